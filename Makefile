@@ -1,0 +1,58 @@
+# Every target sets up what it needs on a machine that has Python 3.11+, git and make.
+PYTHON ?= python3
+UV := .uv/bin/uv
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check format bench lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    install the runtime and run the demonstration"
+	@echo "make test    install what the tests need and run them all"
+	@echo "make check   make test, plus ruff, mypy --strict and import-linter"
+	@echo "make bench   the benchmarks (installs the peers they compare with)"
+	@echo "make lock    compile the pinned requirements anew"
+
+$(UV):
+	$(PYTHON) -m venv .uv
+	.uv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/uv.txt
+
+# One stamp per group: the environment always matches the pinned, hashed requirements.
+$(VENV)/.%: requirements/%.txt pyproject.toml | $(UV)
+	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/$*.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	touch $@
+
+demo: $(VENV)/.runtime
+	$(BIN)/dither demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n 2
+
+check: $(VENV)/.check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n 2
+
+format: $(VENV)/.check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.bench
+	$(BIN)/python bench/noise.py
+	$(BIN)/python bench/query.py
+
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml
+lock: | $(UV)
+	$(COMPILE) -o requirements/runtime.txt
+	$(COMPILE) --group test -o requirements/test.txt
+	$(COMPILE) --group check -o requirements/check.txt
+	$(COMPILE) --group bench -o requirements/bench.txt
+	echo "uv" | $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements/uv.txt
+
+clean:
+	rm -rf $(VENV) .uv

@@ -1,0 +1,1 @@
+"""dither: a differential-privacy curator, and the exact toolbox under it."""

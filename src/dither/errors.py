@@ -1,0 +1,51 @@
+"""One hierarchy of errors. A message says what, which value, what is allowed and how to fix it; none ever contains data."""
+
+from __future__ import annotations
+
+
+class DitherError(Exception):
+    """Root of every error that dither raises on purpose."""
+
+
+class ParameterError(DitherError, ValueError):
+    """A parameter (epsilon, delta, a bound, a size ...) is outside what is allowed."""
+
+
+class RelationMismatch(ParameterError):
+    """Guarantees or sensitivities under different neighbour relations were combined."""
+
+
+class NotPublic(DitherError):
+    """The figure asked for depends on private data, so it cannot be shown."""
+
+
+class PolicyError(DitherError):
+    """A table, people, analyst or column declaration is missing, wrong or contradictory."""
+
+
+class UnsupportedQuery(DitherError):
+    """The SQL text is outside the supported grammar; carries the place and the nearest supported form."""
+
+    def __init__(self, what: str, *, line: int | None = None, column: int | None = None, hint: str = "") -> None:
+        self.what, self.line, self.column, self.hint = what, line, column, hint
+        place = "" if line is None else f"line {line}, column {column}: "
+        super().__init__(f"{place}{what}" + (f" {hint}" if hint else ""))
+
+
+class BudgetExceeded(DitherError):
+    """The price does not fit into what is left of a budget. Nothing was charged and no data were read."""
+
+
+class QueryFailed(DitherError):
+    """The query failed after it was charged. Always the same words, whatever the cause."""
+
+    def __init__(self) -> None:
+        super().__init__("the query failed after it was charged; the charge stands and no answer exists")
+
+
+class LedgerError(DitherError):
+    """The ledger cannot be used: unreadable folder, full disk, unsupported version."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The ledger was edited, cut or rolled back; nothing is served from it."""
