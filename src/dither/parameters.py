@@ -30,7 +30,9 @@ def exact(value: Number, name: str) -> Fraction:
     """The rational number that `value` means; refuses bool, NaN, infinities and absurd magnitudes."""
     number = _read(value, name)
     if number.numerator.bit_length() > _MOST_BITS or number.denominator.bit_length() > _MOST_BITS:
-        raise ParameterError(f"{name} has too many digits; give at most about 1200, for example by rounding it outward.")
+        raise ParameterError(
+            f"{name} has too many digits; round it outward to at most 1200."
+        )
     if number and not SMALLEST <= abs(number) <= LARGEST:
         raise ParameterError(f"{name} must be 0 or of a magnitude between 1e-300 and 1e300; got {_show(value)}.")
     return number
@@ -64,9 +66,7 @@ def interval(lower: Number, upper: Number, name: str) -> tuple[Fraction, Fractio
     """Declared bounds: finite, lower < upper."""
     low, high = exact(lower, f"lower bound of {name}"), exact(upper, f"upper bound of {name}")
     if not low < high:
-        raise ParameterError(
-            f"the bounds of {name} must satisfy lower < upper; got [{_show(lower)}, {_show(upper)}]."
-        )
+        raise ParameterError(f"the bounds of {name} must satisfy lower < upper; got [{_show(lower)}, {_show(upper)}].")
     return low, high
 
 

@@ -1,0 +1,1 @@
+"""Engines hold protected snapshots and return exact integer aggregates, sealed."""
