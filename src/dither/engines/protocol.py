@@ -1,0 +1,54 @@
+"""What the curator asks of an engine, and the statement it hands over: SQL that dither generated, and the shape of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dither.mechanisms.exact import Exact
+from dither.sql.catalog import Table
+from dither.sql.plan import Key
+
+# Registration refuses larger tables, so sums of small values provably fit 64 bits.
+MOST_ROWS = 2**36
+
+Progress = Callable[[str, float], None]  # what is being done, and the fraction finished
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Generated SQL over the snapshot's table `rows`: result columns k0.. (stored codes or NULL), then m0.. (integers)."""
+
+    table: Table
+    sql: str
+    keys: tuple[Key, ...]
+    measures: int
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What sanitising did, for the curator only: it is exact, so it must never reach an analyst."""
+
+    rows: int
+    owners: int
+    dropped_without_owner: int
+    clamped: dict[str, int]
+    replaced: dict[str, int]
+    beyond_max_rows_per_owner: int
+
+
+class Engine(Protocol):
+    """Holds snapshots; returns exact aggregates, sealed, one dense array a measure in the order of the public keys."""
+
+    def load(self, table: Table, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport: ...
+
+    def drop(self, table: Table) -> None: ...
+
+    def has(self, table: Table) -> bool: ...
+
+    def run(self, statement: Statement) -> Sequence[Exact]: ...
+
+    def close(self) -> None: ...
+
+
