@@ -1,0 +1,66 @@
+"""Ball arithmetic: numbers with proven error bounds (python-flint's arb), and random reals refined bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dither.noise.entropy import random_bits
+
+# An arb: whatever the working precision, the true number lies inside it.
+Ball = Any
+BitSource = Callable[[int], int]
+
+
+def ball(value: Fraction | int) -> Ball:
+    """A ball that contains the rational number."""
+    from flint import arb, fmpq
+
+    value = Fraction(value)
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def precision(bits: int) -> Any:
+    """A context in which ball operations carry `bits` bits. Lower precision widens balls; it never makes them wrong."""
+    from flint import ctx
+
+    return ctx.workprec(bits)
+
+
+def whole_part(number: Ball) -> int | None:
+    """The floor, if every number of the ball has the same one."""
+    found = number.floor().unique_fmpz()
+    return None if found is None else int(found)
+
+
+@dataclass
+class LazyUniform:
+    """A uniform real number in [0, 1) of which the first `bits` bits are known: prefix / 2**bits <= U < (prefix + 1) / 2**bits."""
+
+    prefix: int = 0
+    bits: int = 0
+    source: BitSource = field(default=random_bits)
+
+    def refine(self, count: int) -> None:
+        """Learn `count` more bits."""
+        self.prefix = (self.prefix << count) | self.source(count)
+        self.bits += count
+
+    def ball(self) -> Ball:
+        """A ball that contains U: the hull of its two ends."""
+        step = Fraction(1, 1 << self.bits)
+        return ball(self.prefix * step).union(ball((self.prefix + 1) * step))
+
+
+def resolve(uniform: LazyUniform, decide: Callable[[Ball], int | None]) -> int:
+    """The value that `decide` gives for the uniform number, learning bits until it is certain."""
+    if uniform.bits == 0:
+        uniform.refine(64)
+    while True:
+        with precision(uniform.bits + 64):
+            found = decide(uniform.ball())
+        if found is not None:
+            return found
+        uniform.refine(32)
