@@ -1,4 +1,4 @@
-"""What the curator asks of an engine, and the statement it hands over: SQL that dither generated, and the shape of its result."""
+"""What the curator asks of an engine."""
 
 from __future__ import annotations
 
@@ -8,22 +8,11 @@ from typing import Any, Protocol
 
 from dither.mechanisms.exact import Exact
 from dither.sql.catalog import Table
-from dither.sql.plan import Key
+from dither.sql.statement import MOST_ROWS, Statement
 
-# Registration refuses larger tables, so sums of small values provably fit 64 bits.
-MOST_ROWS = 2**36
+__all__ = ["MOST_ROWS", "Engine", "LoadReport", "Progress", "Statement"]
 
 Progress = Callable[[str, float], None]  # what is being done, and the fraction finished
-
-
-@dataclass(frozen=True)
-class Statement:
-    """Generated SQL over the snapshot's table `rows`: result columns k0.. (stored codes or NULL), then m0.. (integers)."""
-
-    table: Table
-    sql: str
-    keys: tuple[Key, ...]
-    measures: int
 
 
 @dataclass(frozen=True)
@@ -41,7 +30,9 @@ class LoadReport:
 class Engine(Protocol):
     """Holds snapshots; returns exact aggregates, sealed, one dense array a measure in the order of the public keys."""
 
-    def load(self, table: Table, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport: ...
+    def load(
+        self, table: Table, source: Any, *, strict: bool = False, progress: Progress | None = None
+    ) -> LoadReport: ...
 
     def drop(self, table: Table) -> None: ...
 
@@ -50,5 +41,3 @@ class Engine(Protocol):
     def run(self, statement: Statement) -> Sequence[Exact]: ...
 
     def close(self) -> None: ...
-
-
