@@ -1,0 +1,175 @@
+"""Answer: what an analyst gets. A noisy table that carries its error, its price and its guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from dither.answer.columns import Key, Value, in_shown_units
+from dither.answer.intervals import Interval, ends
+from dither.errors import DitherError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+
+class UnknownColumn(DitherError, KeyError):
+    """The answer has no column of that name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A released table: every number in it is noisy, and everything done with it is free post-processing.
+
+    Columns stand in SELECT order. Rows are all combinations of the public keys, so the shape says nothing about data.
+    """
+
+    columns: tuple[Key | Value, ...]
+    price: Mapping[str, str]
+    guarantee: str
+    confidence: Fraction
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ParameterError("an answer has at least one column.")
+        if len({len(column) for column in self.columns}) != 1:
+            raise ParameterError("the columns of an answer must have the same number of rows.")
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def value(self) -> Any:
+        """The one number of an answer with one row and one value: an int, a float, or a Decimal."""
+        values = [column for column in self.columns if isinstance(column, Value)]
+        if len(self) != 1 or len(values) != 1:
+            raise ParameterError(
+                f"this answer has {len(self)} rows and {len(values)} value columns; .value reads a single number. "
+                "Name a column, as in answer['count'], or use .to_dicts()."
+            )
+        return values[0].shown().tolist()[0]
+
+    def column(self, name: str) -> Key | Value:
+        """The column of that name, with its error, mechanism and scale."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UnknownColumn(f"there is no column {name!r}; the answer has: {', '.join(self.names)}.")
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A column's shown values as a NumPy array."""
+        return self.column(name).shown()
+
+    def interval(self, name: str) -> Interval:
+        """Lower and upper ends of a column's cells at the answer's confidence, each cell by itself.
+
+        They cover the noise alone; what clamping and dropped rows may have changed is said in `notes`.
+        """
+        column = self.column(name)
+        found = ends(column) if isinstance(column, Value) else None
+        if found is None or not isinstance(column, Value):
+            raise ParameterError(f"column {name!r} is public or states no error, so it has no interval.")
+        return Interval(*(in_shown_units(end, column.decimals) for end in found))
+
+    # -- other forms --------------------------------------------------------------------------------------------
+
+    def to_arrow(self, intervals: bool = False) -> pa.Table:
+        """An Arrow table; with `intervals`, each value column is followed by its lower and upper ends."""
+        import pyarrow as pa
+
+        from dither.answer import numbers
+
+        names, arrays = [], []
+        for column in self.columns:
+            names.append(column.name)
+            if isinstance(column, Key):
+                arrays.append(column.values)
+                continue
+            arrays.append(numbers.to_arrow(column.values, column.decimals))
+            bounds = ends(column) if intervals else None
+            if bounds is not None:
+                names += [f"{column.name}_lower", f"{column.name}_upper"]
+                arrays += [numbers.to_arrow(end, column.decimals) for end in bounds]
+        return pa.table(arrays, names=distinct(names))
+
+    def to_pandas(self, intervals: bool = False) -> pd.DataFrame:
+        """A pandas DataFrame (needs pandas)."""
+        return self.to_arrow(intervals).to_pandas()
+
+    def to_polars(self, intervals: bool = False) -> pl.DataFrame:
+        """A polars DataFrame (needs polars)."""
+        import polars
+
+        return polars.DataFrame(self.to_arrow(intervals))
+
+    def to_dicts(self, intervals: bool = False) -> list[dict[str, Any]]:
+        """One dictionary a row."""
+        rows: list[dict[str, Any]] = self.to_arrow(intervals).to_pylist()
+        return rows
+
+    def to_json(self) -> str:
+        """Rows with intervals, price, guarantee and notes as JSON; decimals are text, so no digit is lost."""
+        from dither.answer.document import to_json
+
+        return to_json(self)
+
+    def to_bytes(self) -> bytes:
+        """The answer as an Arrow IPC stream; the same answer gives the same bytes."""
+        from dither.answer.codec import to_bytes
+
+        return to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, stored: bytes, names: Sequence[str] | None = None) -> Answer:
+        """The answer that `to_bytes` wrote, its columns renamed to `names` if given."""
+        from dither.answer.codec import from_bytes
+
+        return from_bytes(stored, names)
+
+    def __str__(self) -> str:
+        from dither.answer.text import table_text
+
+        return table_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from dither.answer.html import table_html
+
+        return table_html(self)
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names with a number after repeats, so that no column hides another.
+
+    >>> distinct(["n", "n", "n_2"])
+    ['n', 'n_3', 'n_2']
+    """
+    return list(_distinct(names))
+
+
+def _distinct(names: Sequence[str]) -> Iterator[str]:
+    taken, seen = set(names), set()
+    for name in names:
+        shown, number = name, 2
+        while shown in seen or (number > 2 and shown in taken):
+            shown, number = f"{name}_{number}", number + 1
+        seen.add(shown)
+        yield shown

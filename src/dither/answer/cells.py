@@ -1,0 +1,70 @@
+"""The shown text of an answer's cells, for as many rows as will be printed and no more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from dither.answer.columns import Key, Value
+from dither.answer.digits import plain, write
+from dither.answer.intervals import ends
+
+NO_VALUE = "unknown"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number or label, and the error beside it ("" where there is none)."""
+
+    text: str
+    error: str = ""
+
+
+def cells(column: Key | Value, rows: int) -> list[Cell]:
+    """The first `rows` cells of a column."""
+    if isinstance(column, Key):
+        return [Cell("NULL" if value is None else _label(value)) for value in column.values[:rows].to_pylist()]
+    return _noisy(_head(column, rows))
+
+
+def _head(column: Value, rows: int) -> Value:
+    lower, upper = (None if part is None else part[:rows] for part in (column.lower, column.upper))
+    return replace(column, values=column.values[:rows], lower=lower, upper=upper)
+
+
+def _noisy(column: Value) -> list[Cell]:
+    unit = None if column.is_float else Fraction(1, 10**column.decimals)
+    bounds = None if column.half_width is not None else ends(column)
+    written = []
+    for row, number in enumerate(column.values.tolist()):
+        if not math.isfinite(number):
+            written.append(Cell(NO_VALUE))
+            continue
+        value = Fraction(number) * (unit or 1)
+        width = column.half_width
+        if bounds is not None:
+            low, high = bounds.lower[row], bounds.upper[row]
+            if not (math.isfinite(low) and math.isfinite(high)):
+                written.append(Cell(_bare(value, unit), NO_VALUE))
+                continue
+            width = max(value - _exact(low, unit), _exact(high, unit) - value, Fraction(0))
+        written.append(Cell(_bare(value, unit)) if width is None else Cell(*write(value, width, unit=unit)))
+    return written
+
+
+def _exact(number: Any, unit: Fraction | None) -> Fraction:
+    return Fraction(number.item() if hasattr(number, "item") else number) * (unit or 1)
+
+
+def _bare(value: Fraction, unit: Fraction | None) -> str:
+    if unit is None:
+        return f"{float(value):.3g}"
+    return plain(value, len(str(unit.denominator)) - 1)
+
+
+def _label(value: object) -> str:
+    """Labels come from declarations, but a line break or control character in one must not break the table."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -1,0 +1,116 @@
+"""An answer as bytes: an Arrow IPC stream whose schema carries the price, guarantee and errors as versioned JSON.
+
+The same answer always gives the same bytes. A version this code does not know is refused; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from dither.answer import numbers
+from dither.answer.answer import Answer
+from dither.answer.columns import Key, Value
+from dither.errors import DitherError, ParameterError
+
+VERSION = 1
+_METADATA = b"dither.answer"
+
+
+class UnreadableAnswer(DitherError):
+    """Stored bytes are not an answer, or are of a version this code does not know."""
+
+
+def to_bytes(answer: Answer) -> bytes:
+    """The answer as a self-contained Arrow IPC stream."""
+    import pyarrow as pa
+
+    arrays: list[Any] = []
+    described = [_describe(column, arrays) for column in answer.columns]
+    metadata = {
+        "version": VERSION,
+        "columns": described,
+        "price": dict(answer.price),
+        "guarantee": answer.guarantee,
+        "confidence": str(answer.confidence),
+        "notes": list(answer.notes),
+    }
+    text = json.dumps(metadata, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    fields = [pa.field(f"c{place}", array.type) for place, array in enumerate(arrays)]
+    schema = pa.schema(fields, metadata={_METADATA: text.encode()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as stream:
+        stream.write_batch(pa.record_batch(arrays, schema=schema))
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def from_bytes(stored: bytes, names: Sequence[str] | None = None) -> Answer:
+    """Read an answer back; `names` gives its columns new names, in SELECT order."""
+    import pyarrow as pa
+
+    try:
+        with pa.ipc.open_stream(stored) as stream:
+            metadata = json.loads((stream.schema.metadata or {})[_METADATA])
+            _check_version(metadata)
+            batch = stream.read_next_batch()
+        if names is not None and len(names) != len(metadata["columns"]):
+            raise ParameterError(f"{len(names)} names were given for {len(metadata['columns'])} columns.")
+        described = metadata["columns"]
+        shown = [column["name"] for column in described] if names is None else list(names)
+        return Answer(
+            tuple(_column(name, column, batch) for name, column in zip(shown, described, strict=True)),
+            price=metadata["price"],
+            guarantee=metadata["guarantee"],
+            confidence=Fraction(metadata["confidence"]),
+            notes=tuple(metadata["notes"]),
+        )
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, IndexError, StopIteration) as error:
+        if isinstance(error, DitherError):
+            raise
+        raise UnreadableAnswer("these bytes are not a stored answer; they were cut or changed.") from None
+
+
+def _check_version(metadata: Mapping[str, Any]) -> None:
+    if metadata["version"] != VERSION:
+        raise UnreadableAnswer(
+            f"this answer is stored in format {metadata['version']}, and this dither reads format {VERSION}; "
+            "use the version that wrote it, or a newer one."
+        )
+
+
+def _describe(column: Key | Value, arrays: list[Any]) -> dict[str, Any]:
+    """The column's metadata; its Arrow arrays are appended to `arrays` and named by their place there."""
+    place = len(arrays)
+    if isinstance(column, Key):
+        arrays.append(column.values)
+        return {"role": "key", "name": column.name, "at": place}
+    described: dict[str, Any] = {"role": "value", "name": column.name, "at": place, "decimals": column.decimals}
+    described |= {"mechanism": column.mechanism, "scale": column.scale}
+    described["half_width"] = None if column.half_width is None else str(column.half_width)
+    arrays.append(numbers.to_arrow(column.values, column.decimals))
+    if column.lower is not None and column.upper is not None:
+        described["bounds"] = [place + 1, place + 2]
+        arrays.extend(numbers.to_arrow(bound, column.decimals) for bound in (column.lower, column.upper))
+    return described
+
+
+def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
+    values = batch.column(described["at"])
+    if described["role"] == "key":
+        return Key(name, values)
+    decimals, half_width = described["decimals"], described["half_width"]
+    lower = upper = None
+    if "bounds" in described:
+        lower, upper = (numbers.from_arrow(batch.column(at), decimals) for at in described["bounds"])
+    return Value(
+        name,
+        numbers.from_arrow(values, decimals),
+        decimals=decimals,
+        half_width=None if half_width is None else Fraction(half_width),
+        lower=lower,
+        upper=upper,
+        mechanism=described["mechanism"],
+        scale=described["scale"],
+    )

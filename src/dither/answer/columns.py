@@ -1,0 +1,88 @@
+"""The two kinds of column an answer has: public keys, and noisy values with their error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.errors import ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Numbers = NDArray[Any]  # int64, Python ints in an object array, or float64
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """A column of public values (NULL among them): it depends on the question and the declarations alone."""
+
+    name: str
+    values: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def shown(self) -> NDArray[Any]:
+        """The values as NumPy shows them: text and NULLs in an object array."""
+        array: NDArray[Any] = self.values.to_numpy(zero_copy_only=False)
+        return array
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A column of noisy numbers.
+
+    Whole numbers count units of 10**-decimals; float64 columns (averages) are in shown units already. The error is one
+    `half_width` in shown units for the whole column, or `lower` and `upper` per cell in the units of `values`.
+    """
+
+    name: str
+    values: Numbers
+    decimals: int = 0
+    half_width: Fraction | None = None
+    lower: Numbers | None = None
+    upper: Numbers | None = None
+    mechanism: str = ""
+    scale: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.lower is None) != (self.upper is None):
+            raise ParameterError(
+                f"column {self.name!r} has one end of its intervals; give lower and upper, or neither."
+            )
+        for part in (self.values, self.lower, self.upper):
+            if part is None:
+                continue
+            if part.dtype not in (np.dtype(np.int64), np.dtype(object), np.dtype(np.float64)) or part.ndim != 1:
+                raise ParameterError(
+                    f"column {self.name!r} holds {part.dtype} in {part.ndim} dimensions; "
+                    "a value column is a vector of int64, Python ints or float64."
+                )
+            if len(part) != len(self.values):
+                raise ParameterError(f"column {self.name!r} has {len(self.values)} values but {len(part)} bounds.")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_float(self) -> bool:
+        return self.values.dtype == np.float64
+
+    def shown(self) -> NDArray[Any]:
+        """The values in shown units: integers, float64, or Decimals in an object array."""
+        return in_shown_units(self.values, self.decimals)
+
+
+def in_shown_units(numbers: Numbers, decimals: int) -> NDArray[Any]:
+    """Numbers as an analyst reads them; only fixed-point columns change form."""
+    if numbers.dtype == np.float64 or decimals == 0:
+        return numbers
+    shown = np.empty(len(numbers), dtype=object)
+    shown[:] = [Decimal(f"{number}e-{decimals}") for number in numbers.tolist()]
+    return shown

@@ -1,0 +1,43 @@
+"""How a noisy number is written: no digit that is noise, and an error that is never understated.
+
+The half-width keeps two significant digits, rounded up; the value is rounded to the same place, and that rounding is
+added to the half-width before it is rounded.
+
+>>> write(Fraction(45712), Fraction(1234), unit=Fraction(1))
+('45,700', '1,300')
+>>> write(Fraction(45712), Fraction(96), unit=Fraction(1))
+('45,712', '96')
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+_SHOWN_DIGITS = 2
+
+
+def write(value: Fraction, half_width: Fraction, *, unit: Fraction | None = None) -> tuple[str, str]:
+    """The value and its half-width as text. `unit`, a power of ten, is the column's grid: nothing finer is written."""
+    exponent = _exponent(half_width) - _SHOWN_DIGITS + 1
+    place, rounding = Fraction(10) ** exponent, Fraction(1, 2)
+    if unit is not None and place <= unit:
+        exponent, place, rounding = _exponent(unit), unit, Fraction(0)
+    width = math.ceil(half_width / place + rounding)
+    return plain(round(value / place) * place, max(0, -exponent)), plain(width * place, max(0, -exponent))
+
+
+def plain(number: Fraction, decimals: int) -> str:
+    """A number with that many decimals, thousands separated."""
+    digits = str(round(abs(number) * 10**decimals)).rjust(decimals + 1, "0")
+    whole, part = (digits[:-decimals], "." + digits[-decimals:]) if decimals else (digits, "")
+    sign = "-" if number < 0 and any(digit in "123456789" for digit in digits) else ""
+    return f"{sign}{int(whole):,}{part}"
+
+
+def _exponent(number: Fraction) -> int:
+    """The exponent of the leading decimal digit; 0 for zero."""
+    if not number > 0:
+        return 0
+    guess = len(str(number.numerator)) - len(str(number.denominator))
+    return guess if number >= Fraction(10) ** guess else guess - 1

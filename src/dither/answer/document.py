@@ -1,0 +1,42 @@
+"""An answer as JSON: rows with their intervals, and what the analyst should know beside them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from dither.answer.columns import Key, Value
+
+if TYPE_CHECKING:
+    from dither.answer.answer import Answer
+
+
+def to_json(answer: Answer) -> str:
+    """The answer as one JSON object. Whole numbers are numbers; decimals, dates and half-widths are text."""
+    rows = [{name: _plain(value) for name, value in row.items()} for row in answer.to_dicts(intervals=True)]
+    document = {
+        "columns": [_column(column) for column in answer.columns],
+        "rows": rows,
+        "price": dict(answer.price),
+        "guarantee": answer.guarantee,
+        "confidence": str(float(answer.confidence)),
+        "notes": list(answer.notes),
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def _column(column: Key | Value) -> dict[str, Any]:
+    if isinstance(column, Key):
+        return {"name": column.name, "role": "key"}
+    described: dict[str, Any] = {"name": column.name, "role": "value", "mechanism": column.mechanism}
+    described["scale"] = column.scale
+    if column.half_width is not None:
+        described["half_width"] = str(column.half_width)
+    return described
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

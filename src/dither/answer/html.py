@@ -1,0 +1,40 @@
+"""An answer as an HTML table for notebooks; every name and label is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from dither.answer.cells import Cell, cells
+from dither.answer.columns import Key
+from dither.answer.text import MOST_ROWS, footer
+
+if TYPE_CHECKING:
+    from dither.answer.answer import Answer
+
+_MUTED = "color:#888"
+
+
+def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
+    """The first rows as a table, and under it what they cost and how far they can be trusted."""
+    rows = min(len(answer), most_rows)
+    is_key = [isinstance(column, Key) for column in answer.columns]
+    names = [f'<th style="{_align(key)}">{escape(name)}</th>' for name, key in zip(answer.names, is_key, strict=True)]
+    columns = [cells(column, rows) for column in answer.columns]
+    lines = [
+        "".join(_cell(cell, key) for cell, key in zip(row, is_key, strict=True)) for row in zip(*columns, strict=True)
+    ]
+    hidden = len(answer) - rows
+    more = f'<div style="{_MUTED}">... {hidden:,} more rows</div>' if hidden else ""
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    below = "".join(f"<div>{escape(line)}</div>" for line in footer(answer))
+    return f'<div><table><tr>{"".join(names)}</tr>{body}</table>{more}<small style="{_MUTED}">{below}</small></div>'
+
+
+def _cell(cell: Cell, is_key: bool) -> str:
+    error = f' <span style="{_MUTED}">± {escape(cell.error)}</span>' if cell.error else ""
+    return f'<td style="{_align(is_key)}">{escape(cell.text)}{error}</td>'
+
+
+def _align(is_key: bool) -> str:
+    return f"text-align:{'left' if is_key else 'right'}"

@@ -1,0 +1,89 @@
+"""Integers to Arrow and back, exactly: int64 where they fit, 128-bit decimals where not, text beyond those."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dither.answer.columns import Numbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOW_WORD = 2**64 - 1
+_DIGITS = 38  # what an Arrow decimal128 holds
+
+
+def to_arrow(numbers: Numbers, decimals: int) -> pa.Array:
+    """Exact Arrow form of integers in units of 10**-decimals; float64 passes as it is.
+
+    >>> str(to_arrow(np.array([1999]), 2)[0])
+    '19.99'
+    """
+    import pyarrow as pa
+
+    if numbers.dtype == np.float64:
+        return pa.array(numbers, pa.float64())
+    numbers = narrow(numbers)
+    if decimals == 0 and numbers.dtype == np.int64:
+        return pa.array(numbers, pa.int64())
+    if decimals <= _DIGITS and _fits_decimal(numbers):
+        return _decimal(numbers, decimals)
+    return pa.array([f"{Decimal(f'{number}e-{decimals}'):f}" for number in numbers.tolist()], pa.string())
+
+
+def from_arrow(array: pa.Array, decimals: int) -> Numbers:
+    """The integers (in units of 10**-decimals) or floats that `to_arrow` wrote."""
+    import pyarrow as pa
+
+    if pa.types.is_float64(array.type):
+        return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if pa.types.is_int64(array.type):
+        return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.int64)
+    if pa.types.is_decimal128(array.type):
+        return _from_decimal(array)
+    return _objects([int(Decimal(text).scaleb(decimals)) for text in array.to_pylist()])
+
+
+def narrow(numbers: Numbers) -> Numbers:
+    """int64 if every number fits, the Python ints as they are otherwise."""
+    if numbers.dtype != object:
+        return numbers
+    try:
+        return np.array(numbers.tolist(), dtype=np.int64)
+    except OverflowError:
+        return numbers
+
+
+def _fits_decimal(numbers: Numbers) -> bool:
+    return numbers.dtype == np.int64 or all(abs(number) < 10**_DIGITS for number in numbers.tolist())
+
+
+def _decimal(numbers: Numbers, decimals: int) -> pa.Array:
+    """A decimal128 is a little-endian two's-complement 128-bit integer, so two 64-bit words are written directly."""
+    import pyarrow as pa
+
+    words = np.empty((len(numbers), 2), dtype="<u8")
+    if numbers.dtype == np.int64:
+        words[:, 0], words[:, 1] = numbers.view(np.uint64), (numbers >> 63).view(np.uint64)
+    else:
+        words[:, 0] = [number & _LOW_WORD for number in numbers.tolist()]
+        words[:, 1] = [(number >> 64) & _LOW_WORD for number in numbers.tolist()]
+    return pa.Array.from_buffers(pa.decimal128(_DIGITS, decimals), len(numbers), [None, pa.py_buffer(words)])
+
+
+def _from_decimal(array: pa.Array) -> Numbers:
+    buffer = array.buffers()[1]
+    words = np.frombuffer(buffer, dtype="<i8").reshape(-1, 2)[array.offset : array.offset + len(array)]
+    low, high = words[:, 0], words[:, 1]
+    if bool((high == low >> 63).all()):
+        return low.astype(np.int64)
+    return _objects([(h << 64) | (w & _LOW_WORD) for w, h in zip(low.tolist(), high.tolist(), strict=True)])
+
+
+def _objects(numbers: list[int]) -> Numbers:
+    array: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=object)
+    array[:] = numbers
+    return narrow(array)

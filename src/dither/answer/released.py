@@ -1,0 +1,79 @@
+"""What the ledger stores for a question: the noisy measures and the mechanisms that made them.
+
+Names, intervals and averages are computed from it whenever the answer is shown, so a repeat under other aliases or with
+another confidence is post-processing of the same release.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dither.errors import LedgerError
+
+_MAGIC = b"dither release\n"
+_FORMAT = 1
+_INT64 = "int64"  # little-endian words
+_TEXT = "text"  # decimal digits separated by commas, for numbers beyond 64 bits
+
+
+@dataclass(frozen=True)
+class NoisyMeasure:
+    """Noisy integers, one per group, and the parameters of the mechanism that made them, as text."""
+
+    values: np.ndarray[Any, Any]
+    mechanism: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Released:
+    """Everything one charge bought. `price` is what was paid, as exact text."""
+
+    price: Mapping[str, str]
+    measures: Sequence[NoisyMeasure]
+
+    def to_bytes(self) -> bytes:
+        bodies = [_encode(measure.values) for measure in self.measures]
+        header = {
+            "format": _FORMAT,
+            "price": dict(self.price),
+            "measures": [
+                {"mechanism": dict(measure.mechanism), "encoding": encoding, "bytes": len(body)}
+                for measure, (encoding, body) in zip(self.measures, bodies, strict=True)
+            ],
+        }
+        line = json.dumps(header, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        return b"".join([_MAGIC, line, *(body for _, body in bodies)])
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Released:
+        if not data.startswith(_MAGIC):
+            raise LedgerError("a stored answer is not in a format that this dither reads.")
+        end = data.index(b"\n", len(_MAGIC))
+        header = json.loads(data[len(_MAGIC) : end])
+        if header["format"] != _FORMAT:
+            raise LedgerError(f"a stored answer has format {header['format']}; this dither reads format {_FORMAT}.")
+        measures, start = [], end + 1
+        for stored in header["measures"]:
+            body = data[start : start + stored["bytes"]]
+            measures.append(NoisyMeasure(_decode(stored["encoding"], body), stored["mechanism"]))
+            start += stored["bytes"]
+        return cls(header["price"], tuple(measures))
+
+
+def _encode(values: np.ndarray[Any, Any]) -> tuple[str, bytes]:
+    if values.dtype == np.int64:
+        return _INT64, values.astype("<i8", copy=False).tobytes()
+    return _TEXT, ",".join(str(int(value)) for value in values).encode()
+
+
+def _decode(encoding: str, body: bytes) -> np.ndarray[Any, Any]:
+    if encoding == _INT64:
+        return np.frombuffer(body, "<i8")
+    if encoding == _TEXT:
+        return np.array([int(digits) for digits in body.decode().split(",")], dtype=object)
+    raise LedgerError(f"a stored answer uses encoding {encoding!r}, which this dither does not read.")

@@ -1,0 +1,81 @@
+"""An answer as a text table: each value with its error, then price, confidence and notes."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dither.answer.cells import Cell, cells
+from dither.answer.columns import Key
+
+if TYPE_CHECKING:
+    from dither.answer.answer import Answer
+
+MOST_ROWS = 24
+_GAP = "   "
+
+
+def table_text(answer: Answer, most_rows: int = MOST_ROWS) -> str:
+    """The first rows as an aligned table, and under it what they cost and how far they can be trusted."""
+    rows = min(len(answer), most_rows)
+    blocks = [_block(column.name, cells(column, rows), isinstance(column, Key)) for column in answer.columns]
+    head, *body = (_GAP.join(line).rstrip() for line in zip(*blocks, strict=True))
+    rule = "─" * max(map(_width, (head, *body)))
+    hidden = len(answer) - rows
+    more = [f"... {hidden:,} more row{'s' if hidden > 1 else ''}"] if hidden else []
+    return "\n".join([head, rule, *body, *more, "", *footer(answer)])
+
+
+def footer(answer: Answer) -> Iterator[str]:
+    """Price, guarantee, confidence and notes, a line each."""
+    yield "price: " + ", ".join(f"{name} {amount}" for name, amount in answer.price.items())
+    if answer.guarantee:
+        yield f"guarantee: {answer.guarantee}"
+    yield (
+        f"± holds for each number by itself with probability {percent(float(answer.confidence))}; "
+        "digits below it are not shown"
+    )
+    for note in answer.notes:
+        yield f"note: {note}"
+
+
+def percent(probability: float) -> str:
+    """A probability as a percentage, in as few digits as say it.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{probability * 100:.10g}%"
+
+
+def _block(name: str, column: Sequence[Cell], is_key: bool) -> list[str]:
+    """A column as lines of one width: keys to the left, numbers to the right, errors under each other."""
+    number = max((_width(cell.text) for cell in column), default=0)
+    error = max((_width(cell.error) for cell in column), default=0)
+    lines = [_left(cell.text, number) if is_key else _right(cell.text, number) + _error(cell, error) for cell in column]
+    width = max(map(_width, (name, *lines)))
+    align = _left if is_key else _right
+    return [align(name, width), *(align(line, width) for line in lines)]
+
+
+def _error(cell: Cell, width: int) -> str:
+    if not width:
+        return ""
+    return f" ± {_right(cell.error, width)}" if cell.error else " " * (3 + width)
+
+
+def _width(text: str) -> int:
+    """Columns a terminal needs: wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def _left(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - _width(text)) + text
