@@ -1,0 +1,104 @@
+"""Budgets as people read them: what was granted, spent and is left, in the terms the budget was declared in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal, localcontext
+from fractions import Fraction
+
+from dither.accounting import ApproxDP, PureDP
+from dither.accounting.currency import Currency
+from dither.accounting.guarantee import Guarantee
+from dither.errors import BudgetExceeded, PolicyError, RelationMismatch
+from dither.ledger import Balance, Charge
+from dither.neighbours import Relation
+
+Budget = PureDP | ApproxDP
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A part of a budget; fields a kind of budget does not have are None."""
+
+    epsilon: Fraction | None
+    delta: Fraction | None
+    rho: Fraction | None
+
+
+@dataclass(frozen=True)
+class BudgetView:
+    """Of one account: granted, spent (rounded up) and left (rounded down)."""
+
+    kind: str
+    total: Amount
+    spent: Amount
+    left: Amount
+
+
+def terms_of(budget: Budget) -> dict[str, str]:
+    """The budget as the ledger keeps it: exact text, read back by `budget_from`."""
+    if isinstance(budget, Guarantee) and budget.relation not in (Relation.ADD_REMOVE, Relation.OWNER):
+        raise RelationMismatch(
+            f"a curator protects owners added or removed; a budget under {budget.relation.value!r} does not apply."
+        )
+    if isinstance(budget, PureDP):
+        return {"budget": "PureDP", "epsilon": str(budget.epsilon)}
+    if isinstance(budget, ApproxDP):
+        return {
+            "budget": "ApproxDP",
+            "epsilon": str(budget.epsilon),
+            "delta": str(budget.delta),
+            "composition": budget.composition,
+        }
+    raise PolicyError(f'a budget is PureDP(4) or ApproxDP(4, "1e-6"); got {type(budget).__name__}.')
+
+
+def budget_from(terms: Mapping[str, str]) -> Budget:
+    """The budget that `terms_of` wrote."""
+    if terms["budget"] == "PureDP":
+        return PureDP(terms["epsilon"], relation=Relation.OWNER)
+    return ApproxDP(terms["epsilon"], terms["delta"], composition=terms["composition"], relation=Relation.OWNER)
+
+
+def view(budget: Budget, balance: Balance) -> BudgetView:
+    """An account's balance in the terms of its budget."""
+    currency = Currency.of(budget)
+    if currency.kind != "zcdp":
+        return BudgetView(currency.kind, *(_plain(currency, part) for part in _parts(balance)))
+    cap, spent, left = _parts(balance)
+    conversion = budget.delta - currency.cap_delta
+    return BudgetView(
+        currency.kind,
+        total=Amount(budget.epsilon, budget.delta, cap.cost),
+        spent=Amount(currency.spent_epsilon(spent.cost), (conversion if spent.cost else 0) + spent.delta, spent.cost),
+        left=Amount(currency.epsilon_for(left.cost), left.delta, left.cost),
+    )
+
+
+def too_dear(asked: Mapping[str, str], people: BudgetView, analyst: BudgetView | None) -> BudgetExceeded:
+    """The refusal of a price that does not fit, with the largest one that would. Figures are public: plans and past prices."""
+    stated = ", ".join(f"{name}={value}" for name, value in asked.items())
+    lines = [f"the price {stated} does not fit into what is left; nothing was charged and no data were read."]
+    lines += [f"Left of the people's budget: {_left(people)}."]
+    if analyst is not None:
+        lines += [f"Left of this analyst's own cap: {_left(analyst)}."]
+    return BudgetExceeded(" ".join(lines))
+
+
+def _left(account: BudgetView) -> str:
+    parts = [("epsilon", account.left.epsilon), ("rho", account.left.rho)]
+    return ", ".join(f"{name} at most {_rounded_down(value)}" for name, value in parts if value is not None)
+
+
+def _rounded_down(value: Fraction) -> str:
+    with localcontext(prec=6, rounding=ROUND_DOWN):
+        return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():f}"
+
+
+def _parts(balance: Balance) -> tuple[Charge, Charge, Charge]:
+    return balance.cap, balance.spent, balance.left
+
+
+def _plain(currency: Currency, part: Charge) -> Amount:
+    return Amount(part.cost, None if currency.kind == "pure" else part.delta, None)

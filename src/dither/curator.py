@@ -1,0 +1,254 @@
+"""The curator: the walk of a query, from SQL text to an answer that was paid for.
+
+read -> price -> reserve (durable) -> exact aggregates (sealed) -> noise -> settle (durable) -> show what was stored
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dither import registration
+from dither.accounting.currency import Currency
+from dither.budgets import Budget, BudgetView, budget_from, terms_of, too_dear, view
+from dither.columns import Column
+from dither.errors import BudgetExceeded, PolicyError, QueryFailed
+from dither.ledger import Charge, Entry, Ledger, Reservation
+from dither.parameters import Number, probability
+from dither.policy import PolicyFile
+from dither.sql.catalog import Table
+
+if TYPE_CHECKING:
+    from dither.answer import Answer
+    from dither.engines.protocol import Engine, LoadReport, Progress
+    from dither.sql.explain import Explanation
+    from dither.sql.price import PricedQuestion
+
+
+class Curator:
+    """Stands between tables about people and those who ask about them. All state lives in one folder.
+
+    Everything it answers is private for owners: all rows of one owner, in every table of its people, added or removed.
+    """
+
+    def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
+        self._ledger, self._engine, self._policy = ledger, engine, policy
+
+    @classmethod
+    def open(cls, folder: str | Path, *, create: bool = True, anchor: str | Path | None = None) -> Curator:
+        """Open the curator's folder, or make it. An anchor kept elsewhere detects a ledger restored from a backup."""
+        from dither.engines.duckdb import DuckDBEngine
+
+        path = Path(folder)
+        if path.is_dir() and any(path.iterdir()) and not (path / "ledger.sqlite").exists():
+            raise PolicyError(f"{path} is not empty and holds no ledger; name a new folder for the curator.")
+        ledger = Ledger.open(path, anchor=anchor, create=create)
+        return cls(ledger, DuckDBEngine(path / "snapshots"), PolicyFile(path))
+
+    # What the curator declares
+
+    def people(self, name: str, *, budget: Budget) -> None:
+        """Name an id-space. It has one budget, for good, for all tables that tell about these people."""
+        self._ledger.open_account(name, None, kind=Currency.of(budget).kind, cap=_cap(budget), terms=terms_of(budget))
+
+    def register(
+        self,
+        name: str,
+        source: Any,
+        *,
+        owner: str,
+        max_rows_per_owner: int,
+        columns: Mapping[str, Column],
+        people: str | None = None,
+        budget: Budget | None = None,
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> LoadReport:
+        """Load a table into a protected snapshot. Without people=, budget= makes people named after the table."""
+        if (people is None) == (budget is None):
+            raise PolicyError("give people=, whose budget pays for this table, or budget= to make people named after it.")
+        if people is not None:
+            self._budget(people)
+        table = registration.declare(name, people or name, owner, max_rows_per_owner, columns)
+        if budget is not None:
+            self.people(name, budget=budget)
+        return registration.register(
+            self._policy, self._engine, self._ledger, table, source, strict=strict, progress=progress
+        )
+
+    def refresh(
+        self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None
+    ) -> LoadReport:
+        """Replace a table's data; the declaration and the budget stay."""
+        return registration.refresh(
+            self._policy, self._engine, self._ledger, name, source, strict=strict, progress=progress
+        )
+
+    def drop(self, name: str) -> None:
+        """Forget a table and delete its snapshot; what was spent stays spent."""
+        registration.drop(self._policy, self._engine, self._ledger, name)
+
+    def analyst(self, name: str, *, budget: Budget | None = None, people: str | None = None) -> Analyst:
+        """Someone who asks. A budget caps what this analyst may spend of the people's own, and is of the same kind."""
+        if budget is not None:
+            whose = people or self._only_people()
+            self._ledger.open_account(
+                whose, name, kind=Currency.of(budget).kind, cap=_cap(budget), terms=terms_of(budget)
+            )
+        return Analyst(self, name)
+
+    # What anybody asks
+
+    def tables(self) -> list[Table]:
+        """The declarations of all tables."""
+        return list(self._policy.read().tables.values())
+
+    def explain(self, text: str, **stated: Any) -> Explanation:
+        """The plan, its price and the error to expect, without reading data or spending anything."""
+        from dither.sql.explain import explain
+
+        confidence = probability(stated.pop("confidence", "0.95"), "confidence")
+        return explain(self._price(text, **stated), confidence)
+
+    def sql(
+        self,
+        text: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        confidence: Number = "0.95",
+        request: str | None = None,
+    ) -> Answer:
+        """Answer a question on the people's own budget. A retry with the same request id is charged once."""
+        return self._ask(None, text, confidence, request, epsilon=epsilon, rho=rho, delta=delta)
+
+    def budget(self, people: str, analyst: str | None = None) -> BudgetView:
+        """What an account was granted, has spent and has left."""
+        return view(self._budget(people, analyst), self._ledger.balance(people, analyst))
+
+    def ledger(self) -> Iterator[Entry]:
+        """Every entry of the ledger, in order."""
+        return self._ledger.entries()
+
+    def verify(self) -> int:
+        """Check the whole ledger against its key and its anchor; the number of entries."""
+        return self._ledger.verify()
+
+    def close(self) -> None:
+        self._engine.close()
+        self._ledger.close()
+
+    def __enter__(self) -> Curator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # The walk
+
+    def _ask(
+        self, analyst: str | None, text: str, confidence: Number, request: str | None, **stated: Number | None
+    ) -> Answer:
+        from dither.present import present
+
+        level = probability(confidence, "confidence")
+        priced = self._price(text, **stated)
+        stored = self._stored(analyst, priced, request)
+        return present(priced.question, stored, level)
+
+    def _price(self, text: str, **stated: Number | None) -> PricedQuestion:
+        from dither.sql.price import price
+        from dither.sql.read import read
+
+        question = read(text, self._policy.catalog())
+        return price(question, Currency.of(self._budget(question.table.people)), **stated)
+
+    def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> bytes:
+        """The stored release for this question: one already paid for, or a fresh one."""
+        people, charge = priced.question.table.people, Charge(priced.price.cost, priced.price.delta)
+        question, snapshot, plan = priced.question.canonical(), priced.snapshot, priced.recipe()
+        if request is None:
+            repeated = self._ledger.find(people, analyst, question, snapshot, charge)
+            if repeated is not None:
+                return repeated
+        try:
+            reservation = self._ledger.reserve(
+                people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
+            )
+        except BudgetExceeded:
+            raise too_dear(priced.asked, self.budget(people), self._cap_of(people, analyst)) from None
+        return self._run(reservation, priced)
+
+    def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
+        """Exact aggregates, noise, settle. From here on every failure is the same to the analyst, and stays charged."""
+        from dither.release import release
+
+        if reservation.answer is not None:
+            return reservation.answer
+        try:
+            recorded = (reservation.state, reservation.snapshot, reservation.plan)
+            if recorded != ("reserved", priced.snapshot, priced.recipe()):
+                raise QueryFailed
+            return self._ledger.settle(reservation.id, release(priced, self._engine).to_bytes())
+        except Exception:  # noqa: BLE001 - whatever went wrong may depend on data, so nothing about it is told
+            self._ledger.fail(reservation.id)
+            raise QueryFailed from None
+
+    def _budget(self, people: str, analyst: str | None = None) -> Budget:
+        return budget_from(self._ledger.terms(people, analyst))
+
+    def _cap_of(self, people: str, analyst: str | None) -> BudgetView | None:
+        if analyst is None or (people, analyst) not in self._ledger.accounts():
+            return None
+        return self.budget(people, analyst)
+
+    def _only_people(self) -> str:
+        known = [people for people, analyst in self._ledger.accounts() if analyst is None]
+        if len(known) != 1:
+            raise PolicyError(f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}.")
+        return known[0]
+
+
+class Analyst:
+    """Asks questions in one name. Repeating a question that this analyst has paid for is free."""
+
+    def __init__(self, curator: Curator, name: str) -> None:
+        self._curator, self.name = curator, name
+
+    def sql(
+        self,
+        text: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        confidence: Number = "0.95",
+        request: str | None = None,
+    ) -> Answer:
+        """Answer a question; its price is charged to the people and to this analyst before any data are read."""
+        return self._curator._ask(self.name, text, confidence, request, epsilon=epsilon, rho=rho, delta=delta)
+
+    def explain(self, text: str, **stated: Any) -> Explanation:
+        """The plan, its price and the error to expect, without reading data or spending anything."""
+        return self._curator.explain(text, **stated)
+
+    def tables(self) -> list[Table]:
+        """What can be asked about: declarations only."""
+        return self._curator.tables()
+
+    def budget(self, people: str | None = None) -> BudgetView:
+        """This analyst's own cap."""
+        return self._curator.budget(people or self._curator._only_people(), self.name)
+
+    def history(self) -> list[Entry]:
+        """This analyst's own entries in the ledger."""
+        return [entry for entry in self._curator.ledger() if entry.body.get("analyst") == self.name]
+
+
+def _cap(budget: Budget) -> Charge:
+    currency = Currency.of(budget)
+    return Charge(currency.cap_cost, currency.cap_delta)
+
+

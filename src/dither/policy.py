@@ -1,0 +1,117 @@
+"""The curator's declarations on disk: which tables exist, whose they are, and what their columns may hold.
+
+Budgets are not here: they live in the ledger, so no edit of this file can touch them. Every load of data takes a new
+snapshot number from one counter that only grows.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dither.columns import column_from
+from dither.errors import PolicyError
+from dither.sql.catalog import Catalog, Table
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything declared, and the last snapshot number given out."""
+
+    tables: Mapping[str, Table]
+    last_snapshot: int = 0
+
+    def with_table(self, table: Table) -> Policy:
+        return replace(self, tables={**self.tables, table.name: table})
+
+    def without_table(self, name: str) -> Policy:
+        return replace(self, tables={known: table for known, table in self.tables.items() if known != name})
+
+
+class PolicyFile:
+    """policy.json: read whenever it changed, replaced atomically under a lock."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "policy.json"
+        self._lock = folder / "policy.lock"
+        self._seen: tuple[int, int, int] | None = None
+        self._policy = Policy({})
+
+    def read(self) -> Policy:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return Policy({})
+        seen = (status.st_mtime_ns, status.st_ino, status.st_size)
+        if seen != self._seen:
+            self._policy, self._seen = _parse(self._path), seen
+        return self._policy
+
+    def catalog(self) -> Catalog:
+        return Catalog(self.read().tables)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One process at a time changes the policy or loads data."""
+        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def write(self, policy: Policy) -> None:
+        content = {
+            "format": _FORMAT,
+            "last_snapshot": policy.last_snapshot,
+            "tables": {name: _declare(table) for name, table in policy.tables.items()},
+        }
+        temporary = self._path.with_suffix(".tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self._path)
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _declare(table: Table) -> dict[str, Any]:
+    return {
+        "people": table.people,
+        "owner": table.owner,
+        "max_rows_per_owner": table.max_rows_per_owner,
+        "snapshot": table.snapshot,
+        "columns": {name: column.declaration() for name, column in table.columns.items()},
+    }
+
+
+def _parse(path: Path) -> Policy:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT:
+            raise PolicyError(f"{path.name} has format {content['format']}; this dither reads format {_FORMAT}.")
+        return Policy(
+            {name: _table(name, declared) for name, declared in content["tables"].items()}, content["last_snapshot"]
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise PolicyError(f"{path.name} is damaged; restore it from a backup. Budgets are not affected.") from None
+
+
+def _table(name: str, declared: Mapping[str, Any]) -> Table:
+    columns = {column: column_from(declaration) for column, declaration in declared["columns"].items()}
+    return Table(
+        name, declared["people"], declared["owner"], declared["max_rows_per_owner"], columns, declared["snapshot"]
+    )
