@@ -3,12 +3,17 @@
 Every numeric node carries the interval its value must lie in (`low`, `high`, in storage units) and the number of
 decimals those units stand for, so widths, clamps and sensitivities follow from declarations alone. No node can raise
 on any row: division and modulo by zero give NULL, comparisons with NULL give NULL.
+
+>>> age = Stored("age", 0, 120, 0, nullable=False)
+>>> Multiply(Subtract(age, Constant(60)), Constant(-2)).bounds
+(-120, 120)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Literal
 
 
@@ -28,10 +33,33 @@ class Expression:
         for child in self.children():
             yield from child.walk()
 
+    @cached_property
+    def nullable(self) -> bool:
+        """Whether the node can be NULL on some row; most nodes are NULL as soon as an operand is."""
+        return any(child.nullable for child in self.children())
+
 
 @dataclass(frozen=True)
 class Numeric(Expression):
-    """An integer-valued node; subclasses provide low, high, decimals and nullable."""
+    """An integer-valued node: a multiple of 10**-decimals, counted in those units."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The least and greatest value over all rows that the declarations allow."""
+        raise NotImplementedError
+
+    @property
+    def low(self) -> int:
+        return self.bounds[0]
+
+    @property
+    def high(self) -> int:
+        return self.bounds[1]
+
+    @cached_property
+    def scale(self) -> int:
+        """How many decimals the units stand for."""
+        return max((child.scale for child in self.children() if isinstance(child, Numeric)), default=0)
 
 
 @dataclass(frozen=True)
@@ -45,3 +73,358 @@ class Textual(Expression):
 
 
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
+
+
+# Numbers
+
+
+@dataclass(frozen=True)
+class Stored(Numeric):
+    """A column of the snapshot, verified to lie in its declared bounds when loaded."""
+
+    name: str
+    least: int
+    most: int
+    decimals: int
+    may_be_null: bool
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return self.least, self.most
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.may_be_null
+
+    @cached_property
+    def scale(self) -> int:
+        return self.decimals
+
+
+@dataclass(frozen=True)
+class Constant(Numeric):
+    """A literal, in units of 10**-decimals."""
+
+    value: int
+    decimals: int = 0
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return self.value, self.value
+
+    @cached_property
+    def scale(self) -> int:
+        return self.decimals
+
+
+@dataclass(frozen=True)
+class Null(Numeric):
+    """A number that is always NULL."""
+
+    bounds = (0, 0)
+    nullable = True
+
+
+@dataclass(frozen=True)
+class Binary(Numeric):
+    """An operator on two numbers."""
+
+    left: Numeric
+    right: Numeric
+
+
+@dataclass(frozen=True)
+class Add(Binary):
+    """left + right, in equal units."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return self.left.low + self.right.low, self.left.high + self.right.high
+
+
+@dataclass(frozen=True)
+class Subtract(Binary):
+    """left - right, in equal units."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return self.left.low - self.right.high, self.left.high - self.right.low
+
+
+@dataclass(frozen=True)
+class Multiply(Binary):
+    """left * right; decimals add."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        corners = [a * b for a in self.left.bounds for b in self.right.bounds]
+        return min(corners), max(corners)
+
+    @cached_property
+    def scale(self) -> int:
+        return self.left.scale + self.right.scale
+
+
+@dataclass(frozen=True)
+class Divide(Binary):
+    """left / right cut toward zero, NULL where right is 0. Whole divisors are at least 1 in size, so it never grows."""
+
+    decimals: int = 0
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        size = max(map(abs, self.left.bounds))
+        if self.right.low > 0:
+            nearest, farthest = self.right.bounds
+            corners = [cut(n, d) for n in self.left.bounds for d in (nearest, farthest)]
+            return min(corners), max(corners)
+        return -size, size
+
+    @cached_property
+    def nullable(self) -> bool:
+        return super().nullable or self.right.low <= 0 <= self.right.high
+
+    @cached_property
+    def scale(self) -> int:
+        return self.decimals
+
+
+@dataclass(frozen=True)
+class Modulo(Binary):
+    """What `Divide` leaves, with the sign of left; NULL where right is 0."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        room = max(0, max(map(abs, self.right.bounds)) - 1)
+        return max(min(self.left.low, 0), -room), min(max(self.left.high, 0), room)
+
+    @cached_property
+    def nullable(self) -> bool:
+        return super().nullable or self.right.low <= 0 <= self.right.high
+
+
+@dataclass(frozen=True)
+class Negate(Numeric):
+    value: Numeric
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return -self.value.high, -self.value.low
+
+
+@dataclass(frozen=True)
+class Absolute(Numeric):
+    value: Numeric
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        low, high = self.value.bounds
+        return max(0, low, -high), max(-low, high)
+
+
+@dataclass(frozen=True)
+class Rescale(Numeric):
+    """The same number in finer units: `decimals` is at least the decimals of the value."""
+
+    value: Numeric
+    decimals: int
+
+    @property
+    def factor(self) -> int:
+        return int(10 ** (self.decimals - self.value.scale))
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return self.value.low * self.factor, self.value.high * self.factor
+
+    @cached_property
+    def scale(self) -> int:
+        return self.decimals
+
+
+@dataclass(frozen=True)
+class Case(Numeric):
+    """The value beside the first condition that is true, or `otherwise`; all in equal units."""
+
+    conditions: tuple[Boolean, ...]
+    values: tuple[Numeric, ...]
+    otherwise: Numeric
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return hull((*self.values, self.otherwise))
+
+    @cached_property
+    def nullable(self) -> bool:
+        return any(value.nullable for value in (*self.values, self.otherwise))
+
+    @cached_property
+    def scale(self) -> int:
+        return max(value.scale for value in (*self.values, self.otherwise))
+
+
+@dataclass(frozen=True)
+class Several(Numeric):
+    """An operator on numbers in equal units."""
+
+    values: tuple[Numeric, ...]
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return hull(self.values)
+
+    @cached_property
+    def nullable(self) -> bool:
+        return all(value.nullable for value in self.values)
+
+
+@dataclass(frozen=True)
+class Coalesce(Several):
+    """The first that is not NULL."""
+
+
+@dataclass(frozen=True)
+class Least(Several):
+    """The least of those that are not NULL."""
+
+
+@dataclass(frozen=True)
+class Greatest(Several):
+    """The greatest of those that are not NULL."""
+
+
+@dataclass(frozen=True)
+class Clamp(Numeric):
+    """The value moved into [least, most]; NULL stays NULL."""
+
+    value: Numeric
+    least: int
+    most: int
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return self.least, self.most
+
+
+# Text
+
+
+@dataclass(frozen=True)
+class StoredText(Textual):
+    """A text column of the snapshot."""
+
+    name: str
+    may_be_null: bool
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.may_be_null
+
+
+@dataclass(frozen=True)
+class TextConstant(Textual):
+    value: str
+
+
+# Truths
+
+
+@dataclass(frozen=True)
+class Truth(Boolean):
+    """TRUE, FALSE, or NULL (None)."""
+
+    value: bool | None
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.value is None
+
+
+@dataclass(frozen=True)
+class Compare(Boolean):
+    """Two numbers in equal units."""
+
+    operator: Comparison
+    left: Numeric
+    right: Numeric
+
+
+@dataclass(frozen=True)
+class CompareText(Boolean):
+    """Two texts, by code points."""
+
+    operator: Comparison
+    left: Textual
+    right: Textual
+
+
+@dataclass(frozen=True)
+class Among(Boolean):
+    """Whether the value is one of the ascending whole numbers `options`, in the value's units."""
+
+    value: Numeric
+    options: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TextAmong(Boolean):
+    """Whether the text is one of the ascending `options`."""
+
+    value: Textual
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Like(Boolean):
+    """Whether the text matches: `%` any run, `_` any character, backslash before either or itself means it literally."""
+
+    value: Textual
+    pattern: str
+
+
+@dataclass(frozen=True)
+class IsNull(Boolean):
+    value: Expression
+
+    @cached_property
+    def nullable(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Is(Boolean):
+    """IS TRUE or IS FALSE: never NULL."""
+
+    operand: Boolean
+    truth: bool
+
+    @cached_property
+    def nullable(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Not(Boolean):
+    operand: Boolean
+
+
+@dataclass(frozen=True)
+class And(Boolean):
+    operands: tuple[Boolean, ...]
+
+
+@dataclass(frozen=True)
+class Or(Boolean):
+    operands: tuple[Boolean, ...]
+
+
+def cut(dividend: int, divisor: int) -> int:
+    """The quotient cut toward zero."""
+    size = abs(dividend) // abs(divisor)
+    return size if (dividend < 0) == (divisor < 0) else -size
+
+
+def hull(values: tuple[Numeric, ...]) -> tuple[int, int]:
+    """The interval that holds every value; one that is always NULL adds nothing to it."""
+    present = [value for value in values if not isinstance(value, Null)]
+    return min((v.low for v in present), default=0), max((v.high for v in present), default=0)

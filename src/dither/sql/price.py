@@ -77,7 +77,9 @@ def price(
     if (epsilon is None) == (rho is None):
         raise ParameterError('state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget.')
     if delta is not None:
-        raise ParameterError("delta= pays for keys taken from the data; all keys of this query are public: leave it out.")
+        raise ParameterError(
+            "delta= pays for keys taken from the data; all keys of this query are public: leave it out."
+        )
     total = currency.price_of(
         epsilon=None if epsilon is None else positive(epsilon, "epsilon"),
         rho=None if rho is None else positive(rho, "rho"),

@@ -1,0 +1,50 @@
+"""What every aggregate offers to the planner and to the answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.errors import ParameterError
+from dither.sql.aggregates.value import ValueColumn
+from dither.sql.expressions import Clamp, Numeric, Stored
+from dither.sql.plan import Measure
+
+
+@dataclass(frozen=True)
+class Aggregator(ABC):
+    """Frozen and compared by content: equal measures of different outputs are computed and paid once."""
+
+    @abstractmethod
+    def measures(self) -> tuple[Measure, ...]:
+        """The exact integers per group it needs."""
+
+    @abstractmethod
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        """The shown column from the noisy measures and, for each, the noise's half-width at the needed confidence."""
+
+    @property
+    def confidence_split(self) -> int:
+        """How many measures share the failure probability: each needs confidence 1 - (1 - confidence) / split."""
+        return len(self.measures())
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
+        """The half-width in shown units for a group with that many rows (which matters to averages only)."""
+        raise NotImplementedError
+
+
+def bounded(value: Numeric) -> Numeric:
+    """The value, fit to be summed: a stored column is within its bounds already, anything computed is clamped last."""
+    return value if isinstance(value, Stored) else Clamp(value, value.low, value.high)
+
+
+def only(items: Sequence[Any], name: str) -> Any:
+    """The single item that an aggregate with one measure is given."""
+    if len(items) != 1:
+        raise ParameterError(f"{name} has one measure; got {len(items)}.")
+    return items[0]

@@ -1,0 +1,31 @@
+"""COUNT(*) and COUNT(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.sql.aggregates.aggregator import Aggregator, only
+from dither.sql.aggregates.value import ValueColumn
+from dither.sql.expressions import Boolean
+from dither.sql.plan import CountRows, Measure
+
+
+@dataclass(frozen=True)
+class Count(Aggregator):
+    """How many rows there are, or for how many the condition is true (COUNT(x): x is not NULL)."""
+
+    condition: Boolean | None = None
+
+    def measures(self) -> tuple[Measure, ...]:
+        return (CountRows(self.condition),)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        return ValueColumn("count", only(noisy, "COUNT"), half_width=only(errors, "COUNT"))
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
+        return Fraction(only(errors, "COUNT"))

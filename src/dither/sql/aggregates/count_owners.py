@@ -1,0 +1,28 @@
+"""COUNT(DISTINCT owner)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.sql.aggregates.aggregator import Aggregator, only
+from dither.sql.aggregates.value import ValueColumn
+from dither.sql.plan import CountOwners, Measure
+
+
+@dataclass(frozen=True)
+class CountDistinctOwner(Aggregator):
+    """How many owners have a row: without groups one owner moves it by one, so it needs no limit on rows."""
+
+    def measures(self) -> tuple[Measure, ...]:
+        return (CountOwners(),)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        return ValueColumn("count", only(noisy, "COUNT(DISTINCT)"), half_width=only(errors, "COUNT(DISTINCT)"))
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
+        return Fraction(only(errors, "COUNT(DISTINCT)"))

@@ -1,0 +1,32 @@
+"""SUM(x)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.sql.aggregates.aggregator import Aggregator, bounded, only
+from dither.sql.aggregates.value import ValueColumn
+from dither.sql.expressions import Numeric
+from dither.sql.plan import Measure, SumRows
+
+
+@dataclass(frozen=True)
+class Sum(Aggregator):
+    """The exact sum in the value's own decimals; a group without values has sum 0 (SQL would say NULL, and so tell)."""
+
+    value: Numeric
+
+    def measures(self) -> tuple[Measure, ...]:
+        return (SumRows(bounded(self.value)),)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        scale = self.value.scale
+        return ValueColumn("sum", only(noisy, "SUM"), decimals=scale, half_width=self.half_width_at(0, errors))
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
+        return Fraction(only(errors, "SUM")) / Fraction(10**self.value.scale)
