@@ -3,34 +3,115 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 
+from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError, QueryFailed
+from dither.ledger import index
+from dither.ledger.anchor import Anchor
+from dither.ledger.book import Account, Book
+from dither.ledger.chain import KINDS, Link
+from dither.ledger.files import Folder
+from dither.ledger.journal import Journal, Page, account_row, links_after
+from dither.ledger.names import canonical_name
+from dither.ledger.units import Units, cap_units, charge_units, exact_charge, show
 from dither.ledger.values import Balance, Charge, Entry, Reservation
+from dither.ledger.verify import verify
+
+CURRENCIES = {"pure": "epsilon", "zcdp": "rho", "basic": "epsilon"}
+LARGEST_INLINE_ANSWER = 1_000_000  # bytes; larger ones become files
+_LONGEST_REQUEST = 200
+_PAGE_OF_ENTRIES = 1000
 
 
 class Ledger:
-    """A folder's ledger. Skeleton: signatures are final, bodies follow."""
+    """Exactly-once charging: no budget is ever overrun, and whatever was released was charged.
+
+    reserved -> settled with the stored answer -> returned. A charge is never given back. Any number of processes and
+    threads may share a ledger.
+    """
+
+    def __init__(self, folder: Folder, journal: Journal, key: bytes) -> None:
+        self._folder, self._journal, self._key = folder, journal, key
 
     @classmethod
     def open(cls, folder: Path | str, *, anchor: Path | str | None = None, create: bool = False) -> Ledger:
-        raise NotImplementedError
+        """The ledger of that folder, if it can be trusted; with create=True made first if there is none.
+
+        The anchor may be kept elsewhere (`anchor=`): a folder restored from a backup is then refused even if the whole
+        folder went back in time. It must then be given at every opening.
+        """
+        place = Folder(Path(folder))
+        if create:
+            place.prepare()
+        place.check()
+        key = place.read_key()
+        anchor_path = place.anchor if anchor is None else Path(anchor)
+        origin = "its own" if anchor_path.absolute() == place.anchor.absolute() else "an external"
+        journal = Journal(place, key, Anchor(anchor_path, key))
+        try:
+            if create:
+                journal.create(origin)
+            journal.open(origin)
+        except BaseException:
+            journal.close()
+            raise
+        return cls(place, journal, key)
 
     def open_account(
         self, people: str, analyst: str | None, *, kind: str, cap: Charge, terms: Mapping[str, str]
     ) -> None:
-        raise NotImplementedError
+        """Give people, or an analyst within them, a budget for good: it is never reset, raised or removed here.
+
+        Opening it again under the same terms changes nothing; under other terms it is refused.
+        """
+        people, analyst = _names(people, analyst)
+        if kind not in CURRENCIES:
+            raise PolicyError(f"a budget is of kind {', '.join(CURRENCIES)}; got {kind!r}.")
+        if kind == "pure" and cap.delta:
+            raise PolicyError("a pure budget has no delta; use an approximate one.")
+        limit = cap_units(cap)
+        _check_texts(terms, "terms")
+        with self._journal.writing() as page:
+            known = page.book.accounts.get((people, analyst))
+            if known is not None:
+                if (known.kind, known.cap, known.terms) != (kind, cap, dict(terms)):
+                    raise PolicyError(
+                        f"{_whose(people, analyst)} already has a budget under other terms: {dict(known.terms)}. "
+                        "A budget is never changed; open it with the same terms."
+                    )
+                return
+            if analyst is not None and (of_people := _account(page.book, people, None).kind) != kind:
+                raise PolicyError(
+                    f"the budget of {people!r} is {of_people}; that of {analyst!r} must be too, not {kind}."
+                )
+            body = {"people": people, "analyst": analyst, "kind": kind, "terms": dict(terms)}
+            entry = page.append("account", body | {"cost": str(cap.cost), "delta": str(cap.delta)})
+            page.connection.execute(
+                "INSERT INTO accounts (opened, cap, cap_delta, spent, spent_delta) VALUES (?, ?, ?, 0, 0)",
+                (entry.sequence, limit.cost, limit.delta),
+            )
 
     def accounts(self) -> list[tuple[str, str | None]]:
-        raise NotImplementedError
+        """Every (people, analyst) with a budget, in the order they were opened; the people's own have analyst None."""
+        with self._journal.reading() as page:
+            return list(page.book.accounts)
 
     def terms(self, people: str, analyst: str | None = None) -> Mapping[str, str]:
-        raise NotImplementedError
+        """What was recorded when the account was opened."""
+        return MappingProxyType(dict(self._read_account(people, analyst).terms))
 
     def kind(self, people: str) -> str:
-        raise NotImplementedError
+        """The kind of the people's budget: "pure", "zcdp" or "basic"."""
+        return self._read_account(people, None).kind
 
     def balance(self, people: str, analyst: str | None = None) -> Balance:
-        raise NotImplementedError
+        """Exact figures from the account's whole units: spent never understated, left never overstated."""
+        account = self._read_account(people, analyst)
+        limit = account.limit
+        cap, spent, left = (exact_charge(units, account.cap) for units in (limit, account.spent, limit - account.spent))
+        return Balance(cap, spent, left)
 
     def reserve(
         self,
@@ -43,28 +124,198 @@ class Ledger:
         plan: str,
         request: str | None = None,
     ) -> Reservation:
-        raise NotImplementedError
+        """Charge the people and, if it has a budget, the analyst: both or neither, durable and anchored on return.
+
+        BudgetExceeded if it does not fit; then nothing is charged. A request id seen before gives back its reservation,
+        whatever became of it, and charges nothing; with another question or charge it is refused.
+        """
+        people, analyst = _names(people, analyst)
+        _check_reserve(charge, question, snapshot, plan, request)
+        with self._journal.writing() as page:
+            accounts = [_account(page.book, people, None)]
+            if (own := page.book.accounts.get((people, analyst))) is not None and analyst is not None:
+                accounts.append(own)
+            known = index.by_request(page, people, analyst, request)
+            if known is not None:
+                reservation = index.reservation(page, self._folder, known)
+                if (reservation.question, reservation.charge) != (question, charge):
+                    raise PolicyError(f"request {request!r} was used before with another question or price.")
+            else:
+                units = [charge_units(charge, account.cap) for account in accounts]
+                for account, price in zip(accounts, units, strict=True):
+                    self._charge(page, account, price, charge)
+                body = {
+                    "people": people,
+                    "analyst": analyst,
+                    "question": question,
+                    "snapshot": snapshot,
+                    "plan": plan,
+                    "request": request,
+                    "cost": str(charge.cost),
+                    "delta": str(charge.delta),
+                    "units": [[a.opened, u.cost, u.delta] for a, u in zip(accounts, units, strict=True)],
+                }
+                entry = page.append("reserve", body)
+                index.add(page, entry)
+                reservation = index.reservation(page, self._folder, entry.sequence)
+        return reservation
 
     def settle(self, reservation_id: int, answer: bytes) -> bytes:
-        raise NotImplementedError
+        """Store the answer unless one is stored already; returns the stored bytes, read back, durable and anchored.
+
+        The first answer wins and every later one is discarded: one charge never yields two draws of noise.
+        QueryFailed if the reservation was settled as failed.
+        """
+        with self._journal.writing() as page:
+            if index.is_open(page, reservation_id):
+                large = len(answer) > LARGEST_INLINE_ANSWER
+                body = {"reservation": reservation_id, "sha256": sha256(answer).hexdigest(), "file": large}
+                if large:
+                    self._folder.store_answer(answer)
+                index.settle(page, reservation_id, page.append("settle", body))
+                if not large:
+                    index.store_answer(page, reservation_id, answer)
+        with self._journal.reading() as page:
+            stored = index.reservation(page, self._folder, reservation_id).answer
+        if stored is None:
+            raise QueryFailed
+        return stored
 
     def fail(self, reservation_id: int) -> None:
-        raise NotImplementedError
+        """Settle as failed: the charge stands, and there will never be an answer. Changes nothing once settled."""
+        with self._journal.writing() as page:
+            if index.is_open(page, reservation_id):
+                index.settle(page, reservation_id, page.append("fail", {"reservation": reservation_id}))
 
     def find(self, people: str, analyst: str | None, question: str, snapshot: str, charge: Charge) -> bytes | None:
-        raise NotImplementedError
+        """The best settled answer that this very analyst paid at least `charge` for; None if there is none.
+
+        Another analyst's answers are never considered, nor those of another snapshot, nor failures.
+        """
+        people, analyst = _names(people, analyst)
+        with self._journal.reading() as page:
+            price = charge_units(charge, _account(page.book, people, None).cap)
+            for number in index.by_question(page, people, analyst, question, snapshot, price):
+                found = index.reservation(page, self._folder, number)
+                # Units are rounded; the exact prices decide.
+                paid = found.charge.cost >= charge.cost and found.charge.delta >= charge.delta
+                if paid and found.answer is not None:
+                    break
+            else:
+                return None
+        self._journal.anchor_up_to(page.head.sequence)
+        return found.answer
 
     def pending(self, people: str | None = None) -> list[Reservation]:
-        raise NotImplementedError
+        """Charged but not settled, oldest first: what a crash left behind, or what runs right now."""
+        wanted = None if people is None else canonical_name(people, "people")
+        with self._journal.reading() as page:
+            found = [index.reservation(page, self._folder, number) for number in sorted(page.book.pending)]
+        return [reservation for reservation in found if wanted in (None, reservation.people)]
 
     def record(self, kind: str, body: Mapping[str, str]) -> None:
-        raise NotImplementedError
+        """Append an event of the curator, such as "register" or "refresh"; it touches no budget."""
+        if kind in KINDS or not kind.isidentifier() or not kind.isascii():
+            raise PolicyError(
+                f"{kind!r} cannot name an event; use a word such as 'register' that the ledger does not use."
+            )
+        _check_texts(body, "event")
+        with self._journal.writing() as page:
+            page.append("event", {"event": kind, "body": dict(body)})
 
     def entries(self) -> Iterator[Entry]:
-        raise NotImplementedError
+        """Every entry in order, each proven to follow the one before; events appear under their own kind."""
+        last: Link | None = None
+        while True:
+            with self._journal.reading() as page:
+                links = list(links_after(page.connection, self._key, last, _PAGE_OF_ENTRIES))
+            for link in links:
+                body = link.body
+                if link.kind == "event":
+                    yield Entry(link.sequence, body["event"], body["body"], link.version)
+                else:
+                    yield Entry(link.sequence, link.kind, body, link.version)
+            if not links:
+                return
+            last = links[-1]
 
     def verify(self) -> int:
-        raise NotImplementedError
+        """Walk the whole ledger and prove every figure and answer in it; the number of entries, or LedgerCorrupt."""
+        mark = self._journal.anchor_mark()
+        with self._journal.reading() as page:
+            self._journal.hold_to(page, mark)
+            return verify(page, self._folder)
 
     def close(self) -> None:
-        raise NotImplementedError
+        """Let go of the files. Everything that was returned is durable already."""
+        self._journal.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read_account(self, people: str, analyst: str | None) -> Account:
+        people, analyst = _names(people, analyst)
+        with self._journal.reading() as page:
+            return _account(page.book, people, analyst)
+
+    def _charge(self, page: Page, account: Account, price: Units, charge: Charge) -> None:
+        """Add the price to what the account has spent, in one conditional statement, or raise BudgetExceeded."""
+        row = page.connection.execute(
+            "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
+        ).fetchone()
+        if row != account_row(account):
+            raise LedgerCorrupt(
+                f"the account of {_whose(account.people, account.analyst)} was changed behind the ledger."
+            )
+        charged = page.connection.execute(
+            "UPDATE accounts SET spent = spent + :cost, spent_delta = spent_delta + :delta"
+            " WHERE opened = :opened AND spent <= cap - :cost AND spent_delta <= cap_delta - :delta",
+            {"opened": account.opened, "cost": price.cost, "delta": price.delta},
+        )
+        if charged.rowcount != 1:
+            raise BudgetExceeded(_does_not_fit(account, charge))
+
+
+def _names(people: str, analyst: str | None) -> tuple[str, str | None]:
+    return canonical_name(people, "people"), None if analyst is None else canonical_name(analyst, "analyst")
+
+
+def _whose(people: str, analyst: str | None) -> str:
+    return f"people {people!r}" if analyst is None else f"analyst {analyst!r} on people {people!r}"
+
+
+def _account(book: Book, people: str, analyst: str | None) -> Account:
+    found = book.accounts.get((people, analyst))
+    if found is None:
+        known = ", ".join(name for name, of in book.accounts if of is None) or "none yet"
+        raise PolicyError(f"there is no budget for {_whose(people, analyst)}; people with a budget: {known}.")
+    return found
+
+
+def _does_not_fit(account: Account, charge: Charge) -> str:
+    left = exact_charge(account.limit - account.spent, account.cap)
+    price, rest = show(charge.cost), show(left.cost, up=False)
+    if charge.delta or account.cap.delta:
+        price += f" and delta {show(charge.delta)}"
+        rest += f" and delta {show(left.delta, up=False)}"
+    return (
+        f"the price, {CURRENCIES[account.kind]} {price}, does not fit: {rest} is left in the budget of "
+        f"{_whose(account.people, account.analyst)}. Nothing was charged. Ask at a lower price."
+    )
+
+
+def _check_reserve(charge: Charge, question: str, snapshot: str, plan: str, request: str | None) -> None:
+    if not (charge.cost or charge.delta):
+        raise PolicyError("a reservation must cost something: every question that touches data has a price.")
+    _check_texts({"question": question, "snapshot": snapshot, "plan": plan}, "reservation")
+    if request is not None and not (isinstance(request, str) and 1 <= len(request) <= _LONGEST_REQUEST):
+        raise PolicyError(f"a request id must be text of 1 to {_LONGEST_REQUEST} characters.")
+
+
+def _check_texts(texts: Mapping[str, str], what: str) -> None:
+    for name, text in texts.items():
+        if not (isinstance(name, str) and isinstance(text, str)):
+            raise PolicyError(f"every name and value in the {what} must be text; {name!r} is not.")

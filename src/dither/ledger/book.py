@@ -1,0 +1,93 @@
+"""What the entries mean: accounts, what each has spent, and which reservations are still open.
+
+Replaying entries in order gives the book; it is the only definition of "spent". The tables beside the entries repeat it
+so that it need not be replayed at every start, and each entry commits to it, so that the tables cannot lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import chain
+
+from dither.errors import LedgerCorrupt
+from dither.ledger.chain import Link, digest
+from dither.ledger.units import NOTHING, Units, cap_units
+from dither.ledger.values import Charge
+
+Name = tuple[str, str | None]  # people, analyst
+
+
+@dataclass(frozen=True)
+class Account:
+    """A budget: of people, or of one analyst within a people."""
+
+    opened: int  # sequence of the entry that opened it
+    people: str
+    analyst: str | None
+    kind: str
+    cap: Charge
+    terms: Mapping[str, str]
+    spent: Units = NOTHING
+
+    @property
+    def limit(self) -> Units:
+        """The cap in whole units."""
+        return cap_units(self.cap)
+
+    @classmethod
+    def read(cls, link: Link) -> Account:
+        """The account as its entry opened it."""
+        if link.kind != "account":
+            raise LedgerCorrupt(f"entry {link.sequence} of the ledger opens no account.")
+        body = link.body
+        cap = Charge(Fraction(body["cost"]), Fraction(body["delta"]))
+        return cls(link.sequence, body["people"], body["analyst"], body["kind"], cap, body["terms"])
+
+
+@dataclass
+class Book:
+    """Accounts by name, in the order they were opened, and the reservations not yet settled."""
+
+    accounts: dict[Name, Account] = field(default_factory=dict)
+    pending: set[int] = field(default_factory=set)
+
+    def copy(self) -> Book:
+        """A book of its own, for a transaction that may yet be abandoned."""
+        return Book(dict(self.accounts), set(self.pending))
+
+    def add(self, account: Account) -> None:
+        """One more account; a name has only one."""
+        name = account.people, account.analyst
+        if name in self.accounts:
+            raise LedgerCorrupt(f"the ledger opens the account of {name} twice.")
+        self.accounts[name] = account
+
+    def apply(self, link: Link) -> None:
+        """Follow one authentic entry; refuses any that could not have been written by this code."""
+        body = link.body
+        if link.kind == "account":
+            self.add(Account.read(link))
+        elif link.kind == "reserve":
+            by_sequence = {account.opened: account for account in self.accounts.values()}
+            for opened, cost, delta in body["units"]:
+                account = by_sequence[opened]
+                spent = account.spent + Units(cost, delta)
+                if not spent.fits(account.limit):
+                    raise LedgerCorrupt(f"entry {link.sequence} of the ledger passes the cap of an account.")
+                self.accounts[account.people, account.analyst] = replace(account, spent=spent)
+            self.pending.add(link.sequence)
+        elif link.kind in ("settle", "fail"):
+            if body["reservation"] not in self.pending:
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger settles what is not open.")
+            self.pending.remove(body["reservation"])
+
+    def commitment(self, key: bytes) -> bytes:
+        """A keyed digest of everything above that can change."""
+        accounts = [(account.opened, account.spent.cost, account.spent.delta) for account in self.accounts.values()]
+        return digest(key, b"state", _packed(*accounts), _packed(sorted(self.pending)))
+
+
+def _packed(*numbers: Iterable[int]) -> bytes:
+    return b"".join(number.to_bytes(8, "big", signed=True) for number in chain.from_iterable(numbers))

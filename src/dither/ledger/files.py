@@ -1,0 +1,124 @@
+"""The ledger's folder: private to its owner, written durably."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from hashlib import sha256
+from pathlib import Path
+
+from dither.errors import LedgerCorrupt, LedgerError
+from dither.ledger.chain import KEY_BYTES, same
+
+# In place and without growth, data alone need to reach the disk; not every system has the cheaper call.
+_sync_data = getattr(os, "fdatasync", os.fsync)
+
+
+def sync(descriptor: int) -> None:
+    """Return once the file's data are on the disk."""
+    _sync_data(descriptor)
+
+
+def write_durably(path: Path, content: bytes, *, replace: bool = True) -> None:
+    """The file has exactly that content, or is untouched, whatever happens; on the disk before this returns.
+
+    With replace=False a file that is there already wins.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+            if replace:
+                os.replace(temporary, path)
+            else:
+                with contextlib.suppress(FileExistsError):
+                    os.link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise LedgerError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class Folder:
+    """Where a ledger lives."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / "ledger.sqlite"
+        self.key = path / "ledger.key"
+        self.anchor = path / "ledger.anchor"
+        self.answers = path / "answers"
+
+    def prepare(self) -> None:
+        """Make what a new ledger needs: folder, key, an empty database; leaves alone what is there."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._check_folder()
+            self.answers.mkdir(mode=0o700, exist_ok=True)
+            if self.database.exists():
+                return
+            write_durably(self.key, secrets.token_bytes(KEY_BYTES), replace=False)
+            # Only ever a new file: closing any descriptor of a database in use would drop its locks.
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError as error:
+            raise LedgerError(f"the ledger's folder {self.path} cannot be made: {error.strerror}.") from error
+
+    def check(self) -> None:
+        """Refuse a folder that is missing, read-only or open to others, clearly."""
+        self._check_folder()
+        if not self.database.exists():
+            raise LedgerError(f"there is no ledger in {self.path}; make one with create=True, or restore the folder.")
+        _check_private(self.database, 0o600)
+
+    def read_key(self) -> bytes:
+        """The key, if it is private and whole."""
+        if not self.key.exists():
+            raise LedgerError(f"the ledger's key {self.key} is missing; restore it from the curator's backup.")
+        _check_private(self.key, 0o600)
+        key = self.key.read_bytes()
+        if len(key) != KEY_BYTES:
+            raise LedgerCorrupt(f"the ledger's key {self.key} must have {KEY_BYTES} bytes; it has {len(key)}.")
+        return key
+
+    def store_answer(self, answer: bytes) -> None:
+        """A large answer becomes a durable file named by its hash."""
+        write_durably(self.answers / sha256(answer).hexdigest(), answer)
+
+    def load_answer(self, name: str) -> bytes:
+        """The answer of that hash, exactly as stored."""
+        try:
+            answer = (self.answers / name).read_bytes()
+        except OSError as error:
+            raise LedgerCorrupt(f"the stored answer {name} cannot be read: {error.strerror}.") from error
+        if not same(sha256(answer).digest(), bytes.fromhex(name)):
+            raise LedgerCorrupt(f"the stored answer {name} was changed.")
+        return answer
+
+    def _check_folder(self) -> None:
+        if not self.path.is_dir():
+            raise LedgerError(f"there is no folder {self.path} for the ledger; make one with create=True.")
+        _check_private(self.path, 0o700)
+        if not stat.S_IMODE(self.path.stat().st_mode) & stat.S_IWUSR or not os.access(self.path, os.W_OK):
+            raise LedgerError(f"the ledger's folder {self.path} is read-only; charges could not be recorded.")
+
+
+def _check_private(path: Path, mode: int) -> None:
+    found = stat.S_IMODE(path.stat().st_mode)
+    if found & 0o077:
+        raise LedgerError(f"{path} is open to others (mode {found:o}); run: chmod {mode:o} {path}")
