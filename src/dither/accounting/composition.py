@@ -1,0 +1,97 @@
+"""Several guarantees about the same data, taken together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dither.accounting.approx import ApproxDP
+from dither.accounting.guarantee import Guarantee
+from dither.accounting.pure import PureDP
+from dither.accounting.zcdp import ZCDP
+from dither.errors import ParameterError
+from dither.neighbours import Relation, common_relation
+from dither.parameters import Number, whole
+
+
+@dataclass(frozen=True)
+class Composition(Guarantee):
+    """All parts together, each as often as its count says, also if later mechanisms are chosen from earlier answers.
+
+    The parts are kept, so that a curve is converted once at the end; it is the lowest of the bounds valid for parts
+    whose guarantees are fixed in advance. A running budget is a `Filter`, which does not re-convert.
+    """
+
+    parts: tuple[tuple[Guarantee, int], ...]
+    relation: Relation
+
+    def epsilon_at(self, delta: Number) -> float:
+        return min((whole.epsilon_at(delta) for whole in self._wholes()), default=math.inf)
+
+    def delta_at(self, epsilon: Number) -> float:
+        return min((whole.delta_at(epsilon) for whole in self._wholes()), default=1.0)
+
+    def zcdp(self) -> ZCDP:
+        members = [(guarantee.zcdp(), count) for guarantee, count in self.parts]
+        rho = _total((member.rho, count) for member, count in members)
+        delta = _total((member.delta, count) for member, count in members)
+        return ZCDP(rho, delta, self.relation, proven_mu_squared=self.gaussian_mu_squared)
+
+    def basic(self) -> PureDP | ApproxDP:
+        """The sums of the stated epsilons and deltas."""
+        members = [(guarantee.basic(), count) for guarantee, count in self.parts]
+        epsilon = _total((member.epsilon, count) for member, count in members)
+        delta = _total((member.delta, count) for member, count in members)
+        return ApproxDP(epsilon, delta, relation=self.relation) if delta else PureDP(epsilon, self.relation)
+
+    @property
+    def gaussian_mu_squared(self) -> Fraction | None:
+        """Gaussian DP composes exactly: squares add (Dong, Roth and Su 2022, Corollary 3.3)."""
+        members = [(guarantee.gaussian_mu_squared, count) for guarantee, count in self.parts]
+        known = [(mu_squared, count) for mu_squared, count in members if mu_squared is not None]
+        return _total(known) if len(known) == len(members) else None
+
+    def _wholes(self) -> list[Guarantee]:
+        """The composition as one guarantee, in each way that exists."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return [self.parts[0][0]]
+        found: list[Guarantee] = []
+        for way in (self.zcdp, self.basic):
+            try:
+                found.append(way())
+            except ParameterError:  # no stated epsilon, or deltas that add up to 1: this way is closed
+                continue
+        return found
+
+
+def compose(guarantees: Iterable[Guarantee]) -> Composition:
+    """The guarantee of releasing all of them; refuses guarantees under different neighbour relations.
+
+    >>> compose([PureDP("0.1"), PureDP("0.2"), PureDP("0.3")]).basic().epsilon
+    Fraction(3, 5)
+    """
+    return _merge([(guarantee, 1) for guarantee in guarantees])
+
+
+def repeat(guarantee: Guarantee, count: int) -> Composition:
+    """`guarantee * count`."""
+    return _merge([(guarantee, whole(count, "the number of repetitions"))])
+
+
+def _merge(parts: list[tuple[Guarantee, int]]) -> Composition:
+    for guarantee, _ in parts:
+        if not isinstance(guarantee, Guarantee):
+            raise ParameterError(f"only guarantees compose; got {type(guarantee).__name__}.")
+    relation = common_relation(guarantee for guarantee, _ in parts)
+    flat: list[tuple[Guarantee, int]] = []
+    for guarantee, count in parts:
+        # Long chains of compose([so_far, next]) stay flat; a repeated composition stays a part with its count.
+        flat += guarantee.parts if isinstance(guarantee, Composition) and count == 1 else [(guarantee, count)]
+    return Composition(tuple(flat), relation)
+
+
+def _total(amounts: Iterable[tuple[Fraction, int]]) -> Fraction:
+    """The only place where an amount is multiplied by how often it is spent."""
+    return sum((amount * count for amount, count in amounts), Fraction(0))

@@ -1,0 +1,167 @@
+"""The exact privacy curve of Gaussian noise.
+
+delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), mu = D2/sigma. Necessary and sufficient in any dimension (Balle and Wang 2018, Theorem 8). Roots are found by Newton's
+method and then *checked*: what is returned satisfies its inequality by ball arithmetic, whatever the search did.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from dither.accounting.balls import Ball, ball, bounds, dyadic_up, float_up, precision, sign
+from dither.accounting.conversion import COST_UNIT, epsilon_of_rho
+from dither.errors import ParameterError
+
+LARGEST_EPSILON = Fraction(10**5)
+
+_CACHE = 1024
+_SEARCH_BITS = 160
+
+
+def delta_ball(epsilon: Ball, mu: Ball) -> Ball:
+    """The curve itself, on balls."""
+    root_two = ball(2).sqrt()
+    far, near = epsilon / mu + mu / 2, epsilon / mu - mu / 2
+    return ((near / root_two).erfc() - epsilon.exp() * (far / root_two).erfc()) / 2
+
+
+@lru_cache(_CACHE)
+def delta_of_gaussian(mu_squared: Fraction, epsilon: Fraction) -> float:
+    """The exact delta at epsilon, rounded up."""
+    if mu_squared == 0:
+        return 0.0
+    at = min(epsilon, LARGEST_EPSILON)  # delta falls with epsilon, so a smaller one is on the safe side
+    _, high = bounds(lambda: delta_ball(ball(at), ball(mu_squared).sqrt()))
+    return min(1.0, max(0.0, float_up(high)))
+
+
+@lru_cache(_CACHE)
+def epsilon_of_gaussian(mu_squared: Fraction, delta: Fraction) -> float:
+    """The exact epsilon at delta, rounded up; infinity at delta 0 (Gaussian noise is never pure)."""
+    if mu_squared == 0:
+        return 0.0
+    if delta == 0:
+        return math.inf
+    fallback = epsilon_of_rho(mu_squared / 2, delta)
+    if mu_squared > LARGEST_EPSILON:
+        return fallback
+    if _holds(Fraction(0), mu_squared, delta):
+        return 0.0
+    found = _epsilon_near(mu_squared, delta)
+    for slack in (2**-52, 2**-48, 2**-40, 2**-20):
+        candidate = float_up(found * (1 + Fraction(slack)))
+        if candidate < fallback and _holds(Fraction(candidate), mu_squared, delta):
+            return candidate
+    return fallback
+
+
+@lru_cache(_CACHE)
+def price_in_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """rho = mu^2/2 of the least noisy Gaussian that is (epsilon, delta)-DP, rounded down to whole cost units."""
+    mu = _mu_near(epsilon, delta)
+    units = math.floor(mu * mu / 2 / COST_UNIT)
+    while units > 0 and not _holds(epsilon, 2 * units * COST_UNIT, delta):
+        units -= 1
+    while _holds(epsilon, 2 * (units + 1) * COST_UNIT, delta):
+        units += 1
+    return units * COST_UNIT
+
+
+@lru_cache(_CACHE)
+def epsilon_priced_at(rho: Fraction, delta: Fraction) -> Fraction:
+    """The largest epsilon, rounded down to 1e-9, whose price in rho is at most `rho`."""
+    unit = Fraction(1, 10**9)
+    most = epsilon_of_gaussian(2 * rho, delta)
+    # Prices are rounded down, so the epsilon one step above the exact root may still be paid for.
+    epsilon = (math.floor(Fraction(most) / unit) + 1) * unit
+    while epsilon > 0 and price_in_rho(epsilon, delta) > rho:
+        epsilon -= unit
+    return max(epsilon, Fraction(0))
+
+
+@lru_cache(_CACHE)
+def analytic_sigma(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The smallest sigma of 53 bits, rounded up, with which N(0, sigma^2) is (epsilon, delta)-DP at D2 = 1."""
+    return _checked_sigma(1 / _mu_near(epsilon, delta), epsilon, delta)
+
+
+@lru_cache(_CACHE)
+def classical_sigma(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """sqrt(2 ln(1.25/delta))/epsilon, rounded up, for epsilon <= 1 only (Dwork and Roth 2014, Theorem A.1)."""
+    if not epsilon <= 1:
+        raise ParameterError(
+            f"the classical calibration is proven for epsilon up to 1 only; got {float(epsilon):g}. "
+            'Use calibration="analytic".'
+        )
+    _, high = bounds(lambda: ((ball(Fraction(5, 4)) / ball(delta)).log() * 2).sqrt() / ball(epsilon))
+    return _checked_sigma(high, epsilon, delta)
+
+
+def _checked_sigma(found: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+    sigma = dyadic_up(found)
+    for _ in range(64):
+        if _holds(epsilon, 1 / sigma**2, delta):
+            return sigma
+        sigma = dyadic_up(sigma * (1 + Fraction(1, 2**52)))
+    raise ArithmeticError("no sigma could be certified")
+
+
+def _holds(epsilon: Fraction, mu_squared: Fraction, delta: Fraction) -> bool:
+    """Certainly delta(epsilon) <= delta."""
+    return sign(lambda: delta_ball(ball(epsilon), ball(mu_squared).sqrt()) - ball(delta), undecided=1) < 0
+
+
+def _tail_quantile(delta: Fraction) -> float:
+    """A z with P[N(0,1) > z] <= delta, near enough to start from."""
+    log_delta = math.log(delta.numerator) - math.log(delta.denominator)
+    return math.sqrt(max(0.0, -2 * (log_delta + math.log(2))))
+
+
+@lru_cache(_CACHE)
+def _mu_near(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The mu at which delta(epsilon) = delta, to about 100 bits, not certified."""
+    if not epsilon <= LARGEST_EPSILON:
+        raise ParameterError(f"epsilon must be at most {LARGEST_EPSILON} for Gaussian noise; got {float(epsilon):g}.")
+    z, rough = _tail_quantile(delta), float(epsilon)
+    # Both are left of the root: delta <= Phi(mu/2 - epsilon/mu), and delta <= delta(0) <= mu/sqrt(2 pi).
+    start = max(2 * rough / (z + math.sqrt(z * z + 2 * rough)), float(delta) * math.sqrt(2 * math.pi))
+
+    def newton(mu: Ball) -> Ball:
+        value = delta_ball(ball(epsilon), mu)
+        near = ball(epsilon) / mu - mu / 2
+        slope = (-near * near / 2).exp() / (2 * ball(1).pi()).sqrt()
+        return (ball(delta).log() - value.log()) * value / slope
+
+    return _newton(newton, Fraction(start))
+
+
+@lru_cache(_CACHE)
+def _epsilon_near(mu_squared: Fraction, delta: Fraction) -> Fraction:
+    """The epsilon at which delta(epsilon) = delta, to about 100 bits, not certified."""
+    mu = math.sqrt(mu_squared)
+
+    def newton(epsilon: Ball) -> Ball:
+        exact_mu = ball(mu_squared).sqrt()
+        value = delta_ball(epsilon, exact_mu)
+        far = (epsilon / exact_mu + exact_mu / 2) / ball(2).sqrt()
+        slope = epsilon.exp() * far.erfc() / 2
+        return (value.log() - ball(delta).log()) * value / slope
+
+    return _newton(newton, Fraction(mu * _tail_quantile(delta) + mu * mu / 2))
+
+
+def _newton(step: Callable[[Ball], Ball], start: Fraction) -> Fraction:
+    """Follow the steps until they no longer matter; every step starts from an exact point."""
+    with precision(_SEARCH_BITS):
+        point = ball(start).mid()
+        for _ in range(80):
+            change = step(point).mid()
+            moved = (point + change).mid()
+            point = moved if moved > 0 else point / 2
+            if abs(change) < abs(point) / 2**100:
+                break
+        mantissa, exponent = point.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -1,0 +1,70 @@
+"""Pure differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dither.accounting.conversion import delta_of_pure, epsilon_of_pure, rho_of_pure
+from dither.accounting.guarantee import Guarantee
+from dither.errors import ParameterError
+from dither.neighbours import Relation
+from dither.parameters import Number, non_negative
+
+if TYPE_CHECKING:
+    from dither.accounting.zcdp import ZCDP
+
+
+@dataclass(frozen=True, init=False)
+class PureDP(Guarantee):
+    """For all neighbours and all sets E: P[M(D) in E] <= e^epsilon P[M(D') in E].
+
+    `proven_rho` is a smaller rho than the general epsilon tanh(epsilon/2), for a mechanism whose own law is known.
+
+    >>> PureDP("0.1").epsilon
+    Fraction(1, 10)
+    """
+
+    epsilon: Fraction
+    relation: Relation
+    proven_rho: Fraction | None = field(compare=False, repr=False)
+
+    def __init__(
+        self,
+        epsilon: Number,
+        relation: Relation | str = Relation.ADD_REMOVE,
+        *,
+        proven_rho: Fraction | None = None,
+    ) -> None:
+        object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
+        object.__setattr__(self, "relation", Relation.read(relation))
+        object.__setattr__(self, "proven_rho", None if proven_rho is None else non_negative(proven_rho, "proven_rho"))
+
+    @property
+    def delta(self) -> Fraction:
+        """0: pure DP has no delta."""
+        return Fraction(0)
+
+    def epsilon_at(self, delta: Number) -> float:
+        return epsilon_of_pure(self.epsilon, _delta(delta))
+
+    def delta_at(self, epsilon: Number) -> float:
+        return delta_of_pure(self.epsilon, non_negative(epsilon, "epsilon"))
+
+    def zcdp(self) -> ZCDP:
+        from dither.accounting.zcdp import ZCDP
+
+        general = rho_of_pure(self.epsilon)
+        return ZCDP(general if self.proven_rho is None else min(general, self.proven_rho), relation=self.relation)
+
+    def basic(self) -> PureDP:
+        return self
+
+
+def _delta(value: Number) -> Fraction:
+    """A delta at which a curve is read: 0 included, 1 not."""
+    delta = non_negative(value, "delta")
+    if not delta < 1:
+        raise ParameterError(f"delta must be at least 0 and less than 1; got {float(delta):g}.")
+    return delta
