@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.accounting.approx import ApproxDP
+from dither.accounting.balls import dyadic_up
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import PureDP
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.neighbours import Relation, common_relation
 from dither.parameters import Number, whole
+
+_LONGEST_SUM = 1024
 
 
 @dataclass(frozen=True)
@@ -94,4 +97,6 @@ def _merge(parts: list[tuple[Guarantee, int]]) -> Composition:
 
 def _total(amounts: Iterable[tuple[Fraction, int]]) -> Fraction:
     """The only place where an amount is multiplied by how often it is spent."""
-    return sum((amount * count for amount, count in amounts), Fraction(0))
+    total = sum((amount * count for amount, count in amounts), Fraction(0))
+    # Many different denominators make a sum of absurd length; past that point it is rounded up.
+    return total if total.denominator.bit_length() <= _LONGEST_SUM else dyadic_up(total, _LONGEST_SUM)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from dither.accounting.balls import Ball, ball, bounds, ceil_of, float_up, floor_of
+from dither.accounting.balls import Ball, ball, bounds, ceil_of, dyadic_up, float_up, floor_of
+from dither.parameters import SMALLEST
 
 # Prices and caps are whole multiples of this unit, in epsilon and in rho.
 COST_UNIT = Fraction(1, 10**15)
@@ -27,7 +28,7 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
     if epsilon == 0 or epsilon > _SATURATED:
         return epsilon
     relative = ceil_of(lambda: (ball(epsilon) / 2).tanh() * 2**129 / ball(epsilon))
-    return relative * epsilon**2 / 2**129
+    return max(dyadic_up(relative * epsilon**2 / 2**129, 128), SMALLEST)
 
 
 @lru_cache(_CACHE)
@@ -130,7 +131,7 @@ def rho_of_discrete_laplace(epsilon: Fraction, steps: int) -> Fraction:
         step = ball(epsilon) / steps
         return (ball(epsilon) + (-ball(epsilon)).expm1() * step / step.sinh()) * 2**96 / ball(general)
 
-    return min(general, Fraction(ceil_of(certified), 2**96) * general)
+    return min(general, dyadic_up(Fraction(ceil_of(certified), 2**96) * general, 128))
 
 
 def _log(value: Fraction) -> float:

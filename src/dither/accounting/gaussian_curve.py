@@ -1,7 +1,8 @@
 """The exact privacy curve of Gaussian noise.
 
-delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), mu = D2/sigma. Necessary and sufficient in any dimension (Balle and Wang 2018, Theorem 8). Roots are found by Newton's
-method and then *checked*: what is returned satisfies its inequality by ball arithmetic, whatever the search did.
+delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), mu = D2/sigma,
+necessary and sufficient in any dimension (Balle and Wang 2018, Theorem 8). Roots are found by Newton's method and then
+*checked*: what is returned satisfies its inequality by ball arithmetic, whatever the search did.
 """
 
 from __future__ import annotations

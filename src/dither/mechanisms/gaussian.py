@@ -20,7 +20,7 @@ _CALIBRATIONS = {"analytic": analytic_sigma, "classical": classical_sigma}
 
 @dataclass(frozen=True, init=False)
 class Gaussian(AdditiveNoise):
-    """(epsilon, delta)-DP or rho-zCDP for values on the grid that move by at most `sensitivity` in L2 between neighbours.
+    """(epsilon, delta)-DP or rho-zCDP for values on the grid that neighbours move by at most `sensitivity` in L2.
 
     Noise per coordinate, in grid steps: a normal variable rounded to the nearest integer. Adding it to a whole number
     is rounding the sum, so this is post-processing of the continuous mechanism and has its exact curve, in any
