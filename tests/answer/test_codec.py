@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.answer import Answer, Key, Value, dense_keys
@@ -42,6 +42,7 @@ MAGNITUDES = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(numbers=st.lists(MAGNITUDES, min_size=1, max_size=5), decimals=st.integers(0, 45))
 def test_whole_numbers_of_any_size_come_back_exactly(numbers: list[int], decimals: int) -> None:
     before = answer(Value("n", objects(numbers), decimals=decimals, half_width=Fraction(7, 3)))
@@ -54,6 +55,7 @@ def test_whole_numbers_of_any_size_come_back_exactly(numbers: list[int], decimal
     assert after.to_bytes() == stored
 
 
+@settings(deadline=None)
 @given(numbers=st.lists(st.floats(), min_size=1, max_size=5))
 def test_floats_come_back_bit_for_bit(numbers: list[float]) -> None:
     values = np.array(numbers)

@@ -11,7 +11,7 @@ from dither.answer.columns import Key, Value
 from dither.answer.digits import plain, write
 from dither.answer.intervals import ends
 
-NO_VALUE = "unknown"
+NO_VALUE, NO_ERROR = "unknown", "?"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def _noisy(column: Value) -> list[Cell]:
         if bounds is not None:
             low, high = bounds.lower[row], bounds.upper[row]
             if not (math.isfinite(low) and math.isfinite(high)):
-                written.append(Cell(_bare(value, unit), NO_VALUE))
+                written.append(Cell(_bare(value, unit), NO_ERROR))
                 continue
             width = max(value - _exact(low, unit), _exact(high, unit) - value, Fraction(0))
         written.append(Cell(_bare(value, unit)) if width is None else Cell(*write(value, width, unit=unit)))

@@ -103,10 +103,10 @@ def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
     decimals, half_width = described["decimals"], described["half_width"]
     lower = upper = None
     if "bounds" in described:
-        lower, upper = (numbers.from_arrow(batch.column(at), decimals) for at in described["bounds"])
+        lower, upper = (numbers.from_arrow(batch.column(at)) for at in described["bounds"])
     return Value(
         name,
-        numbers.from_arrow(values, decimals),
+        numbers.from_arrow(values),
         decimals=decimals,
         half_width=None if half_width is None else Fraction(half_width),
         lower=lower,

@@ -34,8 +34,8 @@ def to_arrow(numbers: Numbers, decimals: int) -> pa.Array:
     return pa.array([f"{Decimal(f'{number}e-{decimals}'):f}" for number in numbers.tolist()], pa.string())
 
 
-def from_arrow(array: pa.Array, decimals: int) -> Numbers:
-    """The integers (in units of 10**-decimals) or floats that `to_arrow` wrote."""
+def from_arrow(array: pa.Array) -> Numbers:
+    """The integers (in the units they were written in) or floats that `to_arrow` wrote."""
     import pyarrow as pa
 
     if pa.types.is_float64(array.type):
@@ -44,7 +44,7 @@ def from_arrow(array: pa.Array, decimals: int) -> Numbers:
         return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.int64)
     if pa.types.is_decimal128(array.type):
         return _from_decimal(array)
-    return _objects([int(Decimal(text).scaleb(decimals)) for text in array.to_pylist()])
+    return _objects([int(text.replace(".", "")) for text in array.to_pylist()])  # written with all its decimals
 
 
 def narrow(numbers: Numbers) -> Numbers:

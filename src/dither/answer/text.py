@@ -51,18 +51,14 @@ def percent(probability: float) -> str:
 
 def _block(name: str, column: Sequence[Cell], is_key: bool) -> list[str]:
     """A column as lines of one width: keys to the left, numbers to the right, errors under each other."""
-    number = max((_width(cell.text) for cell in column), default=0)
+    number = max((_width(cell.text) for cell in column if cell.error), default=0)
     error = max((_width(cell.error) for cell in column), default=0)
-    lines = [_left(cell.text, number) if is_key else _right(cell.text, number) + _error(cell, error) for cell in column]
+    lines = [
+        f"{_right(cell.text, number)} ± {_right(cell.error, error)}" if cell.error else cell.text for cell in column
+    ]
     width = max(map(_width, (name, *lines)))
     align = _left if is_key else _right
-    return [align(name, width), *(align(line, width) for line in lines)]
-
-
-def _error(cell: Cell, width: int) -> str:
-    if not width:
-        return ""
-    return f" ± {_right(cell.error, width)}" if cell.error else " " * (3 + width)
+    return [align(line, width) for line in (name, *lines)]
 
 
 def _width(text: str) -> int:

@@ -1,0 +1,174 @@
+"""What an analyst does with an answer: reads it, prints it, turns it into other forms."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dither.answer import Answer, Key, Value, dense_keys
+from dither.columns import Category, Date, Int
+from dither.errors import DitherError, ParameterError
+
+
+def answer(*columns: Key | Value, notes: tuple[str, ...] = ()) -> Answer:
+    return Answer(columns, price={"epsilon": "0.5"}, guarantee="", confidence=Fraction(19, 20), notes=notes)
+
+
+@pytest.fixture
+def visits() -> Answer:
+    return answer(
+        *dense_keys([("region", Category(["north", "south"]))]),
+        Value("n", np.array([45712, 999, -3]), half_width=Fraction(41, 2)),
+        Value("paid", np.array([123456, 5, 0]), decimals=2, half_width=Fraction("1.5")),
+        Value(
+            "mean",
+            np.array([61.25, np.nan, 3.0]),
+            lower=np.array([60.5, np.nan, -np.inf]),
+            upper=np.array([62, np.nan, 9.0]),
+        ),
+        notes=("At most 100 rows of each owner are counted.",),
+    )
+
+
+def test_printed_table(visits: Answer) -> None:
+    assert str(visits).splitlines() == [
+        "region             n            paid           mean",
+        "───────────────────────────────────────────────────",
+        "north    45,712 ± 21   1,234.6 ± 1.6   61.25 ± 0.76",
+        "south       999 ± 21       0.0 ± 1.6        unknown",
+        "NULL         -3 ± 21       0.0 ± 1.6       3 ±    ?",
+        "",
+        "price: epsilon 0.5",
+        "± holds for each number by itself with probability 95%; digits below it are not shown",
+        "note: At most 100 rows of each owner are counted.",
+    ]
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    text = str(answer(*dense_keys([("k", Int(1, 1000, nullable=False, default=1))]), Value("n", np.zeros(1000, int))))
+    assert "... 976 more rows" in text
+    assert len(text.splitlines()) < 40
+
+
+def test_labels_cannot_break_the_table_or_the_page() -> None:
+    hostile = answer(
+        *dense_keys([("k", Category(["<b>x</b>\n\x1b[31m"], nullable=False, default="<b>x</b>\n\x1b[31m"))])
+    )
+    assert "\x1b" not in str(hostile)
+    assert len(str(hostile).splitlines()) == 6
+    assert "<b>" not in hostile._repr_html_()
+    assert "&lt;b&gt;" in hostile._repr_html_()
+
+
+def test_html_shows_the_same_cells(visits: Answer) -> None:
+    html = visits._repr_html_()
+    assert "45,712" in html
+    assert "± 21" in html
+    assert "At most 100 rows" in html
+
+
+def test_single_value() -> None:
+    assert answer(Value("n", np.array([5]))).value == 5
+    assert type(answer(Value("n", np.array([5]))).value) is int
+    assert answer(Value("paid", np.array([1999]), decimals=2)).value == Decimal("19.99")
+    assert answer(Value("mean", np.array([0.5]))).value == 0.5
+    with pytest.raises(ParameterError, match="2 rows and 1 value columns"):
+        _ = answer(Value("n", np.array([5, 6]))).value
+
+
+def test_columns_by_name(visits: Answer) -> None:
+    assert visits["n"].tolist() == [45712, 999, -3]
+    assert visits["paid"].tolist() == [Decimal("1234.56"), Decimal("0.05"), Decimal("0.00")]
+    assert visits["region"].tolist() == ["north", "south", None]
+    with pytest.raises(DitherError, match="no column 'x'; the answer has: region, n, paid, mean"):
+        _ = visits["x"]
+
+
+def test_intervals_are_rounded_outward_to_the_unit(visits: Answer) -> None:
+    lower, upper = visits.interval("n")
+    assert lower.tolist() == [45691, 978, -24]
+    assert upper.tolist() == [45733, 1020, 18]
+    assert visits.interval("paid").lower.tolist()[1] == Decimal("-1.45")
+    assert visits.interval("mean").upper.tolist()[0] == 62
+    with pytest.raises(ParameterError, match="no interval"):
+        visits.interval("region")
+
+
+def test_intervals_do_not_wrap_around() -> None:
+    edge = answer(Value("n", np.array([2**63 - 1, -(2**63)]), half_width=Fraction(10)))
+    lower, upper = edge.interval("n")
+    assert lower.tolist() == [2**63 - 11, -(2**63) - 10]
+    assert upper.tolist() == [2**63 + 9, -(2**63) + 10]
+    assert edge.to_arrow(intervals=True).column("n_upper").to_pylist() == [2**63 + 9, -(2**63) + 10]
+
+
+def test_float_columns_with_one_half_width_are_widened_outward() -> None:
+    lower, upper = answer(Value("mean", np.array([0.1]), half_width=Fraction(1, 3))).interval("mean")
+    assert Fraction(lower[0]) <= Fraction(0.1) - Fraction(1, 3)
+    assert Fraction(upper[0]) >= Fraction(0.1) + Fraction(1, 3)
+
+
+def test_arrow_pandas_and_polars_agree(visits: Answer) -> None:
+    table = visits.to_arrow(intervals=True)
+    assert table.column_names == [
+        *("region", "n", "n_lower", "n_upper", "paid", "paid_lower", "paid_upper", "mean", "mean_lower", "mean_upper"),
+    ]
+    assert table.schema.field("paid").type == pa.decimal128(38, 2)
+    assert visits.to_pandas()["n"].tolist() == visits.to_polars()["n"].to_list() == [45712, 999, -3]
+    assert visits.to_pandas(intervals=True)["n_upper"].tolist() == [45733, 1020, 18]
+    assert visits.to_polars()["region"].to_list() == ["north", "south", None]
+    assert visits.to_polars()["paid"].to_list()[0] == Decimal("1234.56")
+
+
+def test_json_says_everything_and_loses_nothing(visits: Answer) -> None:
+    document = json.loads(visits.to_json())
+    assert document["rows"][0] == {
+        "region": "north",
+        "n": 45712,
+        "n_lower": 45691,
+        "n_upper": 45733,
+        "paid": "1234.56",
+        "paid_lower": "1233.06",
+        "paid_upper": "1236.06",
+        "mean": 61.25,
+        "mean_lower": 60.5,
+        "mean_upper": 62.0,
+    }
+    assert document["rows"][1]["mean"] is None
+    assert document["price"] == {"epsilon": "0.5"}
+    assert document["confidence"] == "0.95"
+    assert document["notes"] == ["At most 100 rows of each owner are counted."]
+    assert document["columns"][1]["half_width"] == "41/2"
+
+
+def test_dates_are_dates() -> None:
+    days = answer(*dense_keys([("day", Date("2024-02-28", "2024-03-01"))]))
+    assert days.to_dicts()[1] == {"day": datetime.date(2024, 2, 29)}
+    assert json.loads(days.to_json())["rows"][1] == {"day": "2024-02-29"}
+
+
+def test_repeated_names_do_not_hide_each_other() -> None:
+    twice = answer(Value("n", np.array([1])), Value("n", np.array([2])), Value("n_2", np.array([3])))
+    assert twice.to_dicts() == [{"n": 1, "n_3": 2, "n_2": 3}]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: answer(),
+        lambda: answer(Value("a", np.array([1])), Value("b", np.array([1, 2]))),
+        lambda: Value("a", np.array([1]), lower=np.array([0])),
+        lambda: Value("a", np.array([1]), lower=np.array([0, 1]), upper=np.array([1])),
+        lambda: Value("a", np.array([1], dtype=np.int32)),
+        lambda: Value("a", np.array([[1]])),
+    ],
+)
+def test_malformed_columns_are_refused(wrong: object) -> None:
+    with pytest.raises(ParameterError):
+        wrong()  # type: ignore[operator]
