@@ -91,10 +91,14 @@ def delta_of_rho(rho: Fraction, epsilon: Fraction) -> float:
 
     def certified() -> Ball:
         b = ball(excess)
-        exponent = b * ((1 + b) * ball(rho) - ball(epsilon)) - (1 + b) * (1 / b).log1p() - b.log()
-        return exponent.exp()
+        return b * ((1 + b) * ball(rho) - ball(epsilon)) - (1 + b) * (1 / b).log1p() - b.log()
 
-    return min(1.0, float_up(bounds(certified)[1]))
+    _, exponent = bounds(certified)
+    if exponent >= 0:
+        return 1.0
+    # Below e^-2000 no float is left to tell the difference.
+    _, delta = bounds(lambda: ball(max(exponent, Fraction(-2000))).exp())
+    return float_up(delta)
 
 
 @lru_cache(_CACHE)
@@ -144,7 +148,8 @@ def _best_order(objective: Callable[[float], float], start: float) -> Fraction:
     Rounded to 24 bits: the optimum is flat, and a last-bit difference of some machine's logarithm must not show.
     """
     ratio = (math.sqrt(5) - 1) / 2
-    low, high = math.log(start) - 8, math.log(start) + 8
+    middle = math.log(min(max(start, 1e-150), 1e150))
+    low, high = middle - 8, middle + 8
     inner, outer = high - ratio * (high - low), low + ratio * (high - low)
     at_inner, at_outer = objective(math.exp(inner)), objective(math.exp(outer))
     for _ in range(45):

@@ -1,0 +1,54 @@
+"""The mechanisms there are, one line each, with what the common suite needs to check them. A new mechanism joins here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dither.mechanisms.additive import AdditiveNoise
+from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.laplace import Laplace
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A mechanism, parameter sets that show its range, and the norm in which its sensitivity counts."""
+
+    make: Callable[..., AdditiveNoise]
+    norm: str
+    examples: tuple[Mapping[str, Any], ...]
+    # Parameters that must refuse NaN, infinities, negatives, zero, bool and absurd sizes, with a set to vary them in.
+    numbers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return getattr(self.make, "__name__", repr(self.make))
+
+
+_LAPLACE = {"epsilon": 1, "sensitivity": 1}
+_GAUSSIAN = {"epsilon": 1, "delta": "1e-6", "sensitivity": 1}
+_BY_RHO = {"rho": "0.1", "sensitivity": 1}
+
+MECHANISMS: tuple[Entry, ...] = (
+    Entry(
+        Laplace,
+        "l1",
+        (_LAPLACE, {"epsilon": "0.3", "sensitivity": 2}, {"epsilon": 4, "sensitivity": "0.5", "grid": "0.25"}),
+        {name: _LAPLACE | {"grid": 1} for name in ("epsilon", "sensitivity", "grid")},
+    ),
+    Entry(
+        Gaussian,
+        "l2",
+        (
+            _GAUSSIAN,
+            {"epsilon": 8, "delta": "1e-6", "sensitivity": 1},
+            {"epsilon": "0.5", "delta": "1e-3", "sensitivity": 2, "calibration": "classical"},
+            {"rho": "0.5", "sensitivity": "0.5", "grid": "0.25"},
+        ),
+        {
+            **{name: _GAUSSIAN | {"grid": 1} for name in ("epsilon", "delta", "sensitivity", "grid")},
+            "rho": _BY_RHO,
+        },
+    ),
+)
