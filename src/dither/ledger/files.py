@@ -76,6 +76,8 @@ class Folder:
             # Only ever a new file: closing any descriptor of a database in use would drop its locks.
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            _sync_folder(self.path)
+            _sync_folder(self.path.absolute().parent)
         except OSError as error:
             raise LedgerError(f"the ledger's folder {self.path} cannot be made: {error.strerror}.") from error
 

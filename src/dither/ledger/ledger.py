@@ -10,18 +10,25 @@ from types import MappingProxyType
 from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError, QueryFailed
 from dither.ledger import index
 from dither.ledger.anchor import Anchor
-from dither.ledger.book import Account, Book
+from dither.ledger.book import Account
 from dither.ledger.chain import KINDS, Link
+from dither.ledger.checks import (
+    CURRENCIES,
+    account_of,
+    canonical_names,
+    check_reserve,
+    check_texts,
+    does_not_fit,
+    whose,
+)
 from dither.ledger.files import Folder
 from dither.ledger.journal import Journal, Page, account_row, links_after
 from dither.ledger.names import canonical_name
-from dither.ledger.units import Units, cap_units, charge_units, exact_charge, show
+from dither.ledger.units import Units, cap_units, charge_units, exact_charge
 from dither.ledger.values import Balance, Charge, Entry, Reservation
 from dither.ledger.verify import verify
 
-CURRENCIES = {"pure": "epsilon", "zcdp": "rho", "basic": "epsilon"}
 LARGEST_INLINE_ANSWER = 1_000_000  # bytes; larger ones become files
-_LONGEST_REQUEST = 200
 _PAGE_OF_ENTRIES = 1000
 
 
@@ -66,23 +73,23 @@ class Ledger:
 
         Opening it again under the same terms changes nothing; under other terms it is refused.
         """
-        people, analyst = _names(people, analyst)
+        people, analyst = canonical_names(people, analyst)
         if kind not in CURRENCIES:
             raise PolicyError(f"a budget is of kind {', '.join(CURRENCIES)}; got {kind!r}.")
         if kind == "pure" and cap.delta:
             raise PolicyError("a pure budget has no delta; use an approximate one.")
         limit = cap_units(cap)
-        _check_texts(terms, "terms")
+        check_texts(terms, "terms")
         with self._journal.writing() as page:
             known = page.book.accounts.get((people, analyst))
             if known is not None:
                 if (known.kind, known.cap, known.terms) != (kind, cap, dict(terms)):
                     raise PolicyError(
-                        f"{_whose(people, analyst)} already has a budget under other terms: {dict(known.terms)}. "
+                        f"{whose(people, analyst)} already has a budget under other terms: {dict(known.terms)}. "
                         "A budget is never changed; open it with the same terms."
                     )
                 return
-            if analyst is not None and (of_people := _account(page.book, people, None).kind) != kind:
+            if analyst is not None and (of_people := account_of(page.book, people, None).kind) != kind:
                 raise PolicyError(
                     f"the budget of {people!r} is {of_people}; that of {analyst!r} must be too, not {kind}."
                 )
@@ -129,10 +136,10 @@ class Ledger:
         BudgetExceeded if it does not fit; then nothing is charged. A request id seen before gives back its reservation,
         whatever became of it, and charges nothing; with another question or charge it is refused.
         """
-        people, analyst = _names(people, analyst)
-        _check_reserve(charge, question, snapshot, plan, request)
+        people, analyst = canonical_names(people, analyst)
+        check_reserve(charge, question, snapshot, plan, request)
         with self._journal.writing() as page:
-            accounts = [_account(page.book, people, None)]
+            accounts = [account_of(page.book, people, None)]
             if (own := page.book.accounts.get((people, analyst))) is not None and analyst is not None:
                 accounts.append(own)
             known = index.by_request(page, people, analyst, request)
@@ -192,9 +199,9 @@ class Ledger:
 
         Another analyst's answers are never considered, nor those of another snapshot, nor failures.
         """
-        people, analyst = _names(people, analyst)
+        people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
-            price = charge_units(charge, _account(page.book, people, None).cap)
+            price = charge_units(charge, account_of(page.book, people, None).cap)
             for number in index.by_question(page, people, analyst, question, snapshot, price):
                 found = index.reservation(page, self._folder, number)
                 # Units are rounded; the exact prices decide.
@@ -219,7 +226,7 @@ class Ledger:
             raise PolicyError(
                 f"{kind!r} cannot name an event; use a word such as 'register' that the ledger does not use."
             )
-        _check_texts(body, "event")
+        check_texts(body, "event")
         with self._journal.writing() as page:
             page.append("event", {"event": kind, "body": dict(body)})
 
@@ -257,9 +264,9 @@ class Ledger:
         self.close()
 
     def _read_account(self, people: str, analyst: str | None) -> Account:
-        people, analyst = _names(people, analyst)
+        people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
-            return _account(page.book, people, analyst)
+            return account_of(page.book, people, analyst)
 
     def _charge(self, page: Page, account: Account, price: Units, charge: Charge) -> None:
         """Add the price to what the account has spent, in one conditional statement, or raise BudgetExceeded."""
@@ -268,7 +275,7 @@ class Ledger:
         ).fetchone()
         if row != account_row(account):
             raise LedgerCorrupt(
-                f"the account of {_whose(account.people, account.analyst)} was changed behind the ledger."
+                f"the account of {whose(account.people, account.analyst)} was changed behind the ledger."
             )
         charged = page.connection.execute(
             "UPDATE accounts SET spent = spent + :cost, spent_delta = spent_delta + :delta"
@@ -276,46 +283,4 @@ class Ledger:
             {"opened": account.opened, "cost": price.cost, "delta": price.delta},
         )
         if charged.rowcount != 1:
-            raise BudgetExceeded(_does_not_fit(account, charge))
-
-
-def _names(people: str, analyst: str | None) -> tuple[str, str | None]:
-    return canonical_name(people, "people"), None if analyst is None else canonical_name(analyst, "analyst")
-
-
-def _whose(people: str, analyst: str | None) -> str:
-    return f"people {people!r}" if analyst is None else f"analyst {analyst!r} on people {people!r}"
-
-
-def _account(book: Book, people: str, analyst: str | None) -> Account:
-    found = book.accounts.get((people, analyst))
-    if found is None:
-        known = ", ".join(name for name, of in book.accounts if of is None) or "none yet"
-        raise PolicyError(f"there is no budget for {_whose(people, analyst)}; people with a budget: {known}.")
-    return found
-
-
-def _does_not_fit(account: Account, charge: Charge) -> str:
-    left = exact_charge(account.limit - account.spent, account.cap)
-    price, rest = show(charge.cost), show(left.cost, up=False)
-    if charge.delta or account.cap.delta:
-        price += f" and delta {show(charge.delta)}"
-        rest += f" and delta {show(left.delta, up=False)}"
-    return (
-        f"the price, {CURRENCIES[account.kind]} {price}, does not fit: {rest} is left in the budget of "
-        f"{_whose(account.people, account.analyst)}. Nothing was charged. Ask at a lower price."
-    )
-
-
-def _check_reserve(charge: Charge, question: str, snapshot: str, plan: str, request: str | None) -> None:
-    if not (charge.cost or charge.delta):
-        raise PolicyError("a reservation must cost something: every question that touches data has a price.")
-    _check_texts({"question": question, "snapshot": snapshot, "plan": plan}, "reservation")
-    if request is not None and not (isinstance(request, str) and 1 <= len(request) <= _LONGEST_REQUEST):
-        raise PolicyError(f"a request id must be text of 1 to {_LONGEST_REQUEST} characters.")
-
-
-def _check_texts(texts: Mapping[str, str], what: str) -> None:
-    for name, text in texts.items():
-        if not (isinstance(name, str) and isinstance(text, str)):
-            raise PolicyError(f"every name and value in the {what} must be text; {name!r} is not.")
+            raise BudgetExceeded(does_not_fit(account, charge))
