@@ -8,7 +8,7 @@ of safety is a few microseconds, not a walk over the whole ledger.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -109,14 +109,22 @@ class Journal:
             if not has_tables(connection):
                 raise LedgerCorrupt("the ledger is empty, but its anchor is not.")
             page = self._load(connection)
-            made_with = page.entry(1).body["anchor"]
-            if made_with != origin:
-                raise LedgerError(
-                    f"this ledger was made with {made_with} anchor; open it with that, not with {origin}."
-                )
+            _check_origin(page, origin)
             self.hold_to(page, mark)
             self._trusted = page.head, page.book
         self.anchor_up_to(page.head.sequence)
+
+    def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
+        """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""
+        with self._store.transaction(write=True) as connection:
+            if self._anchor.exists():
+                raise LedgerError(
+                    f"there is a file {self._anchor.path}; move it away if it is not this ledger's anchor."
+                )
+            page = self._load(connection)
+            _check_origin(page, origin)
+            prove(page)
+            self._anchor.create(Mark(page.head.sequence, page.head.mac))
 
     def anchor_mark(self) -> Mark:
         """What the anchor says now."""
@@ -204,6 +212,14 @@ class Journal:
         if not same(page.head.state, page.book.commitment(self._key)):
             raise LedgerCorrupt("the accounts or open reservations of the ledger were changed.")
         return page
+
+
+def _check_origin(page: Page, origin: str) -> None:
+    made_with = page.entry(1).body["anchor"]
+    if made_with != origin:
+        raise LedgerError(
+            f"this ledger was made with {made_with} anchor file; open it with that, not with {origin} one."
+        )
 
 
 def account_rows(connection: sqlite3.Connection) -> list[tuple[int, int, int, int, int]]:

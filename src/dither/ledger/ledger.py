@@ -52,11 +52,7 @@ class Ledger:
         place = Folder(Path(folder))
         if create:
             place.prepare()
-        place.check()
-        key = place.read_key()
-        anchor_path = place.anchor if anchor is None else Path(anchor)
-        origin = "its own" if anchor_path.absolute() == place.anchor.absolute() else "an external"
-        journal = Journal(place, key, Anchor(anchor_path, key))
+        journal, origin, key = cls._journal_of(place, anchor)
         try:
             if create:
                 journal.create(origin)
@@ -65,6 +61,30 @@ class Ledger:
             journal.close()
             raise
         return cls(place, journal, key)
+
+    @classmethod
+    def restore_anchor(cls, folder: Path | str, *, anchor: Path | str | None = None) -> None:
+        """Make a new anchor for a ledger whose anchor file is lost; the curator's decision, and recorded as an event.
+
+        The whole ledger is verified first. Charges that were cut from its end together with the anchor cannot be
+        noticed: do this only for a copy known to be the newest.
+        """
+        place = Folder(Path(folder))
+        journal, origin, _ = cls._journal_of(place, anchor)
+        try:
+            journal.restore_anchor(origin, lambda page: verify(page, place))
+        finally:
+            journal.close()
+        with cls.open(folder, anchor=anchor) as ledger:
+            ledger.record("anchor_restored", {})
+
+    @staticmethod
+    def _journal_of(place: Folder, anchor: Path | str | None) -> tuple[Journal, str, bytes]:
+        place.check()
+        key = place.read_key()
+        path = place.anchor if anchor is None else Path(anchor)
+        origin = "its own" if path.absolute() == place.anchor.absolute() else "an external"
+        return Journal(place, key, Anchor(path, key)), origin, key
 
     def open_account(
         self, people: str, analyst: str | None, *, kind: str, cap: Charge, terms: Mapping[str, str]

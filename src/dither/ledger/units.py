@@ -71,6 +71,5 @@ def show(value: Fraction, *, up: bool = True) -> str:
         context.prec = 6
         context.rounding = ROUND_CEILING if up else ROUND_FLOOR
         number = Decimal(value.numerator) / Decimal(value.denominator)
-    plain = not number or Decimal("1e-4") <= number < Decimal("1e6")
-    text = f"{number:f}" if plain else f"{number:e}"
-    return text.rstrip("0").rstrip(".") if plain and "." in text else text
+    number = number.normalize()
+    return f"{number:f}" if not number or Decimal("1e-4") <= number <= Decimal("1e6") else f"{number:e}"
