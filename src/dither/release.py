@@ -13,7 +13,7 @@ def release(priced: PricedQuestion, engine: Engine) -> Released:
     """Run the statements and add to each measure the noise that the price bought."""
     exact = [sealed for statement in priced.statements for sealed in engine.run(statement)]
     noisy = [
-        NoisyMeasure(np.asarray(item.mechanism.release(sealed).value), item.parameters())
+        NoisyMeasure(item.measure.text, np.asarray(item.mechanism.release(sealed).value), item.parameters())
         for item, sealed in zip(priced.measures, exact, strict=True)
     ]
     return Released(priced.asked, noisy)

@@ -23,8 +23,9 @@ _TEXT = "text"  # decimal digits separated by commas, for numbers beyond 64 bits
 
 @dataclass(frozen=True)
 class NoisyMeasure:
-    """Noisy integers, one per group, and the parameters of the mechanism that made them, as text."""
+    """Noisy integers, one per group: which measure they are, and the mechanism that made them, as text."""
 
+    measure: str
     values: np.ndarray[Any, Any]
     mechanism: Mapping[str, str]
 
@@ -42,7 +43,12 @@ class Released:
             "format": _FORMAT,
             "price": dict(self.price),
             "measures": [
-                {"mechanism": dict(measure.mechanism), "encoding": encoding, "bytes": len(body)}
+                {
+                    "measure": measure.measure,
+                    "mechanism": dict(measure.mechanism),
+                    "encoding": encoding,
+                    "bytes": len(body),
+                }
                 for measure, (encoding, body) in zip(self.measures, bodies, strict=True)
             ],
         }
@@ -60,7 +66,7 @@ class Released:
         measures, start = [], end + 1
         for stored in header["measures"]:
             body = data[start : start + stored["bytes"]]
-            measures.append(NoisyMeasure(_decode(stored["encoding"], body), stored["mechanism"]))
+            measures.append(NoisyMeasure(stored["measure"], _decode(stored["encoding"], body), stored["mechanism"]))
             start += stored["bytes"]
         return cls(header["price"], tuple(measures))
 

@@ -6,6 +6,7 @@ analyst sees is computed from noisy measures afterwards.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
@@ -69,6 +70,12 @@ class Key:
 @dataclass(frozen=True)
 class Measure:
     """An exact integer per group."""
+
+    @property
+    def text(self) -> str:
+        """The same for equal measures only: what a stored release calls it."""
+        parts = [getattr(self, f.name) for f in fields(self)]
+        return json.dumps([type(self).__name__, *(part and part.text for part in parts)])
 
 
 @dataclass(frozen=True)

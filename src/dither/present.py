@@ -1,0 +1,47 @@
+"""From a stored release to the answer an analyst reads: names, averages, intervals. All of it is post-processing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dither.answer import Answer, Key, Value
+from dither.answer.keys import dense_keys
+from dither.answer.released import NoisyMeasure, Released
+from dither.sql.notes import notes
+from dither.sql.price import Mechanism, mechanism_from
+from dither.sql.question import Output, Question
+
+
+def present(question: Question, stored: bytes, confidence: Fraction) -> Answer:
+    """The answer in SELECT order, under this question's aliases and at this confidence."""
+    released = Released.from_bytes(stored)
+    noisy = {measure.measure: measure for measure in released.measures}
+    keys = dense_keys([(key.name, key.declaration) for key in question.keys])
+    values = [_value(output, noisy, confidence) for output in question.outputs]
+    columns: list[Key | Value] = [(keys if item.kind == "key" else values)[item.index] for item in question.order]
+    return Answer(tuple(columns), released.price, _guarantee(question), confidence, notes(question))
+
+
+def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> Value:
+    needed = [noisy[measure.text] for measure in output.aggregate.measures()]
+    mechanisms = [mechanism_from(measure.mechanism) for measure in needed]
+    sure = 1 - (1 - confidence) / output.aggregate.confidence_split
+    column = output.finish([measure.values for measure in needed], [mechanism.error(sure) for mechanism in mechanisms])
+    return Value(
+        column.name,
+        column.values,
+        column.decimals,
+        column.half_width,
+        column.lower,
+        column.upper,
+        mechanism=" and ".join(dict.fromkeys(type(mechanism).__name__ for mechanism in mechanisms)),
+        scale=" and ".join(_scale(mechanism) for mechanism in mechanisms),
+    )
+
+
+def _scale(mechanism: Mechanism) -> str:
+    return f"{float(mechanism.scale):.6g}"
+
+
+def _guarantee(question: Question) -> str:
+    return f"owners of {question.table.people}: all rows of one owner, in every table, added or removed"

@@ -1,0 +1,122 @@
+"""What a question would cost and how far off its answer would be: from the plan and the declarations, never from data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.sql.aggregates import Average
+from dither.sql.notes import notes
+from dither.sql.plan import CountOwners, CountRows, Measure, OwnerLimit, SumRows
+from dither.sql.price import PricedMeasure, PricedQuestion
+from dither.sql.question import Output
+
+_GROUP_SIZES = (100, 1_000, 10_000, 100_000)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The plan, the price, and the error to expect. `str()` is for people, `to_dict()` for programs."""
+
+    content: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.content
+
+    def to_json(self) -> str:
+        return json.dumps(self.content, indent=2, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return _text(self.content)
+
+    __repr__ = __str__
+
+
+def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
+    """Explain a priced question; nothing is read, nothing is spent."""
+    question, table = priced.question, priced.question.table
+    by_measure = {item.measure: item for item in priced.measures}
+    limits = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
+    return Explanation(
+        {
+            "table": table.name,
+            "people": table.people,
+            "groups": priced.aggregates[0].group_count,
+            "rows_per_owner": min(limits, default=None),
+            "price": {**priced.asked, **_charged(priced)},
+            "confidence": str(float(confidence)),
+            "columns": [_column(output, by_measure, confidence) for output in question.outputs],
+            "notes": list(notes(question)),
+            "statements": [statement.sql for statement in priced.statements],
+        }
+    )
+
+
+def _charged(priced: PricedQuestion) -> dict[str, str]:
+    name = "rho" if type(priced.measures[0].mechanism).__name__ == "Gaussian" else "epsilon"
+    return {name: f"{float(priced.price.cost):.15g}"}
+
+
+def _column(output: Output, by_measure: dict[Measure, PricedMeasure], confidence: Fraction) -> dict[str, Any]:
+    needed = [by_measure[measure] for measure in output.aggregate.measures()]
+    sure = 1 - (1 - confidence) / output.aggregate.confidence_split
+    errors = [item.mechanism.error(sure) for item in needed]
+    sizes = _GROUP_SIZES if isinstance(output.aggregate, Average) else (None,)
+    expected = [
+        {"rows": size, "half_width": float(output.aggregate.half_width_at(size or 0, errors))} for size in sizes
+    ]
+    return {"name": output.name, "measures": [_measure(item) for item in needed], "expected_error": expected}
+
+
+def _measure(item: PricedMeasure) -> dict[str, Any]:
+    what, why = _reason(item.measure, item.sensitivity.linf)
+    return {
+        "measure": what,
+        "sensitivity": _plain(item.mechanism.sensitivity),
+        "why": why,
+        "mechanism": type(item.mechanism).__name__,
+        "scale": float(item.mechanism.scale),
+    }
+
+
+def _reason(measure: Measure, most: Fraction) -> tuple[str, str]:
+    if isinstance(measure, CountOwners):
+        return "number of owners", "an owner counts at most once in a group, in at most as many groups as it has rows"
+    if isinstance(measure, CountRows):
+        what = "number of rows" if measure.condition is None else "number of rows with a value"
+        return what, "an owner has at most that many rows, and all of them can fall into one group"
+    if isinstance(measure, SumRows):
+        bound = max(abs(measure.value.low), abs(measure.value.high))
+        unit = "" if not measure.value.scale else f" (units of 1e-{measure.value.scale})"
+        return "sum", f"an owner has at most {_plain(most / bound)} rows, and each adds at most {bound}{unit}"
+    raise TypeError(f"no explanation for {type(measure).__name__}")
+
+
+def _plain(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):.6g}"
+
+
+def _text(content: dict[str, Any]) -> str:
+    price = ", ".join(f"{name} {value}" for name, value in content["price"].items())
+    rows = content["rows_per_owner"]
+    lines = [
+        f"Table {content['table']}, people {content['people']}, {content['groups']:,} group(s)"
+        + ("." if rows is None else f", at most {rows} rows of each owner."),
+        f"Price: {price}. Nothing has been spent.",
+        "",
+    ]
+    for column in content["columns"]:
+        lines.append(f"{column['name']}")
+        for measure in column["measures"]:
+            lines.append(
+                f"  {measure['measure']}: sensitivity {measure['sensitivity']} ({measure['why']}); "
+                f"{measure['mechanism']} noise of scale {measure['scale']:.4g}"
+            )
+        at = " or ".join(
+            f"±{error['half_width']:.4g}" + ("" if error["rows"] is None else f" at {error['rows']:,} rows")
+            for error in column["expected_error"]
+        )
+        lines.append(f"  expected error: {at}, with confidence {content['confidence']}")
+    return "\n".join([*lines, "", *content["notes"]])
