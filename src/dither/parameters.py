@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -23,6 +24,8 @@ LARGEST = Fraction(10**300)
 _LONGEST_TEXT = 700
 _MOST_BITS = 4096
 
+# ASCII digits only, so that what is read is what a reader sees: 12, 1.5, .5, 1e-6, 1/3.
+_WRITTEN = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
 _FORMS = 'an int, a Fraction, a Decimal, a float, or text such as "0.1", "1e-6" or "1/3"'
 
 
@@ -151,13 +154,16 @@ def _from_text(text: str, name: str) -> Fraction:
     shown = _show(text)
     if len(text) > _LONGEST_TEXT:
         raise ParameterError(f"{name} is {len(text)} characters long; at most {_LONGEST_TEXT} are read.")
-    _, _, exponent = text.lower().partition("e")
-    if exponent.lstrip("+-").isdigit() and int(exponent.lstrip("+-")) > 1000:
+    written = _WRITTEN.fullmatch(text.strip())
+    if written is None:
+        raise ParameterError(f"{name} must be a finite number; got {shown}. Give {_FORMS}.")
+    # Checked before the power of ten is computed: a long exponent would take forever.
+    if abs(int(written["exponent"] or 0)) > 1000:
         raise ParameterError(f"{name} must be 0 or of a magnitude between 1e-300 and 1e300; got {shown}.")
     try:
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"{name} must be a finite number; got {shown}. Give {_FORMS}.") from None
+        return Fraction(written[0])
+    except ZeroDivisionError:
+        raise ParameterError(f"{name} has a denominator of 0; got {shown}. Give {_FORMS}.") from None
 
 
 def _show(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The mechanisms there are, one line each, with what the common suite needs to check them. A new mechanism joins here."""
+"""The mechanisms there are, with what the common suite needs to check them. A new mechanism joins here."""
 
 from __future__ import annotations
 

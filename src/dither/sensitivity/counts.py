@@ -8,7 +8,7 @@ from dither.sensitivity.norms import Sensitivity, row_relation
 
 
 def counts(k: int, at_most: int | None = None, relation: Relation | str = Relation.ADD_REMOVE) -> Sensitivity:
-    """k counts of which one record satisfies at most `at_most` (all, unless stated): L1 = k, L2 = sqrt(k) in the worst case.
+    """k counts of which one record satisfies at most `at_most` (all, unless stated): L1 = k, L2 = sqrt(k) at worst.
 
     >>> counts(25).l2
     Fraction(5, 1)
