@@ -30,8 +30,15 @@ def test_the_kelvin_sign_is_a_k() -> None:
         "-alice",
         ".",
         "ali\u0307ce",
-    ]
-    + ["a" * 129, "\ufdfa" * 20, "alice\u202e", "al/ice", "al'ice", "al\x00ice", "İlice", "\ud800"],
+        "a" * 129,
+        "\ufdfa" * 20,
+        "alice\u202e",
+        "al/ice",
+        "al'ice",
+        "al\x00ice",
+        "İlice",
+        "\ud800",
+    ],
 )
 def test_anything_that_could_look_like_another_is_refused(name: str) -> None:
     """Threat 48."""

@@ -71,12 +71,15 @@ class Store:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                if self._stopped:
+                    self._disconnect()
 
     def stop(self, reason: str) -> None:
         """Serve nothing more from this object."""
         with self._lock:
             self._stopped = reason
-            self._disconnect()
+            if self._connection is not None and not self._connection.in_transaction:
+                self._disconnect()
 
     def _connect(self) -> sqlite3.Connection:
         if self._stopped:
