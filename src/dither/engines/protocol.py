@@ -6,13 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dither.errors import DitherError
 from dither.mechanisms.exact import Exact
 from dither.sql.catalog import Table
 from dither.sql.statement import MOST_ROWS, Statement
 
-__all__ = ["MOST_ROWS", "Engine", "LoadReport", "Progress", "Statement"]
+__all__ = ["MOST_ROWS", "Engine", "EngineError", "LoadReport", "Progress", "Statement"]
 
 Progress = Callable[[str, float], None]  # what is being done, and the fraction finished
+
+
+class EngineError(DitherError):
+    """An engine could not answer. Always the same words: the engine's own could quote data."""
+
+    def __init__(self) -> None:
+        super().__init__("the engine could not answer this statement")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,201 @@
+"""DuckDB: protected snapshots as files in one folder, read in process, by any number of processes at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import threading
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dither.engines.protocol import EngineError, LoadReport, Progress, Statement
+from dither.engines.rank import secret_key
+from dither.engines.result import dense
+from dither.engines.snapshot import Settings, write_snapshot
+from dither.errors import PolicyError
+from dither.mechanisms.exact import Exact, seal
+from dither.sql.catalog import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_WORK = ".loading-"
+
+
+class DuckDBEngine:
+    """Holds snapshots; a statement returns exact integers, sealed. No message ever contains data.
+
+    The connection that runs statements can only read its one snapshot: the file is attached read-only, every other
+    file, network and extension is out of reach, and the configuration is locked.
+    """
+
+    def __init__(self, folder: Path, *, threads: int | None = None, memory_limit: str | None = None) -> None:
+        self._folder, self._settings = Path(folder), Settings(threads, memory_limit)
+        self._open: dict[Path, duckdb.DuckDBPyConnection] = {}
+        self._idle = threading.Condition()
+        self._running = 0
+        _engines.add(self)
+
+    # Snapshots
+
+    def load(self, table: Table, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
+        """Copy the source into a protected snapshot. If anything fails, nothing is left behind."""
+        target = self._path(table)
+        self._prepare_folder()
+        if target.exists():
+            raise PolicyError(
+                f"table {table.name!r} has a snapshot {table.snapshot} already; a snapshot never changes."
+            )
+        key = secret_key(self._folder / "rank.key")
+        work = Path(tempfile.mkdtemp(prefix=_WORK, dir=self._folder))
+        with open(work / "lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                report = write_snapshot(
+                    table, source, work, key=key, settings=self._settings, strict=strict, progress=progress
+                )
+                _publish(work / "rows.duckdb", target)
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+        return report
+
+    def has(self, table: Table) -> bool:
+        """Whether the table's snapshot is here."""
+        return self._path(table).is_file()
+
+    def drop(self, table: Table) -> None:
+        """Delete the table's snapshot. A statement that is reading it finishes on what it reads."""
+        path = self._path(table)
+        with self._idle:
+            connection = self._open.pop(path, None)
+        if connection is not None:
+            connection.close()
+        path.unlink(missing_ok=True)
+
+    # Statements
+
+    def run(self, statement: Statement) -> list[Exact]:
+        """Exact integers of every public group, one sealed array a measure. Whatever fails is the same EngineError."""
+        with self._idle:
+            self._running += 1
+        try:
+            return self._measure(statement)
+        except Exception:  # noqa: BLE001 - the engine's own text may quote data
+            raise EngineError from None
+        finally:
+            with self._idle:
+                self._running -= 1
+                self._idle.notify_all()
+
+    def close(self) -> None:
+        """Let go of all open snapshots; the next statement opens its own again."""
+        with self._idle:
+            closing, self._open = list(self._open.values()), {}
+        for connection in closing:
+            connection.close()
+
+    def _measure(self, statement: Statement) -> list[Exact]:
+        cursor = self._connection(self._path(statement.table)).cursor()
+        try:
+            result = cursor.sql(statement.sql).to_arrow_table()
+        finally:
+            cursor.close()
+        return [seal(values) for values in dense(result, statement.keys, statement.measures)]
+
+    def _connection(self, path: Path) -> duckdb.DuckDBPyConnection:
+        with self._idle:
+            if path not in self._open:
+                self._open[path] = _read_only(path, self._settings)
+            return self._open[path]
+
+    def _path(self, table: Table) -> Path:
+        if not _NAME.fullmatch(table.name):
+            raise PolicyError(f"a table name starts with a letter and has letters, digits and _; got {table.name!r}.")
+        return self._folder / f"{table.name.lower()}-{table.snapshot:06d}.duckdb"
+
+    def _prepare_folder(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.chmod(0o700)
+        except OSError as error:
+            raise PolicyError(f"the snapshot folder {self._folder} cannot be used: {error.strerror}.") from None
+        for left in self._folder.glob(f"{_WORK}*"):
+            _remove_if_abandoned(left)
+
+    # Forks: the engine's threads do not survive one, so nothing may be open across it.
+
+    def _before_fork(self) -> None:
+        self._idle.acquire()
+        self._idle.wait_for(lambda: self._running == 0)
+        for connection in self._open.values():
+            connection.close()
+        self._open = {}
+
+    def _after_fork(self) -> None:
+        self._idle.release()
+
+
+def _read_only(path: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config=settings.config())
+    location, spill = (str(place).replace("'", "''") for place in (path, path.parent / ".spill"))
+    for sql in (
+        f"ATTACH '{location}' AS snapshot (READ_ONLY)",
+        "USE snapshot",
+        f"SET temp_directory = '{spill}'",
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    ):
+        connection.execute(sql).fetchall()
+    return connection
+
+
+def _publish(written: Path, target: Path) -> None:
+    """Durable before it is visible, and visible whole or not at all."""
+    written.chmod(0o600)
+    _sync(written)
+    os.rename(written, target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_if_abandoned(work: Path) -> None:
+    """Remove what a killed load left; one that still runs holds its lock."""
+    try:
+        with open(work / "lock", "r+", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(work, ignore_errors=True)
+    except OSError:
+        return
+
+
+_engines: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
+_held: list[DuckDBEngine] = []
+
+
+def _hold() -> None:
+    _held[:] = list(_engines)
+    for engine in _held:
+        engine._before_fork()
+
+
+def _let_go() -> None:
+    for engine in _held:
+        engine._after_fork()
+    _held.clear()
+
+
+os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)

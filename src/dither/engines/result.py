@@ -1,0 +1,82 @@
+"""From an engine's result to dense integer arrays over the public groups. Anything unexpected is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.engines.protocol import EngineError
+from dither.sql.plan import Key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LIMB = 2**64
+
+
+def dense(result: Any, keys: Sequence[Key], measures: int) -> list[npt.NDArray[Any]]:
+    """One array a measure: groups in row-major order of the keys, NULL last, 0 where the result has no group.
+
+    `result` is an Arrow table of the keys' codes, then the measures. Floats, NULL measures, codes outside the declared
+    ranges and repeated groups raise EngineError.
+    """
+    if result.num_columns != len(keys) + measures:
+        raise EngineError
+    columns = [result.column(position).combine_chunks() for position in range(result.num_columns)]
+    count = 1
+    for key in keys:
+        count *= key.count
+    place = _places(columns[: len(keys)], keys, result.num_rows)
+    seen = np.zeros(count, dtype=bool)
+    seen[place] = True
+    if int(seen.sum()) != result.num_rows or (not keys and result.num_rows != 1):
+        raise EngineError
+    return [_scatter(_integers(column), place, count) for column in columns[len(keys) :]]
+
+
+def _places(columns: Sequence[Any], keys: Sequence[Key], rows: int) -> npt.NDArray[np.int64]:
+    place = np.zeros(rows, dtype=np.int64)
+    for column, key in zip(columns, keys, strict=True):
+        place = place * key.count + _positions(column, key)
+    return place
+
+
+def _positions(column: Any, key: Key) -> npt.NDArray[np.int64]:
+    """Position of each code among the key's values."""
+    import pyarrow as pa
+
+    if not pa.types.is_signed_integer(column.type) or (column.null_count and not key.nullable):
+        raise EngineError
+    codes = column.cast(pa.int64()).fill_null(key.low).to_numpy(zero_copy_only=False)
+    if codes.size and not (key.low <= int(codes.min()) and int(codes.max()) <= key.high):
+        raise EngineError
+    position: npt.NDArray[np.int64] = codes - key.low
+    if column.null_count:
+        position[column.is_null().to_numpy(zero_copy_only=False)] = key.count - 1
+    return position
+
+
+def _integers(column: Any) -> npt.NDArray[Any]:
+    """int64 as it lies in memory, or wider integers as Python ints."""
+    import pyarrow as pa
+
+    if column.null_count:
+        raise EngineError
+    if pa.types.is_int64(column.type):
+        whole: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=True)
+        return whole
+    if column.type != pa.decimal128(38, 0):
+        raise EngineError
+    limbs = np.frombuffer(column.buffers()[1], dtype="<u8").reshape(-1, 2)[column.offset : column.offset + len(column)]
+    wide = limbs[:, 1].astype("<i8").astype(object) * _LIMB + limbs[:, 0].astype(object)
+    low, high = limbs[:, 0].astype("<i8"), limbs[:, 1].astype("<i8")
+    narrow = bool(((low >> 63) == high).all())  # the upper limb is only the sign
+    return low if narrow else wide
+
+
+def _scatter(values: npt.NDArray[Any], place: npt.NDArray[np.int64], count: int) -> npt.NDArray[Any]:
+    scattered = np.zeros(count, dtype=values.dtype)
+    scattered[place] = values
+    return scattered

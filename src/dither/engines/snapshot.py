@@ -1,0 +1,230 @@
+"""Writes a protected snapshot: sanitise every record, rank each owner's rows, verify the result.
+
+The table `rows` is sorted by rank, so that `"_rank" <= K` skips or takes whole row groups and costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dither.columns import Category, Coded, Column
+from dither.engines.protocol import MOST_ROWS, LoadReport, Progress
+from dither.engines.rank import rank_expression
+from dither.engines.sanitise import Reading, quoted, read_column, read_owner
+from dither.engines.sources import Source, open_source, parquet_by_arrow
+from dither.engines.watch import watched
+from dither.errors import DitherError, PolicyError
+from dither.sql.catalog import Table
+from dither.sql.physical import physical_type
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LABELS = "labels_"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the loading connection may use."""
+
+    threads: int | None = None
+    memory_limit: str | None = None
+
+    def config(self) -> dict[str, str | bool | int | float | list[str]]:
+        """As connection options; extensions are never fetched."""
+        chosen = {"threads": self.threads, "memory_limit": self.memory_limit}
+        return {
+            "autoload_known_extensions": "false",
+            "autoinstall_known_extensions": "false",
+            **{name: str(value) for name, value in chosen.items() if value is not None},
+        }
+
+
+def write_snapshot(
+    table: Table,
+    source: Any,
+    work: Path,
+    *,
+    key: str,
+    settings: Settings,
+    strict: bool,
+    progress: Progress | None,
+) -> LoadReport:
+    """Write the snapshot to work/rows.duckdb. Anything wrong raises PolicyError, whose text never contains data."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config=settings.config())
+    try:
+        return _Load(connection, table, strict, progress).run(source, work, key)
+    except DitherError:
+        raise
+    except (duckdb.Error, OSError):
+        raise PolicyError(
+            f"table {table.name!r}: the source could not be read to its end; nothing was stored."
+        ) from None
+    finally:
+        connection.close()
+
+
+@dataclass(frozen=True)
+class _Load:
+    connection: duckdb.DuckDBPyConnection
+    table: Table
+    strict: bool
+    progress: Progress | None
+
+    def run(self, source: Any, work: Path, key: str) -> LoadReport:
+        self._do("SET TimeZone = 'UTC'")
+        self._do(f"SET temp_directory = {quoted(str(work / 'spill'), mark=chr(39))}")
+        for name in ("staged", "rows"):
+            self._do(f"ATTACH {quoted(str(work / (name + '.duckdb')), mark=chr(39))} AS {name}_file")
+        self._declare_labels()
+        rejected, owner_type = self._stage(source)
+        report = self._count(rejected)
+        if self.strict:
+            self._refuse_changes(report)
+        self._rank(owner_type, key)
+        report = self._verify(report, owner_type)
+        self._do("CHECKPOINT rows_file")
+        self._do("DETACH rows_file")
+        return report
+
+    def _declare_labels(self) -> None:
+        """An ENUM a Category: codes are positions in the declared order."""
+        import pyarrow as pa
+
+        for position, column in enumerate(self.table.columns.values()):
+            if isinstance(column, Category):
+                self.connection.register(
+                    "declared", pa.table({"label": column.values, "code": range(len(column.values))})
+                )
+                self._do(f"CREATE TYPE {_LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
+                self.connection.unregister("declared")
+
+    def _stage(self, source: Any) -> tuple[int, str]:
+        """Every record sanitised, with what was changed; the number of lines that are no records; the owner's type."""
+        wanted = [self.table.owner, *self.table.columns]
+        opened = open_source(self.connection, source, wanted)
+        sql, owner_type = self._staging(opened)
+        try:
+            self._watch("sanitising", 0.0, 0.4, sql)
+        except Exception as error:
+            if "read_parquet" not in opened.relation or "memory" in type(error).__name__.lower():
+                raise
+            self._do("DROP TABLE IF EXISTS staged_file.records")
+            sql, owner_type = self._staging(parquet_by_arrow(self.connection, str(source), wanted))
+            self._watch("sanitising", 0.0, 0.4, sql)
+        if not opened.rejects:
+            return 0, owner_type
+        return self._one("SELECT COUNT(DISTINCT (scan_id, file_id, line)) FROM reject_errors")[0], owner_type
+
+    def _staging(self, source: Source) -> tuple[str, str]:
+        readings: list[Reading] = []
+        inner: list[str] = []
+        for position, (name, column) in enumerate(self.table.columns.items()):
+            own = source.column(name)
+            reading = read_column(name, column, quoted(own), source.types[own], f"{_LABELS}{position}")
+            readings.append(reading)
+            inner += [f"{reading.value} AS v{position}", f"{quoted(own)} IS NOT NULL AS p{position}"]
+        own = source.column(self.table.owner)
+        owner, owner_type = read_owner(quoted(own), source.types[own])
+        outer = ['"_owner"']
+        for position, reading in enumerate(readings):
+            outer.append(f"{reading.stored(f'v{position}')} AS {quoted(reading.name)}")
+            outer.append(f'{reading.change(f"v{position}", f"p{position}")} AS "_change{position}"')
+        return (
+            f"CREATE TABLE staged_file.records AS SELECT {', '.join(outer)} "
+            f'FROM (SELECT {owner} AS "_owner", {", ".join(inner)} FROM {source.relation})'
+        ), owner_type
+
+    def _count(self, rejected: int) -> LoadReport:
+        counts = ["COUNT(*)", 'COUNT("_owner")']
+        for position in range(len(self.table.columns)):
+            counts += [
+                f'COUNT(*) FILTER ("_owner" IS NOT NULL AND "_change{position}" = {change})' for change in (1, 2)
+            ]
+        total, kept, *changes = self._one(f"SELECT {', '.join(counts)} FROM staged_file.records")
+        if not kept:
+            raise PolicyError(
+                f"table {self.table.name!r}: the source has no row with an owner, so there is nothing to ask about."
+            )
+        if kept > MOST_ROWS:
+            raise PolicyError(f"table {self.table.name!r} has more than {MOST_ROWS} rows; load it in parts.")
+        names = list(self.table.columns)
+        return LoadReport(
+            rows=kept,
+            owners=0,
+            dropped_without_owner=total - kept + rejected,
+            clamped=dict(zip(names, changes[0::2], strict=True)),
+            replaced=dict(zip(names, changes[1::2], strict=True)),
+            beyond_max_rows_per_owner=0,
+        )
+
+    def _refuse_changes(self, report: LoadReport) -> None:
+        found = [f"{count} values of {name!r} out of range" for name, count in report.clamped.items() if count]
+        found += [f"{count} values of {name!r} unusable" for name, count in report.replaced.items() if count]
+        if report.dropped_without_owner:
+            found.append(f"{report.dropped_without_owner} records without an owner")
+        if found:
+            raise PolicyError(
+                f"table {self.table.name!r} is refused, as strict=True asks: {'; '.join(found)}. "
+                "Correct the source or the declarations, or load it without strict=True to have them sanitised."
+            )
+
+    def _rank(self, owner_type: str, key: str) -> None:
+        columns = dict(self.table.columns)
+        names = ", ".join(quoted(name) for name in columns)
+        declared = [f'"_owner" {owner_type} NOT NULL', *(_stored_column(*item) for item in columns.items())]
+        self._do(f'CREATE TABLE rows_file.rows ({", ".join(declared)}, "_rank" INTEGER NOT NULL)')
+        self._watch(
+            "ranking",
+            0.4,
+            0.95,
+            f'INSERT INTO rows_file.rows SELECT "_owner", {names}, {rank_expression(owner_type, columns)} AS "_rank" '
+            'FROM staged_file.records WHERE "_owner" IS NOT NULL ORDER BY "_rank"',
+            {"key": key},
+        )
+
+    def _verify(self, report: LoadReport, owner_type: str) -> LoadReport:
+        """Read back what queries rely on: every bound, every NULL, every rank. Anything else is refused."""
+        asked = [
+            "COUNT(*)",
+            'COUNT(*) FILTER ("_rank" = 1)',
+            f'COUNT(*) FILTER ("_rank" > {self.table.max_rows_per_owner})',
+        ]
+        asked += ['COALESCE(MIN("_rank"), 0)', 'COUNT("_owner")']
+        outside = [_outside(name, column) for name, column in self.table.columns.items()]
+        rows, owners, beyond, first, owned, *wrong = self._one(
+            f"SELECT {', '.join(asked + outside)} FROM rows_file.rows"
+        )
+        if (rows, first, owned) != (report.rows, 1, report.rows) or any(wrong):
+            raise PolicyError(
+                f"table {self.table.name!r}: the snapshot does not hold what was declared; nothing was stored."
+            )
+        if self.progress is not None:
+            self.progress("verified", 1.0)
+        return LoadReport(rows, owners, report.dropped_without_owner, report.clamped, report.replaced, beyond)
+
+    def _watch(self, what: str, start: float, end: float, sql: str, parameters: dict[str, str] | None = None) -> None:
+        watched(self.connection, sql, parameters, what, start, end, self.progress)
+
+    def _do(self, sql: str) -> None:
+        self.connection.execute(sql).fetchall()
+
+    def _one(self, sql: str) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = self.connection.execute(sql).fetchall()[0]
+        return found
+
+
+def _stored_column(name: str, column: Column) -> str:
+    return f"{quoted(name)} {physical_type(column)}{'' if column.nullable else ' NOT NULL'}"
+
+
+def _outside(name: str, column: Column) -> str:
+    """SQL counting stored values that break the declaration."""
+    broken = [] if column.nullable else [f"{quoted(name)} IS NULL"]
+    if isinstance(column, Coded):
+        broken.append(f"{quoted(name)} < {column.low} OR {quoted(name)} > {column.high}")
+    return f"COUNT(*) FILTER ({' OR '.join(broken) or 'false'})"

@@ -1,0 +1,146 @@
+"""Where data come from: files, DuckDB tables, Arrow, pandas and polars, each as something one connection can read.
+
+Nothing here is guessed from values: CSV is read as text with a fixed dialect, and a pandas column of Python objects as
+the text of each object, so that how one record is read never depends on another.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dither.engines.frames import arrow_reader, is_frame
+from dither.engines.sanitise import quoted
+from dither.errors import PolicyError
+
+if TYPE_CHECKING:
+    import duckdb
+
+_KINDS = (
+    "a path to Parquet or CSV, a (DuckDB file, table) or (connection, table) pair, a DuckDB relation, an Arrow table, "
+    "dataset or record batch reader, or a pandas or polars frame"
+)
+_DIALECT = "header=true, auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', store_rejects=true"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something to select from on the loading connection: its SQL, and the name and type of each column."""
+
+    relation: str
+    types: dict[str, str]
+    rejects: bool = False  # lines that are no records are counted by the reader
+
+    def column(self, wanted: str) -> str:
+        """The source's own spelling of a column; like SQL, a name is matched without regard to case if need be."""
+        if wanted in self.types:
+            return wanted
+        alike = [name for name in self.types if name.lower() == wanted.lower()]
+        if len(alike) == 1:
+            return alike[0]
+        raise PolicyError(f"the source has no column {wanted!r}; it has: {', '.join(self.types) or 'none'}.")
+
+
+def open_source(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequence[str]) -> Source:
+    """Make the source readable on this connection. `wanted` are the only columns that need to be."""
+    import duckdb
+
+    if isinstance(source, (str, Path)):
+        return _files(connection, str(source), wanted)
+    if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
+        place, table = source
+        if isinstance(place, duckdb.DuckDBPyConnection):
+            return _arrow(connection, place.cursor().table(table), wanted)
+        return _duckdb_file(connection, Path(place), table)
+    if isinstance(source, duckdb.DuckDBPyRelation) or is_frame(source):
+        return _arrow(connection, source, wanted)
+    raise PolicyError(f"cannot read a table from {type(source).__name__}; give {_KINDS}.")
+
+
+def _files(connection: duckdb.DuckDBPyConnection, path: str, wanted: Sequence[str]) -> Source:
+    found = _expand(path)
+    if all(name.lower().endswith((".csv", ".csv.gz", ".tsv")) for name in found):
+        return _csv(connection, found)
+    if not all(name.lower().endswith((".parquet", ".parq", ".pq")) for name in found):
+        raise PolicyError(f"{path} is neither .parquet nor .csv; name a file, a folder or a pattern of one kind.")
+    listed = ", ".join(quoted(name, mark="'") for name in found)
+    relation = f"read_parquet([{listed}], union_by_name=true)"
+    try:
+        return Source(relation, _types(connection, relation))
+    except Exception:  # noqa: BLE001 - the engine's text may quote the file's content
+        raise PolicyError(f"{path} cannot be read as Parquet; check that the file is complete.") from None
+
+
+def _expand(path: str) -> list[str]:
+    if Path(path).is_dir():
+        path = str(Path(path) / "*.parquet")
+    found = sorted(glob.glob(path)) if glob.has_magic(path) else [path]
+    if not found or not all(Path(name).is_file() for name in found):
+        raise PolicyError(f"there is no file {path}; check the path.")
+    return found
+
+
+def _csv(connection: duckdb.DuckDBPyConnection, found: list[str]) -> Source:
+    headers = {tuple(_header(name)) for name in found}
+    if len(headers) != 1:
+        raise PolicyError("the CSV files have different headers; load files of one kind together.")
+    names = headers.pop()
+    if len(set(map(str.lower, names))) != len(names) or not all(names):
+        raise PolicyError("the first line of a CSV file must name its columns, each differently.")
+    listed = ", ".join(quoted(name, mark="'") for name in found)
+    columns = ", ".join(f"{quoted(name, mark=chr(39))}: 'VARCHAR'" for name in names)
+    dialect = _DIALECT.replace("delim=','", "delim='\t'") if found[0].lower().endswith(".tsv") else _DIALECT
+    relation = f"read_csv([{listed}], columns={{{columns}}}, {dialect})"
+    return Source(relation, dict.fromkeys(names, "VARCHAR"), rejects=True)
+
+
+def _header(name: str) -> list[str]:
+    opener: Any = gzip.open if name.endswith(".gz") else open
+    delimiter = "\t" if name.lower().endswith(".tsv") else ","
+    try:
+        with opener(name, "rt", encoding="utf-8-sig", newline="") as lines:
+            return next(csv.reader(lines, delimiter=delimiter), [])
+    except (csv.Error, UnicodeDecodeError, OSError):
+        raise PolicyError(f"{name} cannot be read as CSV in UTF-8.") from None
+
+
+def _duckdb_file(connection: duckdb.DuckDBPyConnection, path: Path, table: str) -> Source:
+    if not path.is_file():
+        raise PolicyError(f"there is no file {path}; check the path.")
+    try:
+        connection.execute(f"ATTACH {quoted(str(path), mark=chr(39))} AS source (READ_ONLY)").fetchall()
+    except Exception:  # noqa: BLE001 - the engine's text may quote the file's content
+        raise PolicyError(f"{path} cannot be opened as a DuckDB database; close it elsewhere first.") from None
+    known = connection.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' "
+        "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'source' AND NOT internal"
+    ).fetchall()
+    for schema, name in known:
+        if table.lower() in (name.lower(), f"{schema}.{name}".lower()):
+            relation = f"source.{quoted(schema)}.{quoted(name)}"
+            return Source(relation, _types(connection, relation))
+    listed = ", ".join(sorted(name for _, name in known)) or "none"
+    raise PolicyError(f"{path.name} has no table {table!r}; it has: {listed}.")
+
+
+def _arrow(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequence[str]) -> Source:
+    reader = arrow_reader(source, wanted)
+    connection.register("source", reader)
+    return Source("source", _types(connection, "source"))
+
+
+def parquet_by_arrow(connection: duckdb.DuckDBPyConnection, path: str, wanted: Sequence[str]) -> Source:
+    """Parquet whose text is not all UTF-8: read with the text as bytes, so that only the bad values are lost."""
+    from pyarrow import dataset
+
+    return _arrow(connection, dataset.dataset(_expand(path), format="parquet"), wanted)
+
+
+def _types(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    return {row[0]: row[1] for row in rows}
