@@ -1,0 +1,1 @@
+"""The command line: thin. Every command is one call of the public API, printed."""

@@ -1,0 +1,136 @@
+"""Column declarations on the command line: NAME=KIND:ARGUMENTS, and " default VALUE" for a column without NULLs.
+
+>>> column("age=int:0:105")
+('age', Int(kind='int', nullable=True, default=None, lower=0, upper=105))
+>>> column("region=category:north,south default north")[1].nullable
+False
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp, column_from
+from dither.errors import PolicyError
+
+SYNTAX = """\
+column declarations, one --column each (values that do not fit become NULL):
+  age=int:0:105                          whole numbers, clamped to the bounds
+  fee=fixed:0:500:2                      decimal numbers with 2 decimals
+  member=bool                            true or false
+  day=date:2023-01-01:2024-12-31         days
+  seen=timestamp:2023-01-01/2024-12-31   instants, to the microsecond, in UTC
+  region=category:north,south            one of these labels, in this order
+  region=category:@regions.txt           labels from a file, one a line
+  note=text    note=text:200             free text (of at most 200 characters)
+  "age=int:0:105 default 0"              no NULLs: what does not fit becomes 0
+--columns FILE reads declarations from a JSON object instead, such as
+  {"age": {"kind": "int", "lower": 0, "upper": 105}}"""
+
+
+def column(text: str) -> tuple[str, Column]:
+    """The name and declaration that one --column states."""
+    name, equals, stated = text.partition("=")
+    if not equals or not name:
+        raise PolicyError(f"a column is declared as NAME=KIND:ARGUMENTS, such as age=int:0:105; got {text!r}.")
+    stated, has_default, default = stated.rpartition(" default ") if " default " in stated else (stated, "", "")
+    kind, _, arguments = stated.partition(":")
+    if kind not in _READERS:
+        raise PolicyError(f"column {name!r}: unknown kind {kind!r}; known are {', '.join(_READERS)}.")
+    rest: dict[str, Any] = {"nullable": False, "default": _default(kind, default)} if has_default else {}
+    return name, _READERS[kind](name, arguments, rest)
+
+
+def columns(declared: Iterable[str], file: Path | None) -> dict[str, Column]:
+    """All declarations of a table; a name that comes twice is refused."""
+    read = _from_file(file) if file is not None else {}
+    for text in declared:
+        name, declaration = column(text)
+        if name in read:
+            raise PolicyError(f"column {name!r} is declared twice.")
+        read[name] = declaration
+    return read
+
+
+def _from_file(file: Path) -> dict[str, Column]:
+    try:
+        stated = json.loads(file.read_text(encoding="utf-8"))
+        return {name: column_from(declaration) for name, declaration in stated.items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        if isinstance(error, PolicyError):
+            raise
+        raise PolicyError(f"{file} does not hold a JSON object of column declarations; see --help.") from None
+
+
+def _parts(name: str, arguments: str, separator: str, form: str) -> list[str]:
+    parts = arguments.split(separator)
+    if len(parts) != form.count(separator) + 1 or not all(parts):
+        raise PolicyError(f"column {name!r} is declared as {name}={form}; got {arguments!r}.")
+    return parts
+
+
+def _int(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+    lower, upper = _parts(name, arguments, ":", "LOWER:UPPER")
+    return Int(_whole(lower), _whole(upper), **rest)
+
+
+def _fixed(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+    lower, upper, decimals = _parts(name, arguments, ":", "LOWER:UPPER:DECIMALS")
+    return Fixed(lower, upper, decimals=_whole(decimals), **rest)
+
+
+def _bool(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+    if arguments:
+        raise PolicyError(f"column {name!r} is declared as {name}=bool, with no arguments; got {arguments!r}.")
+    return Bool(**rest)
+
+
+def _date(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+    lower, upper = _parts(name, arguments, ":", "FIRST:LAST")
+    return Date(lower, upper, **rest)
+
+
+def _timestamp(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+    lower, upper = _parts(name, arguments, "/", "FIRST/LAST")
+    return Timestamp(lower, upper, **rest)
+
+
+def _category(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+    if arguments.startswith("@"):
+        return Category.read(arguments[1:], **rest)
+    return Category(tuple(arguments.split(",")) if arguments else (), **rest)
+
+
+def _text(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+    return Text(max_length=_whole(arguments), **rest) if arguments else Text(**rest)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise PolicyError(f"{text!r} is not a whole number.") from None
+
+
+def _default(kind: str, text: str) -> Any:
+    if kind == "int":
+        return _whole(text)
+    if kind == "bool":
+        if text not in ("true", "false"):
+            raise PolicyError(f"the default of a bool is true or false; got {text!r}.")
+        return text == "true"
+    return text
+
+
+_READERS: dict[str, Callable[[str, str, dict[str, Any]], Column]] = {
+    "int": _int,
+    "fixed": _fixed,
+    "bool": _bool,
+    "date": _date,
+    "timestamp": _timestamp,
+    "category": _category,
+    "text": _text,
+}

@@ -1,0 +1,86 @@
+"""What commands share: the folder, the anchor, JSON output and help that keeps its line breaks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dither import Curator
+    from dither.accounting import ApproxDP, PureDP
+
+Commands = Any  # argparse's own type for subparsers is private
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Descriptions and examples are printed as written."""
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        super().__init__(prog, max_help_position=32, **options)
+
+
+def command(commands: Commands, name: str, summary: str, *, description: str, examples: str) -> argparse.ArgumentParser:
+    """A command with help that teaches: what it does, its options, examples."""
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=description, epilog=f"examples:\n{examples}", formatter_class=Formatter
+    )
+    return made
+
+
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """The curator's folder, and its anchor if that is kept elsewhere."""
+    parser.add_argument("folder", type=Path, help="the curator's folder")
+    parser.add_argument(
+        "--anchor",
+        type=Path,
+        metavar="PATH",
+        help="the ledger's anchor file, if it was put outside the folder by init; then it is needed every time",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def open_curator(arguments: argparse.Namespace, *, create: bool = False) -> Curator:
+    """The curator of the folder that was named."""
+    from dither import Curator
+
+    return Curator.open(arguments.folder, create=create, anchor=arguments.anchor)
+
+
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """The options that state a budget."""
+    parser.add_argument("--epsilon", required=True, help='the epsilon of the budget, such as 4, "0.5" or "1/3"')
+    parser.add_argument(
+        "--delta", help="the delta of the budget, such as 1e-6; far below one over the number of people"
+    )
+    parser.add_argument(
+        "--pure", action="store_true", help="a budget without delta: epsilons add, and noise is Laplace"
+    )
+    parser.add_argument(
+        "--composition",
+        choices=("zcdp", "basic"),
+        default="zcdp",
+        help="how an approximate budget adds up: zcdp (default) gets several times more questions out of it than basic",
+    )
+
+
+def read_budget(arguments: argparse.Namespace) -> PureDP | ApproxDP:
+    """The budget that `add_budget`'s options state."""
+    from dither import ApproxDP, PureDP
+    from dither.errors import ParameterError
+
+    if arguments.pure:
+        if arguments.delta is not None or arguments.composition != "zcdp":
+            raise ParameterError("--pure is a budget of epsilon alone; drop --delta and --composition.")
+        return PureDP(arguments.epsilon)
+    if arguments.delta is None:
+        raise ParameterError("give --delta, such as --delta 1e-6, or --pure for a budget without one.")
+    return ApproxDP(arguments.epsilon, arguments.delta, composition=arguments.composition)
+
+
+def print_json(document: object) -> None:
+    print(json.dumps(document, ensure_ascii=False, indent=2))

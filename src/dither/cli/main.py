@@ -1,0 +1,101 @@
+"""`dither`: read the arguments, run one command, turn errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from dither import __version__
+from dither.cli import budget, demo, init, ledger, query, register
+from dither.cli.common import Formatter
+from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed
+
+COMMANDS = (
+    demo.add,
+    init.add,
+    register.add_register,
+    register.add_refresh,
+    query.add_query,
+    query.add_explain,
+    budget.add,
+    ledger.add,
+)
+
+OK, REFUSED, BUDGET, LEDGER, FAILED, INTERRUPTED = 0, 2, 3, 4, 5, 130
+
+_DESCRIPTION = """\
+Ask questions about people without giving any of them away.
+
+A folder holds a curator: tables, the people they tell about, and a privacy budget
+that no crash, race or retry can overrun. Questions are SQL; answers are noisy
+tables that say how far the noise can reach and what they cost."""
+
+_EPILOG = """\
+from nothing to an answer:
+  dither init clinic --people patients --epsilon 4 --delta 1e-6
+  dither register clinic visits visits.parquet --people patients --owner patient_id \\
+      --max-rows-per-owner 40 --column age=int:0:105 --column region=category:north,south
+  dither explain clinic "SELECT region, COUNT(*) FROM visits GROUP BY region" --epsilon 0.5
+  dither query clinic "SELECT region, COUNT(*) FROM visits GROUP BY region" --epsilon 0.5
+  dither budget clinic
+
+exit codes: 0 done; 2 refused (usage, a parameter, the policy, the SQL); 3 over budget;
+4 ledger trouble; 5 failed after the charge. Nothing is charged on 2 and 3."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line, so that documentation can be checked against it."""
+    top = argparse.ArgumentParser(prog="dither", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter)
+    top.add_argument("--version", action="version", version=f"dither {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in COMMANDS:
+        add(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        _never_fail_on_a_character(stream)
+    chosen = parser().parse_args(arguments)
+    try:
+        chosen.run(chosen)
+        sys.stdout.flush()
+    except DitherError as error:
+        return _complain(str(error), _exit_code(error))
+    except BrokenPipeError:
+        # The reader has gone (`dither ... | head`); without this, flushing at exit would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except OSError as error:
+        return _complain(f"{error.filename or 'a file'}: {error.strerror or error}.", REFUSED)
+    except KeyboardInterrupt:
+        return _complain("interrupted; a question that was charged stays charged.", INTERRUPTED)
+    return OK
+
+
+def _exit_code(error: DitherError) -> int:
+    if isinstance(error, BudgetExceeded):
+        return BUDGET
+    if isinstance(error, LedgerError):
+        return LEDGER
+    return FAILED if isinstance(error, QueryFailed) else REFUSED
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"dither: {message}", file=sys.stderr)
+    return code
+
+
+def _never_fail_on_a_character(stream: TextIO) -> None:
+    """A terminal that cannot show ± gets a question mark, not a traceback."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""`dither query` and `dither explain`: SQL in; a noisy table, or its price and error beforehand, out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+
+if TYPE_CHECKING:
+    from dither.answer import Answer
+
+_QUERY = """\
+Ask a question and pay for it. The price is charged, durably, before any data are
+read. Asking the same question again costs nothing and gives the same answer; a
+--request id makes a retry after a crash safe too."""
+
+_QUERY_EXAMPLES = """\
+  dither query clinic "SELECT COUNT(*) FROM visits WHERE age >= 65" --epsilon 0.1
+  dither query clinic "SELECT region, AVG(fee) FROM visits GROUP BY region" --epsilon 0.5 --analyst alice
+  dither query clinic - --epsilon 0.5 --csv < question.sql > answer.csv"""
+
+_EXPLAIN = """\
+Show what a question would cost, how it would be answered and how large its error
+would be. Nothing is charged and no data are read."""
+
+_EXPLAIN_EXAMPLES = """\
+  dither explain clinic "SELECT region, COUNT(*) FROM visits GROUP BY region" --epsilon 0.5"""
+
+
+def add_query(commands: Commands) -> None:
+    parser = command(commands, "query", "ask a question in SQL", description=_QUERY, examples=_QUERY_EXAMPLES)
+    _add_question(parser)
+    parser.add_argument("--request", metavar="ID", help="a name for this request; a retry under it is charged once")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON, with intervals")
+    form.add_argument("--csv", action="store_true", help="print CSV, with intervals")
+    parser.set_defaults(run=query)
+
+
+def add_explain(commands: Commands) -> None:
+    parser = command(commands, "explain", "price a question", description=_EXPLAIN, examples=_EXPLAIN_EXAMPLES)
+    _add_question(parser)
+    add_json(parser)
+    parser.set_defaults(run=explain)
+
+
+def query(arguments: argparse.Namespace) -> None:
+    """Ask, pay, print."""
+    with open_curator(arguments) as curator:
+        asker = curator if arguments.analyst is None else curator.analyst(arguments.analyst)
+        answer = asker.sql(_text(arguments), request=arguments.request, **_stated(arguments))
+    if arguments.json:
+        print_json(json.loads(answer.to_json()))
+    elif arguments.csv:
+        _print_csv(answer)
+    else:
+        print(answer)
+
+
+def explain(arguments: argparse.Namespace) -> None:
+    """Price, and print."""
+    with open_curator(arguments) as curator:
+        asker = curator if arguments.analyst is None else curator.analyst(arguments.analyst)
+        explanation = asker.explain(_text(arguments), **_stated(arguments))
+    if arguments.json:
+        print_json(explanation.to_dict())
+    else:
+        print(explanation)
+
+
+def _add_question(parser: argparse.ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("sql", help='the question; "-" reads it from standard input')
+    price = parser.add_mutually_exclusive_group(required=True)
+    price.add_argument("--epsilon", help="the price, for all columns and rows together")
+    price.add_argument("--rho", help="the price in rho, where the budget counts in it")
+    parser.add_argument("--delta", help="the delta to pay, where a question needs one")
+    parser.add_argument("--analyst", help="who asks; without it the people's own budget alone is charged")
+    parser.add_argument("--confidence", default="0.95", help="how likely the shown interval holds (default 0.95)")
+
+
+def _text(arguments: argparse.Namespace) -> str:
+    return sys.stdin.read() if arguments.sql == "-" else str(arguments.sql)
+
+
+def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in ("epsilon", "rho", "delta", "confidence")}
+
+
+def _print_csv(answer: Answer) -> None:
+    from pyarrow import BufferOutputStream, csv
+
+    sink = BufferOutputStream()
+    csv.write_csv(answer.to_arrow(intervals=True), sink, csv.WriteOptions(quoting_style="needed"))
+    print(sink.getvalue().to_pybytes().decode(), end="")

@@ -1,0 +1,1 @@
+"""A synthetic clinic to try dither on. Nobody in it exists."""
