@@ -18,7 +18,8 @@ def ball(value: Fraction | int) -> Ball:
     """A ball that contains the rational number."""
     from flint import arb, fmpq
 
-    value = Fraction(value)
+    if isinstance(value, int):
+        return arb(value)
     return arb(fmpq(value.numerator, value.denominator))
 
 
@@ -29,15 +30,35 @@ def precision(bits: int) -> Any:
     return ctx.workprec(bits)
 
 
+def working_bits() -> int:
+    """The working precision of the moment."""
+    from flint import ctx
+
+    return int(ctx.prec)
+
+
+def zero_to(number: Ball) -> Ball:
+    """A ball that contains every number from 0 up to the largest of the given ball."""
+    return ball(0).union(number)
+
+
 def whole_part(number: Ball) -> int | None:
     """The floor, if every number of the ball has the same one."""
     found = number.floor().unique_fmpz()
     return None if found is None else int(found)
 
 
+def outward(number: Ball) -> tuple[int, int]:
+    """Integers below and above every number of the ball."""
+    return int(number.lower().floor().unique_fmpz()), int(number.upper().ceil().unique_fmpz())
+
+
 @dataclass
 class LazyUniform:
-    """A uniform real number in [0, 1) of which the first `bits` bits are known: prefix / 2**bits <= U < (prefix + 1) / 2**bits."""
+    """A uniform real number in [0, 1) of which the first `bits` bits are known.
+
+    prefix / 2**bits <= U < (prefix + 1) / 2**bits.
+    """
 
     prefix: int = 0
     bits: int = 0
@@ -48,10 +69,14 @@ class LazyUniform:
         self.prefix = (self.prefix << count) | self.source(count)
         self.bits += count
 
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The ends of the interval in which U is known to lie."""
+        return Fraction(self.prefix, 1 << self.bits), Fraction(self.prefix + 1, 1 << self.bits)
+
     def ball(self) -> Ball:
         """A ball that contains U: the hull of its two ends."""
-        step = Fraction(1, 1 << self.bits)
-        return ball(self.prefix * step).union(ball((self.prefix + 1) * step))
+        low, high = self.ends()
+        return ball(low).union(ball(high))
 
 
 def resolve(uniform: LazyUniform, decide: Callable[[Ball], int | None]) -> int:

@@ -7,30 +7,59 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, LazyUniform, ball, resolve
+from dither.noise.balls import Ball, BitSource, LazyUniform, ball, precision, resolve, whole_part
+from dither.noise.entropy import Fill, keystream, random_bits
 from dither.noise.request import checked_size
 from dither.parameters import Number, non_negative
+
+_WIDTH = 32
 
 
 def bernoulli_exp(x: Number, size: int | None = None) -> Any:
     """True with probability exp(-x), x >= 0: a bool, or an array of `size` of them."""
     exponent, count = non_negative(x, "x"), checked_size(size)
     if count is None:
-        return below(LazyUniform(), lambda: (-ball(exponent)).exp())
-    return np.array([below(LazyUniform(), lambda: (-ball(exponent)).exp()) for _ in range(count)], bool)
+        return is_below(LazyUniform(), exp_minus(exponent))
+    return coins_below(exp_minus(exponent), count, keystream(4 * count))
 
 
-def below(uniform: LazyUniform, threshold: Callable[[], Ball]) -> bool:
-    """Whether U lies below a real threshold, given as a ball at any working precision."""
+def exp_minus(exponent: Fraction) -> Callable[[], Ball]:
+    """exp(-exponent), at the working precision of the moment."""
+    return lambda: (-ball(exponent)).exp()
+
+
+def coins_below(
+    threshold: Callable[[], Ball], count: int, fill: Fill, width: int = _WIDTH, source: BitSource = random_bits
+) -> NDArray[np.bool_]:
+    """Whether each of `count` uniform numbers lies below a threshold in (0, 1]: by one word, or more bits where it ties."""
+    words = np.empty(count, np.uint32)
+    fill(words)
+    words >>= np.uint32(32 - width)
+    boundary = _boundary_word(threshold, width)
+    coins = words < boundary
+    for i in np.flatnonzero(words == boundary):
+        coins[i] = is_below(LazyUniform(int(words[i]), width, source), threshold)
+    return coins
+
+
+def _boundary_word(threshold: Callable[[], Ball], width: int) -> int:
+    """The word that contains the threshold; 2**width for the threshold 1."""
+    bits = width + 32
+    while True:
+        with precision(bits):
+            word = whole_part(threshold() * ball(1 << width))
+        if word is not None:
+            return word
+        bits *= 2
+
+
+def is_below(uniform: LazyUniform, threshold: Callable[[], Ball]) -> bool:
+    """Whether a uniform number lies below the threshold, learning bits until it is certain."""
 
     def decide(u: Ball) -> int | None:
         t = threshold()
         return 1 if u < t else 0 if u >= t else None
 
     return bool(resolve(uniform, decide))
-
-
-def exp_coin(exponent: Fraction, uniform: LazyUniform) -> bool:
-    """Whether U < exp(-exponent)."""
-    return below(uniform, lambda: (-ball(exponent)).exp())

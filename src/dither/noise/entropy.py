@@ -1,4 +1,4 @@
-"""Random bits: AES-256 in counter mode under a key fresh from the kernel for every batch. Nothing is kept between calls.
+"""Random bits: AES-256 in counter mode, under a key fresh from the kernel for every batch.
 
 No state survives a call, so a forked process cannot repeat its parent's bits, and there is nothing to seed.
 """
@@ -6,13 +6,14 @@ No state survives a call, so a forked process cannot repeat its parent's bits, a
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# Fills a contiguous array of unsigned integers with independent uniform bits.
+Fill = Callable[[NDArray[Any]], None]
 
 # Below this the kernel is asked for the bits themselves: quicker than setting up a cipher.
 _DIRECT_BYTES = 1024
@@ -32,9 +33,9 @@ def random_words(dtype: type[np.unsignedinteger[Any]], count: int) -> NDArray[An
     return words
 
 
-def keystream(total_bytes: int) -> Callable[[NDArray[Any]], None]:
-    """A function that fills contiguous arrays with fresh random bytes, `total_bytes` expected in all; use it for one batch only."""
-    if total_bytes <= _DIRECT_BYTES:
+def keystream(expected_bytes: int) -> Fill:
+    """A source of random bits for one batch: keyed now, never kept. `expected_bytes` only says which way is quicker."""
+    if expected_bytes <= _DIRECT_BYTES:
         return _fill_from_kernel
     # Imported here: `import dither` does not wait for it.
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -42,14 +43,13 @@ def keystream(total_bytes: int) -> Callable[[NDArray[Any]], None]:
     update_into = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor().update_into
 
     def fill(array: NDArray[Any]) -> None:
-        buffer = memoryview(array).cast("B") if array.size else memoryview(b"")
-        for start in range(0, len(buffer), _CHUNK_BYTES):
+        buffer = array.view(np.uint8)
+        for start in range(0, buffer.size, _CHUNK_BYTES):
             piece = buffer[start : start + _CHUNK_BYTES]
-            update_into(_ZEROS if len(piece) == _CHUNK_BYTES else _ZEROS[: len(piece)], piece)
+            update_into(_ZEROS if piece.size == _CHUNK_BYTES else _ZEROS[: piece.size], piece.data)
 
     return fill
 
 
 def _fill_from_kernel(array: NDArray[Any]) -> None:
-    if array.size:
-        memoryview(array).cast("B")[:] = os.urandom(array.nbytes)
+    array.view(np.uint8)[:] = np.frombuffer(os.urandom(array.nbytes), np.uint8)

@@ -1,28 +1,60 @@
-"""Rounded Gaussian: P[k] = Phi((k + 1/2)/sigma) - Phi((k - 1/2)/sigma), the law of a continuous Gaussian rounded to the grid."""
+"""Rounded Gaussian: P[k] = Phi((k + 1/2)/sigma) - Phi((k - 1/2)/sigma), a continuous Gaussian rounded to the grid."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dither.noise.affine import Affine, rational_offset
 from dither.noise.balls import Ball, LazyUniform, ball, resolve, whole_part
-from dither.noise.request import as_array, checked_size, scale_in_range
+from dither.noise.request import checked_size, scale_in_range
+from dither.noise.scaled import draw_scaled
+from dither.noise.standard import half_normal
 from dither.parameters import Number
 
+_HALF = Fraction(1, 2)
 
-def rounded_gaussian(sigma: Number, size: int | None = None) -> Any:
-    """Exactly rounded Gaussian draws: an int, or an array of `size` of them."""
+
+@dataclass(frozen=True)
+class RoundedGaussianLaw:
+    """P[X > k] = erfc((k + 1/2) / (sigma sqrt 2)) / 2."""
+
+    sigma: Fraction
+    symmetric: bool = True
+
+    def tail(self, k: int) -> Ball:
+        return (ball(2 * k + 1) / (ball(8).sqrt() * ball(self.sigma))).erfc() / 2
+
+
+def rounded_gaussian(sigma: Number, size: int | None = None, *, public: bool = True) -> Any:
+    """Exactly rounded Gaussian draws: an int, or an array of `size` of them.
+
+    `public=False` says that sigma depends on private data: then nothing about it is remembered.
+    """
     exact_sigma, count = scale_in_range(sigma, "sigma"), checked_size(size)
     if count is None:
         return gaussian_by_balls(exact_sigma, LazyUniform())
-    return as_array([gaussian_by_balls(exact_sigma, LazyUniform()) for _ in range(count)])
+    return draw_scaled(
+        count,
+        one=lambda: gaussian_by_balls(exact_sigma, LazyUniform()),
+        law=RoundedGaussianLaw(exact_sigma),
+        table_entries=7 * exact_sigma,
+        affine=lambda: gaussian_affine(exact_sigma),
+        public=public,
+    )
+
+
+def gaussian_affine(sigma: Fraction) -> Affine:
+    """A fair sign and floor(sigma |N| + 1/2), N standard normal."""
+    standard = half_normal()
+    return Affine(standard, sigma * standard.step, rational_offset(_HALF), signed=True)
 
 
 def gaussian_by_balls(sigma: Fraction, uniform: LazyUniform) -> int:
-    """The draw that belongs to a uniform number U: floor(sigma Phi^-1(U) + 1/2), with Phi^-1(U) = -sqrt(2) erfcinv(2 U)."""
+    """floor(sigma N + 1/2) for the N = -sqrt(2) erfcinv(2 U) that belongs to a uniform number U."""
 
     def decide(u: Ball) -> int | None:
-        normal = -ball(2).sqrt() * (2 * u).erfcinv()
-        return whole_part(ball(sigma) * normal + ball(Fraction(1, 2)))
+        return whole_part(ball(_HALF) - ball(sigma) * ball(2).sqrt() * (2 * u).erfcinv())
 
     return resolve(uniform, decide)

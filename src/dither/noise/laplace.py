@@ -1,35 +1,80 @@
-"""Discrete Laplace: P[x] = (1 - q)/(1 + q) q^|x|, q = exp(-1/scale)."""
+"""Discrete Laplace: P[x] = (1 - q)/(1 + q) q^|x|, q = exp(-1/scale).
+
+The sign is fair and independent of the size, with no draw rejected: P[|X| >= k] = 2 q^k / (1 + q) for k >= 1, which is
+P[scale E + c >= k] for a standard exponential E and c = -scale ln((1 + q)/2), a number between 0 and 1/2.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from dither.noise.balls import Ball, LazyUniform, ball, resolve, whole_part
-from dither.noise.request import as_array, checked_size, scale_in_range
+from dither.noise.affine import Affine
+from dither.noise.balls import Ball, LazyUniform, ball, outward, precision, resolve, whole_part
+from dither.noise.request import checked_size, scale_in_range
+from dither.noise.scaled import draw_scaled
+from dither.noise.standard import exponential
 from dither.parameters import Number
 
 
-def discrete_laplace(scale: Number, size: int | None = None) -> Any:
-    """Exactly discrete Laplace draws: an int, or an array of `size` of them."""
+@dataclass(frozen=True)
+class LaplaceLaw:
+    """P[X > k] = q^(k + 1) / (1 + q)."""
+
+    scale: Fraction
+    symmetric: bool = True
+
+    def tail(self, k: int) -> Ball:
+        step = ball(-1) / ball(self.scale)
+        return ((k + 1) * step).exp() / (1 + step.exp())
+
+
+def discrete_laplace(scale: Number, size: int | None = None, *, public: bool = True) -> Any:
+    """Exactly discrete Laplace draws: an int, or an array of `size` of them.
+
+    `public=False` says that the scale depends on private data: then nothing about it is remembered.
+    """
     exact_scale, count = scale_in_range(scale, "scale"), checked_size(size)
     if count is None:
         return laplace_by_balls(exact_scale, LazyUniform())
-    return as_array([laplace_by_balls(exact_scale, LazyUniform()) for _ in range(count)])
+    return draw_scaled(
+        count,
+        one=lambda: laplace_by_balls(exact_scale, LazyUniform()),
+        law=LaplaceLaw(exact_scale),
+        table_entries=23 * exact_scale,
+        affine=lambda: laplace_affine(exact_scale),
+        public=public,
+    )
+
+
+def laplace_affine(scale: Fraction) -> Affine:
+    """A fair sign and floor(scale E + c)."""
+    standard = exponential()
+
+    @lru_cache(maxsize=4)
+    def offset(bits: int) -> tuple[int, int]:
+        with precision(bits + 32):
+            return outward(laplace_shift(scale) * ball(1 << bits))
+
+    return Affine(standard, scale * standard.step, offset, signed=True)
+
+
+def laplace_shift(scale: Fraction) -> Ball:
+    """c = -scale ln((1 + q)/2), written so that no digits cancel."""
+    return -ball(scale) * ((-ball(1 / scale)).expm1() / 2).log1p()
 
 
 def laplace_by_balls(scale: Fraction, uniform: LazyUniform) -> int:
-    """The draw that belongs to a uniform number U: its first bit is the sign, the rest, V, gives |X| = floor(-scale ln(V (1 + q)/2)).
+    """The draw that belongs to a uniform number U: its first bit is the sign, the rest is V, and E = -ln V."""
+    if uniform.bits == 0:
+        uniform.refine(65)
+    sign = uniform.prefix >> (uniform.bits - 1)
+    rest = LazyUniform(uniform.prefix - (sign << (uniform.bits - 1)), uniform.bits - 1, uniform.source)
 
-    P[|X| >= k] = 2 q^k/(1 + q) for k >= 1, and the law is symmetric, so sign and size are independent.
-    """
+    def decide(v: Ball) -> int | None:
+        return whole_part(laplace_shift(scale) - ball(scale) * v.log())
 
-    def decide(u: Ball) -> int | None:
-        sign = whole_part(2 * u)
-        if sign is None:
-            return None
-        q = (-1 / ball(scale)).exp()
-        size = whole_part(-ball(scale) * ((2 * u - sign) * (1 + q) / 2).log())
-        return None if size is None else (-size if sign else size)
-
-    return resolve(uniform, decide)
+    magnitude = resolve(rest, decide)
+    return -magnitude if sign else magnitude

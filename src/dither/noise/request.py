@@ -20,7 +20,9 @@ def scale_in_range(value: Number, name: str) -> Fraction:
     """An exact scale between 1e-3 and 2**60."""
     scale = positive(value, name)
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
-        raise ParameterError(f"{name} must lie between 1/1000 and 2**60 grid steps; got {_short(scale)}. Choose another grid.")
+        raise ParameterError(
+            f"{name} must lie between 1/1000 and 2**60 grid steps; got {_short(scale)}. Choose another grid."
+        )
     return scale
 
 
@@ -28,7 +30,9 @@ def variance_in_range(value: Number, name: str) -> Fraction:
     """An exact variance whose square root lies between 1e-3 and 2**60."""
     variance = positive(value, name)
     if not SMALLEST_SCALE**2 <= variance <= LARGEST_SCALE**2:
-        raise ParameterError(f"{name} must lie between 1e-6 and 2**120 grid steps squared; got {_short(variance)}. Choose another grid.")
+        raise ParameterError(
+            f"{name} must lie between 1e-6 and 2**120 grid steps squared; got {_short(variance)}. Choose another grid."
+        )
     return variance
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dither.noise.entropy import random_bits
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.noise.balls import BitSource
+from dither.noise.entropy import Fill, keystream, random_bits
 from dither.noise.request import as_array, checked_size
 from dither.parameters import whole
 
@@ -14,13 +18,30 @@ def uniform_below(bound: int, size: int | None = None) -> Any:
     limit, count = whole(bound, "bound"), checked_size(size)
     if count is None:
         return one_below(limit)
-    return as_array([one_below(limit) for _ in range(count)])
+    if limit > 1 << 63:
+        return as_array([one_below(limit) for _ in range(count)])
+    return many_below(limit, count, keystream(16 * count))
 
 
-def one_below(bound: int) -> int:
-    """Words of just enough bits, the first one below the bound."""
+def one_below(bound: int, source: BitSource = random_bits) -> int:
+    """Words of just enough bits, until one lies below the bound."""
     bits = (bound - 1).bit_length()
     while True:
-        word = random_bits(bits)
+        word = source(bits)
         if word < bound:
             return word
+
+
+def many_below(bound: int, count: int, fill: Fill) -> NDArray[np.int64]:
+    """The same for int64: all words first, then again those that were not below the bound."""
+    bits = (bound - 1).bit_length()
+    width = 64 if bits > 32 else 32
+    dtype = np.dtype(f"uint{width}")
+    out = np.zeros(count, np.int64)
+    pending = np.arange(count if bits else 0)
+    while pending.size:
+        words: NDArray[Any] = np.empty(pending.size, dtype)
+        fill(words)
+        out[pending] = words >> dtype.type(width - bits)
+        pending = pending[out[pending] >= bound]
+    return out

@@ -1,0 +1,19 @@
+"""The geometric law as the table and the exact path see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dither.noise.balls import Ball, ball
+
+
+@dataclass(frozen=True)
+class GeometricLaw:
+    """P[X > k] = q^(k + 1), q = exp(-1/scale)."""
+
+    scale: Fraction
+    symmetric: bool = False
+
+    def tail(self, k: int) -> Ball:
+        return (ball(-k - 1) / ball(self.scale)).exp()

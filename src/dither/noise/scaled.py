@@ -1,0 +1,35 @@
+"""Which way a batch of draws is made: a choice by the scale and the size asked for, never by what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.noise.affine import Affine, draw
+from dither.noise.law import Law
+from dither.noise.request import as_array
+from dither.noise.table import draw_from_table
+from dither.noise.tables import table_if_worthwhile
+from dither.noise.wide import draw_wide, is_wide
+
+# Fewer draws than this come one by one from ball arithmetic: quicker than setting up arrays.
+FEW = 8
+# Beyond this a table leaves so many draws undecided that the standard reals are quicker; and values must fit int16.
+MOST_TABLE_ENTRIES = 1 << 15
+
+
+def draw_scaled(
+    count: int, one: Callable[[], int], law: Law, table_entries: Fraction, affine: Callable[[], Affine], public: bool
+) -> NDArray[Any]:
+    """`count` draws of one law, which all of `one`, `law` and `affine` describe."""
+    if count < FEW:
+        return as_array([one() for _ in range(count)])
+    if public and table_entries <= MOST_TABLE_ENTRIES:
+        table = table_if_worthwhile(law, int(table_entries), count)
+        if table is not None:
+            return draw_from_table(table, count)
+    chosen = affine()
+    return draw_wide(chosen, count) if is_wide(chosen) else draw(chosen, count)
