@@ -11,6 +11,7 @@ on any row: division and modulo by zero give NULL, comparisons with NULL give NU
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -37,6 +38,11 @@ class Expression:
     def nullable(self) -> bool:
         """Whether the node can be NULL on some row; most nodes are NULL as soon as an operand is."""
         return any(child.nullable for child in self.children())
+
+    @cached_property
+    def text(self) -> str:
+        """The node as JSON, the same for equal nodes only: what they are sorted and remembered by."""
+        return f'["{type(self).__name__}",{",".join(_json(getattr(self, f.name)) for f in fields(self))}]'
 
 
 @dataclass(frozen=True)
@@ -376,7 +382,7 @@ class TextAmong(Boolean):
 
 @dataclass(frozen=True)
 class Like(Boolean):
-    """Whether the text matches: `%` any run, `_` any character, backslash before either or itself means it literally."""
+    """Whether the text matches: `%` any run, `_` any character, backslash makes either or itself literal."""
 
     value: Textual
     pattern: str
@@ -428,3 +434,11 @@ def hull(values: tuple[Numeric, ...]) -> tuple[int, int]:
     """The interval that holds every value; one that is always NULL adds nothing to it."""
     present = [value for value in values if not isinstance(value, Null)]
     return min((v.low for v in present), default=0), max((v.high for v in present), default=0)
+
+
+def _json(value: object) -> str:
+    if isinstance(value, Expression):
+        return value.text
+    if isinstance(value, tuple):
+        return f"[{','.join(map(_json, value))}]"
+    return json.dumps(value)

@@ -55,7 +55,7 @@ class Question:
     order: tuple[Shown, ...]
 
     def canonical(self) -> str:
-        """The same text for the same question in other words; the name of a stored answer, together with its snapshot."""
+        """The same text for the same question in other words; with its snapshot, what a stored answer is found by."""
         from dither.sql.canonical import canonical
 
         return canonical(self)

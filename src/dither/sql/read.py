@@ -16,7 +16,6 @@ def read(text: str, catalog: Catalog) -> Question:
     from dither.sql import bind, limits, parse
 
     try:
-        tokens = limits.tokens(text)
-        return bind.bind(parse.parse(text, tokens), catalog)
+        return bind.bind(parse.parse(limits.tokens(text)), catalog)
     except RecursionError:
         raise UnsupportedQuery("the query is nested too deeply.", line=1, column=1, hint="Split it.") from None

@@ -1,4 +1,4 @@
-"""What an analyst can ask of a group, one aggregate a file: the exact measures it needs, and how noisy ones become its value."""
+"""What an analyst can ask of a group, one aggregate a file: the measures it needs, and its value from noisy ones."""
 
 from __future__ import annotations
 

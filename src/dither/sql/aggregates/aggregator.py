@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,12 @@ class Aggregator(ABC):
     @abstractmethod
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
         """The shown column from the noisy measures and, for each, the noise's half-width at the needed confidence."""
+
+    @property
+    def text(self) -> str:
+        """The aggregate as JSON, the same for equal ones only."""
+        inner = [getattr(self, f.name) for f in fields(self)]
+        return f'["{type(self).__name__}",{",".join("null" if item is None else item.text for item in inner)}]'
 
     @property
     def confidence_split(self) -> int:

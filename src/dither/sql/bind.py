@@ -1,0 +1,174 @@
+"""From a parsed SELECT to a question: the table, the groups and the aggregates it names, all of them declared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dither.columns import Coded
+from dither.sql import normal, predicates, scalar
+from dither.sql.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
+from dither.sql.catalog import Catalog
+from dither.sql.expressions import Boolean
+from dither.sql.parse import Parsed
+from dither.sql.question import GroupKey, Output, Question, Shown
+from dither.sql.scalar import Scalars, Scope
+from dither.sql.source import Source
+
+MOST_GROUPS = 10_000_000
+RULES = {**scalar.RULES, **predicates.RULES}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A select item without its alias."""
+
+    node: exp.Expr
+    alias: str | None
+
+
+def bind(parsed: Parsed, catalog: Catalog) -> Question:
+    """The question that a parsed SELECT asks of the catalogue."""
+    select, source = parsed.select, parsed.source
+    scope = _scope(select, source, catalog)
+    scalars = Scalars(scope, RULES)
+    items = [
+        Item(node.this, node.alias) if isinstance(node, exp.Alias) else Item(node, None) for node in select.expressions
+    ]
+    where = select.args.get("where")
+    predicate = None if where is None else _predicate(scalars, where)
+    columns = _grouped(select, items, scope)
+    outputs: list[Output] = []
+    order: list[Shown] = []
+    names: dict[str, str] = {}
+    for item in items:
+        node = item.node.unnest()
+        if isinstance(node, exp.Column) and not _is_grouped(node, columns, scope):
+            hint = "Rows are never shown: add it to GROUP BY, or aggregate it with COUNT, SUM or AVG."
+            raise source.refusal(node, f"{node.name!r} is neither grouped by nor aggregated.", hint)
+        if isinstance(node, exp.Column):
+            name, _ = scope.find(node)
+            index = list(columns).index(name)
+            if Shown("key", index) in order:
+                raise source.refusal(node, f"{name!r} is selected twice.", "Select each key once.")
+            names[name] = _fresh(item, name, source, [*names.values(), *(output.name for output in outputs)])
+            order.append(Shown("key", index))
+        else:
+            aggregate, plain = _aggregate(scalars, node)
+            shown = _fresh(item, plain, source, [*names.values(), *(output.name for output in outputs)])
+            order.append(Shown("output", len(outputs)))
+            outputs.append(Output(shown, aggregate))
+    if not outputs:
+        raise source.refusal(select, "the query asks for no aggregate.", "Add COUNT(*), SUM(x) or AVG(x).")
+    keys = tuple(GroupKey(names.get(name, name), name, declared) for name, declared in columns.items())
+    return Question(scope.table, predicate, keys, tuple(outputs), tuple(order))
+
+
+def _scope(select: exp.Select, source: Source, catalog: Catalog) -> Scope:
+    clause = select.args.get("from_")
+    if clause is None or not isinstance(clause.this, exp.Table) or not isinstance(clause.this.this, exp.Identifier):
+        raise source.refusal(select, "the query names no table.", "Write FROM and a registered table.")
+    table = catalog.table(clause.this.name)
+    return Scope(table, clause.this.alias or table.name, source)
+
+
+def _predicate(scalars: Scalars, where: exp.Expr) -> Boolean:
+    # A WHERE is read as one conjunction, so that its parts are sorted and `WHERE a AND b` is `WHERE b AND a`.
+    return normal.conjunction((scalars.truth(where.this),))
+
+
+def _grouped(select: exp.Select, items: list[Item], scope: Scope) -> dict[str, Coded]:
+    """The grouping columns by declared name, in GROUP BY order."""
+    clause = select.args.get("group")
+    columns: dict[str, Coded] = {}
+    count = 1
+    for node in clause.expressions if clause is not None else ():
+        name, declared = scope.find(_key(node, items, scope))
+        if not isinstance(declared, Coded) or declared.key_count is None:
+            public = [known for known, column in scope.table.columns.items() if column.key_count is not None]
+            hint = f"Columns with public keys are: {', '.join(public) or 'none'}."
+            raise scope.source.refusal(node, f"{name!r} has no public list of values to group by.", hint)
+        if name not in columns:
+            columns[name] = declared
+            count *= declared.key_count
+        if count > MOST_GROUPS:
+            what = f"these keys make {count} groups; at most {MOST_GROUPS} are answered."
+            raise scope.source.refusal(node, what, "Group by fewer columns, or declare narrower ones.")
+    return columns
+
+
+def _key(node: exp.Expr, items: list[Item], scope: Scope) -> exp.Column:
+    """The column a GROUP BY item means: itself, the select item of that alias, or of that number."""
+    inner: exp.Expr | None = node.unnest()
+    if isinstance(inner, exp.Literal) and not inner.args.get("is_string"):
+        text = str(inner.this)
+        place = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+        inner = items[place - 1].node.unnest() if 0 < place <= len(items) else None
+    elif isinstance(inner, exp.Column) and not inner.table:
+        declared = {name.lower() for name in scope.table.columns}
+        aliased = [item.node.unnest() for item in items if item.alias and item.alias.lower() == inner.name.lower()]
+        if inner.name.lower() not in declared and aliased:
+            inner = aliased[0]
+    if not isinstance(inner, exp.Column):
+        raise scope.source.refusal(node, "groups are made of declared columns.", "Write GROUP BY region.")
+    return inner
+
+
+def _is_grouped(node: exp.Column, columns: dict[str, Coded], scope: Scope) -> bool:
+    return scope.find(node)[0] in columns
+
+
+def _aggregate(scalars: Scalars, node: exp.Expr) -> tuple[Aggregator, str]:
+    """The aggregate of a select item, and the name it is shown by without an alias."""
+    inner = node.this
+    if isinstance(node, exp.Count):
+        if isinstance(inner, exp.Star):
+            return Count(), "count"
+        if isinstance(inner, exp.Distinct):
+            return _owners(scalars, inner), "count"
+        counted = scalars.value(inner)
+        if counted.kind == "null":
+            raise scalars.refusal(node, "COUNT(NULL) counts nothing.", "Write COUNT(*).")
+        present = normal.negation(normal.is_null(counted.node))
+        return Count(present if counted.node.nullable else None), _named("count", inner)
+    if isinstance(node, (exp.Sum, exp.Avg)):
+        if isinstance(inner, exp.Distinct):
+            raise scalars.refusal(node, "DISTINCT is supported in COUNT(DISTINCT owner) only.", "Leave DISTINCT out.")
+        value = scalars.number(inner)
+        if isinstance(node, exp.Sum):
+            return Sum(value), _named("sum", inner)
+        return Average(value), _named("avg", inner)
+    if node.find(exp.AggFunc):
+        hint = "Select each aggregate by itself, and compute with the answers."
+        raise scalars.refusal(node, "arithmetic on aggregates is not supported.", hint)
+    hint = "Select grouped columns and COUNT(*), COUNT(x), COUNT(DISTINCT owner), SUM(x) or AVG(x)."
+    raise scalars.refusal(node, "a select item is a grouped column or one aggregate.", hint)
+
+
+def _owners(scalars: Scalars, distinct: exp.Distinct) -> Aggregator:
+    scope = scalars.scope
+    counted = distinct.expressions[0] if len(distinct.expressions) == 1 else None
+    if isinstance(counted, exp.Column) and scope.is_owner(counted):
+        scope.check_qualifier(counted)
+        return CountDistinctOwner()
+    hint = f"Write COUNT(DISTINCT {scope.table.owner}), or GROUP BY the column."
+    raise scalars.refusal(distinct, "only owners can be counted DISTINCT.", hint)
+
+
+def _named(function: str, argument: exp.Expr) -> str:
+    inner = argument.unnest()
+    return f"{function}_{inner.name}" if isinstance(inner, exp.Column) else function
+
+
+def _fresh(item: Item, plain: str, source: Source, taken: list[str]) -> str:
+    """The alias, or a name not taken yet."""
+    if item.alias:
+        if item.alias in taken:
+            raise source.refusal(item.node, f"two columns are called {item.alias!r}.", "Give each its own alias.")
+        return item.alias
+    number, name = 1, plain
+    while name in taken:
+        number += 1
+        name = f"{plain}_{number}"
+    return name

@@ -1,0 +1,132 @@
+"""The whole grammar: which syntax nodes may occur, and which of their arguments may be set. All else is refused."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+_TWO = frozenset({"this", "expression"})
+
+ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
+    # the query
+    exp.Select: frozenset({"expressions", "from_", "where", "group"}),
+    exp.From: frozenset({"this"}),
+    exp.Table: frozenset({"this", "alias"}),
+    exp.TableAlias: frozenset({"this"}),
+    exp.Where: frozenset({"this"}),
+    exp.Group: frozenset({"expressions"}),
+    exp.Alias: frozenset({"this", "alias"}),
+    # aggregates
+    exp.Count: frozenset({"this", "big_int"}),
+    exp.Distinct: frozenset({"expressions"}),
+    exp.Sum: frozenset({"this"}),
+    exp.Avg: frozenset({"this"}),
+    exp.Star: frozenset(),
+    # names and literals
+    exp.Column: frozenset({"this", "table"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Boolean: frozenset({"this"}),
+    exp.Null: frozenset(),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this"}),
+    # arithmetic
+    exp.Paren: frozenset({"this"}),
+    exp.Neg: frozenset({"this"}),
+    exp.Add: _TWO,
+    exp.Sub: _TWO,
+    exp.Mul: _TWO,
+    exp.Div: _TWO | {"typed", "safe"},
+    exp.Mod: _TWO,
+    exp.Abs: frozenset({"this"}),
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true"}),
+    exp.Coalesce: frozenset({"this", "expressions"}),
+    exp.Nullif: _TWO,
+    exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
+    # truths
+    exp.And: _TWO,
+    exp.Or: _TWO,
+    exp.Not: frozenset({"this"}),
+    exp.EQ: _TWO,
+    exp.NEQ: _TWO,
+    exp.LT: _TWO,
+    exp.LTE: _TWO,
+    exp.GT: _TWO,
+    exp.GTE: _TWO,
+    exp.In: frozenset({"this", "expressions"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.Is: _TWO | {"negate"},
+    exp.Like: _TWO | {"negate"},
+    exp.Escape: _TWO,
+}
+
+MOST_OPTIONS = 1_000  # values in one IN list
+
+# What to say about arguments that parse silently but are not supported: the words to point at, what, what instead.
+_AFTERWARDS = "Groups come back whole, in the order of their public keys: sort, filter or cut the answer instead."
+_ONE_TABLE = "Ask about one registered table: SELECT ..., COUNT(*) FROM visits WHERE ... GROUP BY region."
+ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "distinct": (("DISTINCT",), "SELECT DISTINCT is not supported.", "Use GROUP BY, whose groups are all distinct."),
+    "having": (("HAVING",), "HAVING is not supported.", _AFTERWARDS),
+    "order": (("ORDER",), "ORDER BY is not supported.", _AFTERWARDS),
+    "limit": (("LIMIT", "FETCH"), "LIMIT is not supported.", _AFTERWARDS),
+    "offset": (("OFFSET",), "OFFSET is not supported.", _AFTERWARDS),
+    "joins": (("JOIN", ","), "joins are not supported.", _ONE_TABLE),
+    "with_": (("WITH",), "WITH is not supported.", _ONE_TABLE),
+    "laterals": (("LATERAL",), "LATERAL is not supported.", _ONE_TABLE),
+    "query": (("SELECT",), "subqueries are not supported.", "List the values: x IN (1, 2, 3)."),
+    "unnest": (("UNNEST",), "UNNEST is not supported.", "List the values: x IN (1, 2, 3)."),
+    "locks": (("FOR",), "FOR UPDATE and FOR SHARE are not supported.", "Leave them out: a query only reads."),
+    "sample": (("TABLESAMPLE",), "TABLESAMPLE is not supported.", "Leave it out: the noise already hides each owner."),
+    "only": (("ONLY",), "ONLY is not supported.", "Write FROM and the table's name."),
+    "db": ((), "tables have no schema here.", "Write the registered table's name alone."),
+    "catalog": ((), "tables have no database here.", "Write the registered table's name alone."),
+    "columns": ((), "a table alias cannot rename columns.", "Use the declared column names."),
+    "into": (("INTO",), "SELECT INTO is not supported.", "Leave INTO out: a query only reads."),
+    "windows": (("WINDOW",), "window functions are not supported.", "Use COUNT, SUM or AVG with GROUP BY."),
+    "qualify": (("QUALIFY",), "QUALIFY is not supported.", _AFTERWARDS),
+    "hint": (("/*+",), "hints are not supported.", "Remove the hint."),
+    "symmetric": (("SYMMETRIC",), "BETWEEN SYMMETRIC is not supported.", "Write the lower bound first."),
+    "expressions": ((), "too many arguments here.", "Give one argument."),
+    "all": (("ALL",), "GROUP BY ALL is not supported.", "Name the columns: GROUP BY region."),
+}
+
+# What to say about syntax nodes.
+_AGGREGATES = "Supported are COUNT(*), COUNT(x), COUNT(DISTINCT owner), SUM(x) and AVG(x)."
+_FUNCTIONS = "Supported are ABS, COALESCE, NULLIF, LEAST, GREATEST and CASE, with + - * / %."
+_PATTERNS = "Use LIKE with % and _, such as name LIKE 'A%'."
+NODES: dict[str, tuple[str, str]] = {
+    "Subquery": ("subqueries are not supported.", _ONE_TABLE),
+    "Exists": ("EXISTS is not supported.", _ONE_TABLE),
+    "Union": ("UNION is not supported.", "Ask one question for each part."),
+    "Intersect": ("INTERSECT is not supported.", "Combine conditions with AND."),
+    "Except": ("EXCEPT is not supported.", "Combine conditions with AND NOT."),
+    "Window": ("window functions are not supported.", "Use COUNT, SUM or AVG with GROUP BY."),
+    "Filter": ("FILTER is not supported.", "Write SUM(CASE WHEN condition THEN x END), or use WHERE."),
+    "WithinGroup": ("WITHIN GROUP is not supported.", _AGGREGATES),
+    "Rollup": ("ROLLUP is not supported.", "Name the columns: GROUP BY region, year."),
+    "Cube": ("CUBE is not supported.", "Name the columns: GROUP BY region, year."),
+    "GroupingSets": ("GROUPING SETS is not supported.", "Name the columns: GROUP BY region, year."),
+    "ILike": ("ILIKE is not supported.", "LIKE is, and minds case: name LIKE 'A%' OR name LIKE 'a%'."),
+    "RegexpLike": ("regular expressions are not supported.", _PATTERNS),
+    "RegexpILike": ("regular expressions are not supported.", _PATTERNS),
+    "SimilarTo": ("SIMILAR TO is not supported.", _PATTERNS),
+    "NullSafeEQ": ("IS NOT DISTINCT FROM is not supported.", "Write x = y OR (x IS NULL AND y IS NULL)."),
+    "NullSafeNEQ": ("IS DISTINCT FROM is not supported.", "Write x <> y, and x IS NULL where it matters."),
+    "Parameter": ("parameters are not supported.", "Write the value itself into the query."),
+    "Placeholder": ("parameters are not supported.", "Write the value itself into the query."),
+    "Interval": ("intervals are not supported.", "Compare with a date: day >= DATE '2024-01-01'."),
+    "DPipe": ("joining texts is not supported.", "Compare each column by itself."),
+    "Pow": ("powers are not supported.", "Write x * x."),
+    "Tuple": ("rows of values are not supported.", "Compare each column by itself and combine with AND."),
+    "Any": ("ANY and SOME are not supported.", "List the values: x IN (1, 2, 3)."),
+    "All": ("ALL is not supported.", "Combine comparisons with AND."),
+    "Array": ("arrays are not supported.", "List the values: x IN (1, 2, 3)."),
+    "Lateral": ("LATERAL is not supported.", _ONE_TABLE),
+    "Values": ("VALUES is not supported.", _ONE_TABLE),
+}
+NODES |= {name: (f"{name.upper()} is not supported.", _AGGREGATES) for name in ("Min", "Max", "Median", "Mode")}
+_STATISTICS = ("Stddev", "StddevPop", "StddevSamp", "Variance", "VariancePop", "Quantile", "PercentileCont", "ArrayAgg")
+NODES |= dict.fromkeys(_STATISTICS, ("this aggregate is not supported.", _AGGREGATES))
+OTHERWISE = _FUNCTIONS

@@ -1,0 +1,109 @@
+"""From tokens to a syntax tree in which every node and every argument that is set is on the allow-list."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import ParseError, SqlglotError
+
+from dither.sql import grammar
+from dither.sql.source import Source
+
+MOST_DEPTH = 100  # levels of the syntax tree, chains of AND and OR counted once
+
+# The parser reports what it does not know in its log as well; refusals are all that is said here.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+_BROKEN = (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A SELECT within the grammar, and where its pieces stand."""
+
+    select: exp.Select
+    source: Source
+
+
+def parse(source: Source) -> Parsed:
+    """The one SELECT of the text, every part of it allowed."""
+    tree = _tree(source)
+    for check in (_only_allowed, _shallow, _short_lists):
+        check(tree, source)
+    if not isinstance(tree, exp.Select):
+        raise source.refusal(tree, "a query is one SELECT.", "Write SELECT ..., COUNT(*) FROM a table.")
+    return Parsed(tree, source)
+
+
+def _tree(source: Source) -> exp.Expr:
+    try:
+        trees = Postgres().parser().parse(list(source.tokens), source.text)
+    except ParseError as error:
+        first: dict[str, Any] = error.errors[0] if error.errors else {}
+        word = str(first.get("highlight") or "")
+        line, end = first.get("line"), first.get("col")
+        offset = 0
+        if isinstance(line, int) and isinstance(end, int):
+            starts = [token.start for token in source.tokens if (token.line, token.col) == (line, end)]
+            offset = starts[0] if starts else 0
+        what = f"the query cannot be understood at {word[:40]!r}." if word else "the query cannot be understood."
+        raise source.refusal(offset, what, "Check for a missing comma, operator or parenthesis.") from None
+    except _BROKEN:
+        raise source.refusal(0, "the query cannot be understood.", "Check its spelling and order.") from None
+    found = [tree for tree in trees if tree is not None]
+    if len(found) != 1 or not isinstance(found[0], exp.Expr):
+        raise source.refusal(0, "one query holds one statement.", "Send one SELECT.")
+    return found[0]
+
+
+def _only_allowed(tree: exp.Expr, source: Source) -> None:
+    for node in tree.walk():
+        allowed = grammar.ALLOWED.get(type(node))
+        if allowed is None:
+            name = type(node).__name__
+            what, hint = grammar.NODES.get(name, (f"{_words(node)} is not supported.", grammar.OTHERWISE))
+            raise source.refusal(node, what, hint)
+        for name, value in node.args.items():
+            if name not in allowed and value is not None and value is not False and value != []:
+                words, what, hint = grammar.ARGUMENTS.get(
+                    name, ((), f"{_words(node)} cannot have {name}.", "Leave it out.")
+                )
+                at = source.keyword(*words) if words else None
+                raise source.refusal(_argument(node, value) if at is None else at, what, hint)
+
+
+def _argument(node: exp.Expr, value: object) -> exp.Expr:
+    """The argument itself if it is syntax, to point at; else the node that has it."""
+    inner = value[0] if isinstance(value, list) else value
+    return inner if isinstance(inner, exp.Expr) else node
+
+
+def _words(node: exp.Expr) -> str:
+    """A node by the name an analyst would use: an unknown function's own name, else the kind of construct."""
+    if isinstance(node, exp.Anonymous):
+        return f"the function {str(node.this)[:40].upper()}"
+    if isinstance(node, exp.Func):
+        return f"the function {node.sql_name()}"
+    return f"this construct ({type(node).__name__})"
+
+
+def _shallow(tree: exp.Expr, source: Source) -> None:
+    level = [(tree, 1)]
+    while level:
+        node, depth = level.pop()
+        if depth > MOST_DEPTH:
+            what = f"the query is nested more than {MOST_DEPTH} levels deep here."
+            raise source.refusal(node, what, "Shorten the chain of operators.")
+        for child in node.iter_expressions():
+            chained = isinstance(node, (exp.And, exp.Or)) and type(child) is type(node)
+            level.append((child, depth if chained else depth + 1))
+
+
+def _short_lists(tree: exp.Expr, source: Source) -> None:
+    for node in tree.find_all(exp.In):
+        if len(node.expressions) > grammar.MOST_OPTIONS:
+            what = f"this IN list has {len(node.expressions)} values; at most {grammar.MOST_OPTIONS} are read."
+            raise source.refusal(node, what, "Use BETWEEN for ranges of values.")

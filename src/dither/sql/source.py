@@ -1,0 +1,44 @@
+"""The analyst's text and its tokens, which know where everything stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from dither.errors import UnsupportedQuery
+
+
+@dataclass(frozen=True)
+class Source:
+    """Text and tokens. Positions are those of the nearest token that has one: lines and columns from 1."""
+
+    text: str
+    tokens: tuple[Any, ...]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character."""
+        return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
+
+    def refusal(self, at: exp.Expr | int, what: str, hint: str = "") -> UnsupportedQuery:
+        """The error to raise about a piece of syntax or a character."""
+        line, column = self.place(at if isinstance(at, int) else self.offset(at))
+        return UnsupportedQuery(what, line=line, column=column, hint=hint)
+
+    def offset(self, node: exp.Expr) -> int:
+        """Where a node begins: its own token, else the first token inside it, else that of the node around it."""
+        around: exp.Expr | None = node
+        while around is not None:
+            starts = [start for inner in around.walk() if isinstance(start := (inner._meta or {}).get("start"), int)]
+            if starts:
+                return min(starts)
+            around = around.parent
+        return 0
+
+    def keyword(self, *words: str) -> int | None:
+        """Where one of these words first stands as a token of its own."""
+        for token in self.tokens:
+            if token.text.upper() in words:
+                return int(token.start)
+        return None
