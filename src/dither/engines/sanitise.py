@@ -28,6 +28,8 @@ _INSTANTS = _DAYS | _TIMES | _ZONED
 _TEXT_LIKE = {"VARCHAR", "UUID", "BLOB", "ENUM", "NULL", "BIGNUM", "UHUGEINT"}  # read through their text
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
 
+LABELS = "labels_"  # prefix of the ENUM types that hold declared labels
+
 # Beyond this magnitude no declared bound can lie, whatever the decimals; inside it scaling cannot overflow a double.
 _FAR = "1e20"
 # Products below this are known to 1e-3 and better, so only what lies closer to a tie needs its decimal digits.
@@ -36,51 +38,74 @@ _SURE = "1e12"
 
 @dataclass(frozen=True)
 class Reading:
-    """How one declared column is read: SQL for the value (in [low - 1, high + 1] when coded, so that a value out of
-    range is still seen to be), for whether the record had any, for what is stored, and for what was changed."""
+    """How one declared column is read, in steps: each is SQL under a name that the later ones use, so that nothing is
+    computed twice. The last one is the value: in [low - 1, high + 1] when coded, so that out of range is still seen."""
 
     name: str
     column: Column
-    value: str
+    source: str
+    steps: tuple[tuple[str, str], ...]
 
-    def stored(self, value: str) -> str:
-        """SQL of what the snapshot holds, given the name of the computed value."""
-        kept = value
+    @property
+    def value(self) -> str:
+        """The name of the last step."""
+        return self.steps[-1][0]
+
+    def stored(self) -> str:
+        """SQL of what the snapshot holds."""
+        kept = self.value
         if isinstance(self.column, Coded):
             low, high = self.column.low, self.column.high
-            kept = f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
+            kept = f"CASE WHEN {kept} < {low} THEN {low} WHEN {kept} > {high} THEN {high} ELSE {kept} END"
         default = self.column.stored_default
         if default is not None:
             kept = f"COALESCE({kept}, {default if isinstance(default, int) else quoted(default, mark=chr(39))})"
         return f"CAST({kept} AS {physical_type(self.column)})"
 
-    def change(self, value: str, present: str) -> str:
+    def change(self) -> str:
         """SQL of 1 for clamped, 2 for replaced, 0 for kept as it was."""
         clamped = ""
         if isinstance(self.column, Coded):
-            clamped = f"WHEN {value} < {self.column.low} OR {value} > {self.column.high} THEN 1 "
-        lost = f"{value} IS NULL" + (f" AND {present}" if self.column.nullable else "")
+            clamped = f"WHEN {self.value} < {self.column.low} OR {self.value} > {self.column.high} THEN 1 "
+        lost = f"{self.value} IS NULL" + (f" AND {self.source} IS NOT NULL" if self.column.nullable else "")
         return f"CAST(CASE {clamped}WHEN {lost} THEN 2 ELSE 0 END AS TINYINT)"
 
 
-def read_column(name: str, column: Column, raw: str, source_type: str, labels: str) -> Reading:
-    """The reading of a declared column from SQL `raw` of the source's type. `labels` names the ENUM of a Category."""
+def read_column(name: str, column: Column, source: str, source_type: str, position: int) -> Reading:
+    """The reading of a declared column from the source's column (SQL) of this type.
+
+    `position` makes the steps' names unique; a Category finds its labels in the ENUM type `labels_<position>`.
+    """
     kind = family(source_type)
     if kind not in _accepted(column):
         raise PolicyError(
             f"column {name!r}: the source has type {source_type}, which cannot be read as {type(column).__name__}; "
             "change the declaration, or cast the column in the source."
         )
+    raw, value = f'"_raw{position}"', f'"_value{position}"'
+    if isinstance(column, (Text, Category)) or kind in _TEXT_LIKE:
+        first, kind = (raw, _text(source, kind)), "VARCHAR"
+    elif kind == "FLOAT":
+        first, kind = (raw, f"TRY_CAST(CAST({source} AS VARCHAR) AS DOUBLE)"), "DOUBLE"
+    elif kind == "BOOLEAN":
+        first, kind = (raw, f"CAST({source} AS BIGINT)"), "BIGINT"
+    else:
+        first = (raw, source)
     if isinstance(column, Text):
-        text = _text(raw, kind)
-        return Reading(
-            name,
-            column,
-            f"CASE WHEN length({text}) <= {column.max_length} AND NOT contains({text}, chr(0)) THEN {text} END",
-        )
-    if not isinstance(column, Coded):
+        fits = f"length({raw}) <= {column.max_length} AND NOT contains({raw}, chr(0))"
+        steps = [(value, f"CASE WHEN {fits} THEN {raw} END")]
+    elif isinstance(column, Category):
+        steps = [(value, f"CAST(enum_code(TRY_CAST({raw} AS {LABELS}{position})) AS BIGINT)")]
+    elif isinstance(column, Bool):
+        truth = f"CAST(TRY_CAST({raw} AS BOOLEAN) AS BIGINT)"
+        steps = [(value, truth if kind == "VARCHAR" else f"CASE WHEN {raw} = 0 THEN 0 WHEN {raw} = 1 THEN 1 END")]
+    elif isinstance(column, (Date, Timestamp)):
+        steps = _instant(column, raw, kind, value)
+    elif isinstance(column, Coded):
+        steps = _number(column, raw, kind, value)
+    else:
         raise PolicyError(f"column {name!r}: no engine can store {type(column).__name__}.")
-    return Reading(name, column, _coded(column, raw, kind, labels))
+    return Reading(name, column, source, (first, *steps))
 
 
 def read_owner(raw: str, source_type: str) -> tuple[str, str]:
@@ -128,69 +153,67 @@ def _text(raw: str, kind: str) -> str:
     return f"CAST({raw} AS VARCHAR)"
 
 
-def _coded(column: Coded, raw: str, kind: str, labels: str) -> str:
-    if isinstance(column, Category):
-        return f"CAST(enum_code(TRY_CAST({_text(raw, kind)} AS {labels})) AS BIGINT)"
-    if isinstance(column, Bool):
-        if kind in _TEXT_LIKE:
-            raw = f"TRY_CAST({_text(raw, kind)} AS BOOLEAN)"
-        elif kind != "BOOLEAN":
-            return f"CASE WHEN {raw} = 0 THEN 0 WHEN {raw} = 1 THEN 1 END"
-        return f"CAST({raw} AS BIGINT)"
+def _instant(column: Date | Timestamp, raw: str, kind: str, value: str) -> list[tuple[str, str]]:
+    """Days or microseconds since 1970 in UTC; infinite dates and times are no values."""
+    whole, since = value.replace("value", "whole"), value.replace("value", "since")
     if isinstance(column, Date):
-        day = f"TRY_CAST({_text(raw, kind) if kind in _TEXT_LIKE else raw} AS DATE)"
-        since = f"({day} - DATE '1970-01-01')"
-        return f"CASE WHEN isfinite({day}) THEN {_within(column, since)} END"
-    if isinstance(column, Timestamp):
-        if kind in _TEXT_LIKE:
-            instant = f"TRY_CAST({_text(raw, kind)} AS TIMESTAMP WITH TIME ZONE)"
-        else:
-            instant = f"TRY_CAST({raw} AS {'TIMESTAMP WITH TIME ZONE' if kind in _ZONED else 'TIMESTAMP'})"
-        return _within(column, f"epoch_us({instant})")
-    return _number(column, raw, kind)
+        day = (whole, f"TRY_CAST({raw} AS DATE)")
+        return [
+            day,
+            (since, f"CASE WHEN isfinite({whole}) THEN {whole} - DATE '1970-01-01' END"),
+            _within(column, since, value),
+        ]
+    zoned = "TIMESTAMP WITH TIME ZONE" if kind in _ZONED | {"VARCHAR"} else "TIMESTAMP"
+    return [(since, f"epoch_us(TRY_CAST({raw} AS {zoned}))"), _within(column, since, value)]
 
 
-def _number(column: Coded, raw: str, kind: str) -> str:
-    if kind == "BOOLEAN":
-        raw, kind = f"CAST({raw} AS BIGINT)", "BIGINT"
+def _number(column: Coded, raw: str, kind: str, value: str) -> list[tuple[str, str]]:
     if kind in _INTEGERS:
-        far = 2**63
+        far, scaled = 2**63, value.replace("value", "scaled")
         held = f"CASE WHEN {raw} > {far} THEN {far} WHEN {raw} < -{far} THEN -{far} ELSE CAST({raw} AS HUGEINT) END"
-        return _within(column, f"({held}) * {10**column.decimals}::HUGEINT" if column.decimals else held)
-    if kind == "DOUBLE":
-        return _from_double(column, raw)
-    if kind == "FLOAT":
-        return _from_double(column, f"TRY_CAST(CAST({raw} AS VARCHAR) AS DOUBLE)")
-    text = raw if kind == "DECIMAL" else _text(raw, kind)
-    exactly = _from_decimal(column, f"TRY_CAST({text} AS DECIMAL(38,{column.decimals}))")
-    return f"COALESCE({exactly}, {_from_double(column, f'TRY_CAST({text} AS DOUBLE)')})"
+        return [(scaled, f"({held}) * CAST({10**column.decimals} AS HUGEINT)"), _within(column, scaled, value)]
+    return _decimal(column, raw, kind, value)
 
 
-def _from_double(column: Coded, raw: str) -> str:
-    """Doubles whose product with 10**decimals is clear of a tie are rounded as they are; the others by their digits."""
-    low, high = column.low, column.high
-    product = f"(LEAST(GREATEST({raw}, -{_FAR}), {_FAR}) * 1e{column.decimals})"
-    digits = _from_decimal(column, f"TRY_CAST(CAST({raw} AS VARCHAR) AS DECIMAL(38,{column.decimals}))")
-    return (
-        f"CASE WHEN NOT isfinite({raw}) THEN NULL "
-        f"WHEN abs({product}) < {_SURE} AND abs({product} - round({product})) < 0.499 "
-        f"THEN {_within(column, f'TRY_CAST(round({product}) AS BIGINT)')} "
-        f"ELSE COALESCE({digits}, CASE WHEN {raw} > 0 THEN {high + 1} WHEN {raw} < 0 THEN {low - 1} END) END"
-    )
+def _decimal(column: Coded, raw: str, kind: str, value: str) -> list[tuple[str, str]]:
+    """Doubles, decimals and text. A product with 10**decimals that is clear of a tie is rounded as it is; any other by
+    the digits of what was written."""
+    low, high, scale = column.low, column.high, column.decimals
+    double, product, nearest = (value.replace("value", step) for step in ("double", "product", "nearest"))
+    written = f"CAST({raw} AS VARCHAR)" if kind == "DOUBLE" else raw
+    digits = [
+        _scaled(column, f"TRY_CAST({form} AS DECIMAL(38,{scale}))") for form in (written, f"CAST({double} AS VARCHAR)")
+    ]
+    beyond = f"CASE WHEN {double} > 0 THEN {high + 1} WHEN {double} < 0 THEN {low - 1} END"
+    clear = f"abs({product}) < {_SURE} AND abs({product} - {nearest}) < 0.499"
+    return [
+        (double, raw if kind == "DOUBLE" else f"TRY_CAST({raw} AS DOUBLE)"),
+        (product, f"CASE WHEN isfinite({double}) THEN LEAST(GREATEST({double}, -{_FAR}), {_FAR}) * 1e{scale} END"),
+        (nearest, f"round({product})"),
+        (
+            value,
+            f"CASE WHEN {product} IS NULL THEN NULL WHEN {clear} THEN {_limited(column, nearest)} "
+            f"ELSE COALESCE({', '.join(digits)}, {beyond}) END",
+        ),
+    ]
 
 
-def _from_decimal(column: Coded, raw: str) -> str:
-    """Clamped before it is scaled, so that 19 digits are enough and the product fits DECIMAL(38)."""
+def _scaled(column: Coded, raw: str) -> str:
+    """A DECIMAL(38) in storage units: clamped first, so that 19 digits are enough and the product fits."""
     low, high, scale = column.low, column.high, column.decimals
     bounds = [f"CAST('{Decimal(bound).scaleb(-scale):f}' AS DECIMAL(38,{scale}))" for bound in (low, high)]
-    scaled = f"TRY_CAST({raw} AS DECIMAL(19,{scale})) * CAST({10**scale} AS DECIMAL({scale + 1},0))"
+    product = f"TRY_CAST({raw} AS DECIMAL(19,{scale})) * CAST({10**scale} AS DECIMAL({scale + 1},0))"
     return (
         f"CASE WHEN {raw} < {bounds[0]} THEN {low - 1} WHEN {raw} > {bounds[1]} THEN {high + 1} "
-        f"ELSE TRY_CAST({scaled} AS BIGINT) END"
+        f"ELSE TRY_CAST({product} AS BIGINT) END"
     )
 
 
-def _within(column: Coded, raw: str) -> str:
-    """Limited to one step beyond the bounds; NULL stays NULL, which LEAST and GREATEST would not keep."""
+def _within(column: Coded, wide: str, value: str) -> tuple[str, str]:
+    return value, _limited(column, wide)
+
+
+def _limited(column: Coded, wide: str) -> str:
+    """At most one step beyond the bounds; NULL stays NULL, which LEAST and GREATEST would not keep."""
     low, high = column.low - 1, column.high + 1
-    return f"CASE WHEN {raw} < {low} THEN {low} WHEN {raw} > {high} THEN {high} ELSE TRY_CAST({raw} AS BIGINT) END"
+    return f"CASE WHEN {wide} < {low} THEN {low} WHEN {wide} > {high} THEN {high} ELSE TRY_CAST({wide} AS BIGINT) END"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dither.columns import Category, Coded, Column
 from dither.engines.protocol import MOST_ROWS, LoadReport, Progress
 from dither.engines.rank import rank_expression
-from dither.engines.sanitise import Reading, quoted, read_column, read_owner
+from dither.engines.sanitise import LABELS, quoted, read_column, read_owner
 from dither.engines.sources import Source, open_source, parquet_by_arrow
 from dither.engines.watch import watched
 from dither.errors import DitherError, PolicyError
@@ -21,8 +21,6 @@ from dither.sql.physical import physical_type
 
 if TYPE_CHECKING:
     import duckdb
-
-_LABELS = "labels_"
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class _Load:
                 self.connection.register(
                     "declared", pa.table({"label": column.values, "code": range(len(column.values))})
                 )
-                self._do(f"CREATE TYPE {_LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
+                self._do(f"CREATE TYPE {LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
                 self.connection.unregister("declared")
 
     def _stage(self, source: Any) -> tuple[int, str]:
@@ -121,23 +119,24 @@ class _Load:
         return self._one("SELECT COUNT(DISTINCT (scan_id, file_id, line)) FROM reject_errors")[0], owner_type
 
     def _staging(self, source: Source) -> tuple[str, str]:
-        readings: list[Reading] = []
-        inner: list[str] = []
-        for position, (name, column) in enumerate(self.table.columns.items()):
-            own = source.column(name)
-            reading = read_column(name, column, quoted(own), source.types[own], f"{_LABELS}{position}")
-            readings.append(reading)
-            inner += [f"{reading.value} AS v{position}", f"{quoted(own)} IS NOT NULL AS p{position}"]
         own = source.column(self.table.owner)
         owner, owner_type = read_owner(quoted(own), source.types[own])
+        readings = []
+        for position, (name, column) in enumerate(self.table.columns.items()):
+            own = source.column(name)
+            readings.append(read_column(name, column, f'"_source{position}"', source.types[own], position))
         outer = ['"_owner"']
         for position, reading in enumerate(readings):
-            outer.append(f"{reading.stored(f'v{position}')} AS {quoted(reading.name)}")
-            outer.append(f'{reading.change(f"v{position}", f"p{position}")} AS "_change{position}"')
-        return (
-            f"CREATE TABLE staged_file.records AS SELECT {', '.join(outer)} "
-            f'FROM (SELECT {owner} AS "_owner", {", ".join(inner)} FROM {source.relation})'
-        ), owner_type
+            outer.append(f"{reading.stored()} AS {quoted(reading.name)}")
+            outer.append(f'{reading.change()} AS "_change{position}"')
+        taken = [
+            f'{quoted(source.column(name))} AS "_source{position}"' for position, name in enumerate(self.table.columns)
+        ]
+        inner = f'SELECT {owner} AS "_owner", {", ".join(taken)} FROM {source.relation}'
+        for depth in range(max(len(reading.steps) for reading in readings)):
+            steps = [reading.steps[depth] for reading in readings if depth < len(reading.steps)]
+            inner = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in steps)} FROM ({inner})"
+        return f"CREATE TABLE staged_file.records AS SELECT {', '.join(outer)} FROM ({inner})", owner_type
 
     def _count(self, rejected: int) -> LoadReport:
         counts = ["COUNT(*)", 'COUNT("_owner")']
