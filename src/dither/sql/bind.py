@@ -10,7 +10,7 @@ from dither.columns import Coded
 from dither.sql import normal, predicates, scalar
 from dither.sql.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
 from dither.sql.catalog import Catalog
-from dither.sql.expressions import Boolean
+from dither.sql.expressions import Boolean, Truth
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
 from dither.sql.scalar import Scalars, Scope
@@ -73,9 +73,9 @@ def _scope(select: exp.Select, source: Source, catalog: Catalog) -> Scope:
     return Scope(table, clause.this.alias or table.name, source)
 
 
-def _predicate(scalars: Scalars, where: exp.Expr) -> Boolean:
-    # A WHERE is read as one conjunction, so that its parts are sorted and `WHERE a AND b` is `WHERE b AND a`.
-    return normal.conjunction((scalars.truth(where.this),))
+def _predicate(scalars: Scalars, where: exp.Expr) -> Boolean | None:
+    truth = scalars.truth(where.this)
+    return None if truth == Truth(True) else truth
 
 
 def _grouped(select: exp.Select, items: list[Item], scope: Scope) -> dict[str, Coded]:

@@ -36,11 +36,11 @@ class DuckDB:
         plain = all(character not in (None, "%", "_") for piece in cut for character in piece)
         if plain:
             return f"({value} LIKE {self.text('%'.join(''.join(map(str, piece)) for piece in cut))})"
-        regular = ".*".join(
+        regular = (
             "".join("." if character is None else _SPECIAL.sub(r"\\\1", character) for character in piece)
             for piece in cut
         )
-        return f"regexp_full_match({value}, {self.text(regular)}, 's')"
+        return f"regexp_full_match({value}, {self.text('.*'.join(regular))}, 's')"
 
 
 DUCKDB = DuckDB()

@@ -42,7 +42,7 @@ class Expression:
     @cached_property
     def text(self) -> str:
         """The node as JSON, the same for equal nodes only: what they are sorted and remembered by."""
-        return f'["{type(self).__name__}",{",".join(_json(getattr(self, f.name)) for f in fields(self))}]'
+        return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
 
 
 @dataclass(frozen=True)

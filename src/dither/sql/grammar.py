@@ -75,7 +75,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "joins": (("JOIN", ","), "joins are not supported.", _ONE_TABLE),
     "with_": (("WITH",), "WITH is not supported.", _ONE_TABLE),
     "laterals": (("LATERAL",), "LATERAL is not supported.", _ONE_TABLE),
-    "query": (("SELECT",), "subqueries are not supported.", "List the values: x IN (1, 2, 3)."),
+    "query": ((), "subqueries are not supported.", "List the values: x IN (1, 2, 3)."),
     "unnest": (("UNNEST",), "UNNEST is not supported.", "List the values: x IN (1, 2, 3)."),
     "locks": (("FOR",), "FOR UPDATE and FOR SHARE are not supported.", "Leave them out: a query only reads."),
     "sample": (("TABLESAMPLE",), "TABLESAMPLE is not supported.", "Leave it out: the noise already hides each owner."),

@@ -87,7 +87,7 @@ class Writer:
         return f"CAST(COALESCE({self._total(value)}, 0) AS {type_})"
 
     def _total(self, value: e.Numeric) -> str:
-        """A stored column moved by a constant is summed as stored: loading proved its bounds, so the clamp cannot act."""
+        """A stored column moved by a constant is summed as stored: its bounds were verified, so the clamp is idle."""
         moved = value.value if isinstance(value, e.Clamp) and value.bounds == value.value.bounds else None
         if isinstance(moved, e.Subtract) and isinstance(moved.left, e.Stored) and isinstance(moved.right, e.Constant):
             column, shift = self.number(moved.left), moved.right.value

@@ -64,12 +64,12 @@ def _only_allowed(tree: exp.Expr, source: Source) -> None:
         allowed = grammar.ALLOWED.get(type(node))
         if allowed is None:
             name = type(node).__name__
-            what, hint = grammar.NODES.get(name, (f"{_words(node)} is not supported.", grammar.OTHERWISE))
+            what, hint = grammar.NODES.get(name, (f"{_words(node, source)} is not supported.", grammar.OTHERWISE))
             raise source.refusal(node, what, hint)
         for name, value in node.args.items():
             if name not in allowed and value is not None and value is not False and value != []:
                 words, what, hint = grammar.ARGUMENTS.get(
-                    name, ((), f"{_words(node)} cannot have {name}.", "Leave it out.")
+                    name, ((), f"{_words(node, source)} cannot have {name}.", "Leave it out.")
                 )
                 at = source.keyword(*words) if words else None
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
@@ -81,12 +81,11 @@ def _argument(node: exp.Expr, value: object) -> exp.Expr:
     return inner if isinstance(inner, exp.Expr) else node
 
 
-def _words(node: exp.Expr) -> str:
-    """A node by the name an analyst would use: an unknown function's own name, else the kind of construct."""
-    if isinstance(node, exp.Anonymous):
-        return f"the function {str(node.this)[:40].upper()}"
+def _words(node: exp.Expr, source: Source) -> str:
+    """A node by the name an analyst would use: a function's own name, else the kind of construct."""
     if isinstance(node, exp.Func):
-        return f"the function {node.sql_name()}"
+        name = source.written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
+        return f"the function {name[:40].upper()}"
     return f"this construct ({type(node).__name__})"
 
 

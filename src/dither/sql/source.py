@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from dither.errors import UnsupportedQuery
 
@@ -36,9 +37,15 @@ class Source:
             around = around.parent
         return 0
 
+    def written(self, node: exp.Expr) -> str:
+        """A node's own word as the analyst wrote it, or nothing."""
+        meta = node._meta or {}
+        return self.text[meta["start"] : meta["end"] + 1] if "start" in meta and "end" in meta else ""
+
     def keyword(self, *words: str) -> int | None:
         """Where one of these words first stands as a token of its own."""
         for token in self.tokens:
-            if token.text.upper() in words:
+            quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+            if not quoted and token.text.upper().split(" ")[0] in words:
                 return int(token.start)
         return None

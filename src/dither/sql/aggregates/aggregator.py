@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -31,8 +32,8 @@ class Aggregator(ABC):
     @property
     def text(self) -> str:
         """The aggregate as JSON, the same for equal ones only."""
-        inner = [getattr(self, f.name) for f in fields(self)]
-        return f'["{type(self).__name__}",{",".join("null" if item is None else item.text for item in inner)}]'
+        inner = ["null" if part is None else part.text for part in (getattr(self, f.name) for f in fields(self))]
+        return f"[{','.join((json.dumps(type(self).__name__), *inner))}]"
 
     @property
     def confidence_split(self) -> int:
