@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import BitSource, LazyUniform
+from dither.noise.balls import LazyUniform
 from dither.noise.careful import Places, settle
-from dither.noise.entropy import Fill, keystream, random_bits
+from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.rounding import down
-from dither.noise.standard import CELL_LIMIT, Standard
+from dither.noise.standard import Standard
 
 # A number c in [0, 1), as floor(2**bits c) and ceil(2**bits c) for the bits asked for, or integers just outside them.
 Offset = Callable[[int], tuple[int, int]]
@@ -46,8 +46,8 @@ class Affine:
 
     @property
     def float_error(self) -> Fraction:
-        """Bounds the float error of the argument in every cell below CELL_LIMIT, on either side."""
-        return (self.factor * CELL_LIMIT + 1) / (1 << 51)
+        """Bounds the float error of the argument in every cell below the limit, on either side."""
+        return (self.factor * self.standard.cell_limit + 1) / (1 << 51)
 
     @property
     def slack(self) -> Fraction:
@@ -78,7 +78,7 @@ def floor_exactly(affine: Affine, cell: int, place: LazyUniform) -> int:
         highest = -(-(((numerator * (start + 1)) << 64) + high * denominator) // (denominator << bits)) - 1
         if lowest == highest:
             return lowest
-        place.refine(32)
+        place.refine()
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def draw(affine: Affine, count: int) -> NDArray[np.int64]:
     return out
 
 
-def draw_batch(affine: Affine, out: NDArray[np.int64], fill: Fill, source: BitSource = random_bits) -> None:
+def draw_batch(affine: Affine, out: NDArray[np.int64], fill: Fill, learn: Learn = learn_bits) -> None:
     """The quick pass in cache-sized pieces, then the few draws it left open, together."""
     constants = float_constants(affine)
     scratch = Scratch.of(min(out.size, CHUNK))
@@ -140,8 +140,8 @@ def draw_batch(affine: Affine, out: NDArray[np.int64], fill: Fill, source: BitSo
         np.concatenate([part.signed_places for part in left]),
     )
     if rest.where.size:
-        settled = settle_open(affine.standard, rest, fill, source)
-        magnitudes = _magnitudes(affine, constants, settled, source)
+        settled = settle_open(affine.standard, rest, fill, learn)
+        magnitudes = _magnitudes(affine, constants, settled, learn)
         out[rest.where] = np.where(rest.signed_places < 0, -magnitudes, magnitudes) if affine.signed else magnitudes
 
 
@@ -195,15 +195,15 @@ def quick_pass(
     return Open(left + start, top[left], coins[left], signed_places[left])
 
 
-def settle_open(standard: Standard, rest: Open, fill: Fill, source: BitSource) -> Places:
+def settle_open(standard: Standard, rest: Open, fill: Fill, learn: Learn) -> Places:
     """Cells and accepted places of the draws left open."""
     places = rest.signed_places.astype(np.int64)
     np.bitwise_xor(places, places >> 63, out=places)
-    return settle(standard, rest.top, places, rest.coins.astype(np.int64), fill, source)
+    return settle(standard, rest.top, places, rest.coins.astype(np.int64), fill, learn)
 
 
 def _magnitudes(
-    affine: Affine, constants: tuple[float, float, float], settled: Places, source: BitSource
+    affine: Affine, constants: tuple[float, float, float], settled: Places, learn: Learn
 ) -> NDArray[np.int64]:
     """The magnitudes of settled numbers: float64 where certain, integers elsewhere."""
     bits = affine.standard.position_bits
@@ -211,7 +211,7 @@ def _magnitudes(
     argument = ((settled.cells << bits) + settled.places).astype(np.float64) * factor + offset
     whole = np.floor(argument)
     magnitudes = whole.astype(np.int64)
-    good = (argument - whole <= certain) & (settled.cells < CELL_LIMIT)
+    good = (argument - whole <= certain) & (settled.cells < affine.standard.cell_limit)
     for i in np.flatnonzero(~good):
-        magnitudes[i] = floor_exactly(affine, int(settled.cells[i]), settled.place(int(i), bits, source))
+        magnitudes[i] = floor_exactly(affine, int(settled.cells[i]), settled.place(int(i), bits, learn))
     return magnitudes

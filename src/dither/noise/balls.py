@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dither.noise.entropy import random_bits
+from dither.noise.entropy import Learn, learn_bits, random_bits
 
 # An arb: whatever the working precision, the true number lies inside it.
 Ball = Any
-BitSource = Callable[[int], int]
 
 
 def ball(value: Fraction | int) -> Ball:
@@ -62,11 +61,12 @@ class LazyUniform:
 
     prefix: int = 0
     bits: int = 0
-    source: BitSource = field(default=random_bits)
+    learn: Learn = field(default=learn_bits)
 
-    def refine(self, count: int) -> None:
-        """Learn `count` more bits."""
-        self.prefix = (self.prefix << count) | self.source(count)
+    def refine(self) -> None:
+        """Learn some more bits."""
+        count, word = self.learn()
+        self.prefix = (self.prefix << count) | word
         self.bits += count
 
     def ends(self) -> tuple[Fraction, Fraction]:
@@ -79,13 +79,16 @@ class LazyUniform:
         return ball(low).union(ball(high))
 
 
+def fresh_uniform(bits: int = 64) -> LazyUniform:
+    """A new uniform number, known to `bits` bits."""
+    return LazyUniform(random_bits(bits), bits)
+
+
 def resolve(uniform: LazyUniform, decide: Callable[[Ball], int | None]) -> int:
     """The value that `decide` gives for the uniform number, learning bits until it is certain."""
-    if uniform.bits == 0:
-        uniform.refine(64)
     while True:
         with precision(uniform.bits + 64):
             found = decide(uniform.ball())
         if found is not None:
             return found
-        uniform.refine(32)
+        uniform.refine()

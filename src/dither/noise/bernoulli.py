@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, BitSource, LazyUniform, ball, precision, resolve, whole_part
-from dither.noise.entropy import Fill, keystream, random_bits
+from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, precision, resolve, whole_part
+from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.request import checked_size
 from dither.parameters import Number, non_negative
 
@@ -21,7 +21,7 @@ def bernoulli_exp(x: Number, size: int | None = None) -> Any:
     """True with probability exp(-x), x >= 0: a bool, or an array of `size` of them."""
     exponent, count = non_negative(x, "x"), checked_size(size)
     if count is None:
-        return is_below(LazyUniform(), exp_minus(exponent))
+        return is_below(fresh_uniform(), exp_minus(exponent))
     return coins_below(exp_minus(exponent), count, keystream(4 * count))
 
 
@@ -31,16 +31,16 @@ def exp_minus(exponent: Fraction) -> Callable[[], Ball]:
 
 
 def coins_below(
-    threshold: Callable[[], Ball], count: int, fill: Fill, width: int = _WIDTH, source: BitSource = random_bits
+    threshold: Callable[[], Ball], count: int, fill: Fill, width: int = _WIDTH, learn: Learn = learn_bits
 ) -> NDArray[np.bool_]:
-    """Whether each of `count` uniform numbers lies below a threshold in (0, 1]: by one word, or more bits where it ties."""
+    """Whether each of `count` uniform numbers lies below a threshold in (0, 1]: one word each, more bits for ties."""
     words = np.empty(count, np.uint32)
     fill(words)
     words >>= np.uint32(32 - width)
     boundary = _boundary_word(threshold, width)
     coins = words < boundary
     for i in np.flatnonzero(words == boundary):
-        coins[i] = is_below(LazyUniform(int(words[i]), width, source), threshold)
+        coins[i] = is_below(LazyUniform(int(words[i]), width, learn), threshold)
     return coins
 
 

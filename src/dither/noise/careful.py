@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import BitSource, LazyUniform
-from dither.noise.entropy import Fill, random_bits
-from dither.noise.standard import CELL_LIMIT, Standard, accepts
+from dither.noise.balls import LazyUniform
+from dither.noise.entropy import Fill, Learn, learn_bits
+from dither.noise.standard import Standard, accepts
 from dither.noise.table import UNDECIDED
 
 
@@ -25,9 +25,9 @@ class Places:
     places: NDArray[np.int64]
     refined: dict[int, LazyUniform]
 
-    def place(self, i: int, position_bits: int, source: BitSource = random_bits) -> LazyUniform:
+    def place(self, i: int, position_bits: int, learn: Learn = learn_bits) -> LazyUniform:
         """The place of the i-th number, with all bits known so far."""
-        return self.refined.get(i) or LazyUniform(int(self.places[i]), position_bits, source)
+        return self.refined.get(i) or LazyUniform(int(self.places[i]), position_bits, learn)
 
 
 def settle(
@@ -36,16 +36,16 @@ def settle(
     places: NDArray[np.int64],
     coins: NDArray[np.int64],
     fill: Fill,
-    source: BitSource = random_bits,
+    learn: Learn = learn_bits,
 ) -> Places:
     """Cells and accepted places for draws whose top words, first places and first coins are known already."""
     cells = standard.table.direct[top].astype(np.int64)
     undecided = np.flatnonzero(cells == UNDECIDED)
-    cells[undecided] = standard.table.finish(top[undecided], fill, source)
+    cells[undecided] = standard.table.finish(top[undecided], fill, learn)
     refined: dict[int, LazyUniform] = {}
     pending = np.arange(cells.size)
     while pending.size:
-        rejected = _rejected(standard, cells, places, coins, pending, refined, fill, source)
+        rejected = _rejected(standard, cells, places, coins, pending, refined, fill, learn)
         pending = pending[rejected]
         places[pending] = _words(pending.size, standard.position_bits, fill)
         coins[pending] = _words(pending.size, standard.coin_bits, fill)
@@ -60,7 +60,7 @@ def _rejected(
     pending: NDArray[np.intp],
     refined: dict[int, LazyUniform],
     fill: Fill,
-    source: BitSource,
+    learn: Learn,
 ) -> NDArray[np.bool_]:
     """Which pending places the coin exp(-G) rejects. Notes in `refined` the places it had to know better."""
     more = standard.more_bits
@@ -72,8 +72,8 @@ def _rejected(
     first = first_words * 2.0**-first_bits
     exponent = (float(standard.tilt) + float(standard.curve) * cell) * place + float(standard.curve) / 2 * place * place
     # Covers G's growth within the known interval of T, the unknown bits of V1 and the float error (below 2**-50).
-    margin = float(standard.slope(CELL_LIMIT)) * 2.0**-standard.position_bits + 2.0 ** (1 - first_bits)
-    in_bounds = cell < CELL_LIMIT
+    margin = float(standard.slope(standard.cell_limit)) * 2.0**-standard.position_bits + 2.0 ** (1 - first_bits)
+    in_bounds = cell < standard.cell_limit
     accepted = in_bounds & (first > exponent + margin)
     # V1 < G and V2 > V1: a run of length one, so rejected.
     rejected: NDArray[np.bool_] = (
@@ -81,9 +81,9 @@ def _rejected(
     )
     for i in np.flatnonzero(~(accepted | rejected)):
         index = int(pending[i])
-        known = [LazyUniform(int(first_words[i]), first_bits, source), LazyUniform(int(second_words[i]), more, source)]
-        refined[index] = LazyUniform(int(places[index]), standard.position_bits, source)
-        rejected[i] = not accepts(standard, int(cells[index]), refined[index], known, source)
+        known = [LazyUniform(int(first_words[i]), first_bits, learn), LazyUniform(int(second_words[i]), more, learn)]
+        refined[index] = LazyUniform(int(places[index]), standard.position_bits, learn)
+        rejected[i] = not accepts(standard, int(cells[index]), refined[index], known, learn)
         if rejected[i]:
             del refined[index]
     return rejected

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, LazyUniform, ball
+from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform
 from dither.noise.bernoulli import is_below
 from dither.noise.discrete_gaussian_law import DiscreteGaussianLaw
 from dither.noise.entropy import keystream
@@ -47,11 +47,11 @@ def proposal_sigma(variance: Fraction) -> Fraction:
 
 
 def acceptance(variance: Fraction, k: int) -> Ball:
-    """The chance to accept k from a rounded Gaussian of s = proposal_sigma: r(k) / r(0), r(x) = target(x) / proposed(x).
+    """The chance to accept k from a rounded Gaussian of s = proposal_sigma: r(k)/r(0), r(x) = target(x)/proposed(x).
 
-    proposed(k) is exp(-k^2/(2 s^2)) times the integral of cosh(k y/s^2) exp(-y^2/(2 s^2)) over |y| <= 1/2, least at k = 0.
-    With t = 1/variance - 1/s^2 >= 0, r(k)/r(0) is exp(-k^2 t/2) times a ratio of two such integrals, which is at most 1
-    and, since cosh is largest at the ends, at least 1/cosh(k/(2 s^2)).
+    proposed(k) is exp(-k^2/(2 s^2)) times the integral of cosh(k y/s^2) exp(-y^2/(2 s^2)) over |y| <= 1/2, which is
+    least at k = 0. With t = 1/variance - 1/s^2 >= 0, r(k)/r(0) is exp(-k^2 t/2) times a ratio of two such integrals:
+    at most 1 and, since cosh is largest at the ends, at least 1/cosh(k/(2 s^2)).
     """
     s = ball(proposal_sigma(variance))
     unit = ball(8).sqrt() * s
@@ -77,7 +77,7 @@ def _one(variance: Fraction) -> int:
     sigma = proposal_sigma(variance)
     while True:
         k = int(rounded_gaussian(sigma))
-        if accepts(variance, k, LazyUniform()):
+        if accepts(variance, k, fresh_uniform()):
             return k
 
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 # Fills a contiguous array of unsigned integers with independent uniform bits.
 Fill = Callable[[NDArray[Any]], None]
+# Gives some further bits of a random number: how many, and their value.
+Learn = Callable[[], tuple[int, int]]
 
 # Below this the kernel is asked for the bits themselves: quicker than setting up a cipher.
 _DIRECT_BYTES = 1024
@@ -24,6 +26,11 @@ _ZEROS = bytes(_CHUNK_BYTES)
 def random_bits(count: int) -> int:
     """A uniform integer below 2**count, straight from the kernel."""
     return int.from_bytes(os.urandom((count + 7) // 8), "little") >> (-count % 8)
+
+
+def learn_bits() -> tuple[int, int]:
+    """32 more bits of a random number: (32, a uniform integer below 2**32)."""
+    return 32, random_bits(32)
 
 
 def random_words(dtype: type[np.unsignedinteger[Any]], count: int) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.noise.affine import Affine, rational_offset
-from dither.noise.balls import Ball, LazyUniform, ball, resolve, whole_part
+from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, resolve, whole_part
 from dither.noise.request import checked_size, scale_in_range
 from dither.noise.scaled import draw_scaled
 from dither.noise.standard import half_normal
@@ -34,10 +34,10 @@ def rounded_gaussian(sigma: Number, size: int | None = None, *, public: bool = T
     """
     exact_sigma, count = scale_in_range(sigma, "sigma"), checked_size(size)
     if count is None:
-        return gaussian_by_balls(exact_sigma, LazyUniform())
+        return gaussian_by_balls(exact_sigma, fresh_uniform())
     return draw_scaled(
         count,
-        one=lambda: gaussian_by_balls(exact_sigma, LazyUniform()),
+        one=lambda: gaussian_by_balls(exact_sigma, fresh_uniform()),
         law=RoundedGaussianLaw(exact_sigma),
         table_entries=7 * exact_sigma,
         affine=lambda: gaussian_affine(exact_sigma),

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.noise.affine import Affine, rational_offset
-from dither.noise.balls import Ball, LazyUniform, ball, resolve, whole_part
+from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, resolve, whole_part
 from dither.noise.geometric_law import GeometricLaw
 from dither.noise.request import checked_size, scale_in_range
 from dither.noise.scaled import draw_scaled
@@ -21,10 +21,10 @@ def geometric(scale: Number, size: int | None = None, *, public: bool = True) ->
     """
     exact_scale, count = scale_in_range(scale, "scale"), checked_size(size)
     if count is None:
-        return geometric_by_balls(exact_scale, LazyUniform())
+        return geometric_by_balls(exact_scale, fresh_uniform())
     return draw_scaled(
         count,
-        one=lambda: geometric_by_balls(exact_scale, LazyUniform()),
+        one=lambda: geometric_by_balls(exact_scale, fresh_uniform()),
         law=GeometricLaw(exact_scale),
         table_entries=23 * exact_scale,
         affine=lambda: geometric_affine(exact_scale),

@@ -22,12 +22,12 @@ class Law(Hashable, Protocol):
 
 
 def locate(law: Law, uniform: LazyUniform) -> int:
-    """The k with P[X < k] <= U < P[X <= k], learning bits of U until it is certain."""
+    """The k with P[X < k] <= U < P[X <= k], learning bits of U (one at least is known) until it is certain."""
     complement = (1 << uniform.bits) - 1 - uniform.prefix
-    if law.symmetric and uniform.prefix < complement:
+    if law.symmetric and uniform.prefix >> (uniform.bits - 1) == 0:
         # U < 1/2: P[X < -k] = P[X > k], so U itself says how far below zero.
         return -_locate_from_above(law, uniform)
-    return _locate_from_above(law, LazyUniform(complement, uniform.bits, uniform.source))
+    return _locate_from_above(law, LazyUniform(complement, uniform.bits, uniform.learn))
 
 
 def _locate_from_above(law: Law, distance: LazyUniform) -> int:
@@ -52,4 +52,4 @@ def _is_below_tail(law: Law, distance: LazyUniform, k: int) -> bool:
                 return True
             if v >= tail:
                 return False
-        distance.refine(32)
+        distance.refine()

@@ -2,14 +2,14 @@
 
 Y = step (J + T): the cell J >= 0 comes from a table, the place T in [0, 1) from rejection. Within cell J the density
 falls from the left edge as exp(-G(J, T)), G a polynomial; T is uniform and accepted with probability exp(-G). That coin
-is von Neumann's: for uniform V1, V2, ... let N be the length of the run G > V1 > V2 > ...; P[N >= n] = G^n / n!, so N is
+is von Neumann's: for uniform V1, V2, ... let N be the length of the run G > V1 > V2 > ...; P[N >= n] = G^n/n!, so N is
 even with probability exp(-G). Nothing here depends on the scale of the noise: one table serves every scale.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,13 +17,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, BitSource, LazyUniform, ball
-from dither.noise.entropy import random_bits
+from dither.noise.balls import Ball, LazyUniform, ball
+from dither.noise.entropy import Learn, learn_bits
 from dither.noise.geometric_law import GeometricLaw
 from dither.noise.table import UNDECIDED, Table, build_table
-
-# Cells from here on are left to the exact path: every float bound below is stated for smaller ones.
-CELL_LIMIT = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,9 @@ class Standard:
     coin_bits: int
     sure_coin: int
     # How many more bits of the coins the careful path draws at once.
-    more_bits: int = 32
+    more_bits: int
+    # Cells from here on are left to the exact path: float bounds are stated for smaller ones.
+    cell_limit: int
 
     def exponent(self, cell: int, place: Fraction) -> Fraction:
         """G(J, T), which grows with T."""
@@ -71,6 +70,7 @@ def build_standard(
     position_bits: int = 31,
     coin_bits: int = 16,
     more_bits: int = 32,
+    cell_limit: int = 1 << 12,
 ) -> Standard:
     """A standard law over a given table of its cells."""
     decided = table.direct != UNDECIDED
@@ -79,7 +79,7 @@ def build_standard(
     farthest = int(table.direct[near].max())
     direct = np.where(near, table.direct.astype(np.float64) * 2.0**position_bits - 0.5, np.nan)
     sure_coin = math.ceil((tilt + curve * (farthest + 1)) * (1 << coin_bits))
-    return Standard(step, tilt, curve, table, position_bits, direct, coin_bits, sure_coin, more_bits)
+    return Standard(step, tilt, curve, table, position_bits, direct, coin_bits, sure_coin, more_bits, cell_limit)
 
 
 @lru_cache(maxsize=1)
@@ -101,44 +101,45 @@ def accepts(
     cell: int,
     place: LazyUniform,
     coins: Iterable[LazyUniform] = (),
-    source: BitSource = random_bits,
+    learn: Learn = learn_bits,
 ) -> bool:
-    """The coin exp(-G(cell, T)) in exact arithmetic. `coins` are V1, V2, ... as far as they are known already."""
+    """The coin exp(-G(cell, T)) in exact arithmetic. `coins` are V1, V2, ... as far as they are known already.
+
+    Where G could pass 1 the coin is made of several, each exp(-G/parts), all of which must accept.
+    """
     known = list(coins)
-    smaller, run = _less_than_exponent(standard, cell, place, _next(known, source)), 0
-    while smaller[0]:
+    parts = math.ceil(standard.slope(cell))
+    return all(_run_is_even(standard, cell, place, parts, known, learn) for _ in range(parts))
+
+
+def _run_is_even(
+    standard: Standard, cell: int, place: LazyUniform, parts: int, known: list[LazyUniform], learn: Learn
+) -> bool:
+    """Whether the run G/parts > V1 > V2 > ... has even length."""
+
+    def exponent() -> tuple[Fraction, Fraction]:
+        low, high = place.ends()
+        return standard.exponent(cell, low) / parts, standard.exponent(cell, high) / parts
+
+    latest = known.pop(0) if known else LazyUniform(learn=learn)
+    smaller = _is_less(latest, exponent, place.refine)
+    run = 0
+    while smaller:
         run += 1
-        following = _next(known, source)
-        smaller = (_less_than(following, smaller[1]), following)
+        previous, latest = latest, known.pop(0) if known else LazyUniform(learn=learn)
+        smaller = _is_less(latest, previous.ends, previous.refine)
     return run % 2 == 0
 
 
-def _next(known: list[LazyUniform], source: BitSource) -> LazyUniform:
-    return known.pop(0) if known else LazyUniform(source=source)
-
-
-def _less_than_exponent(
-    standard: Standard, cell: int, place: LazyUniform, coin: LazyUniform
-) -> tuple[bool, LazyUniform]:
-    """Whether V < G(cell, T), and V."""
+def _is_less(
+    number: LazyUniform, other_ends: Callable[[], tuple[Fraction, Fraction]], refine_other: Callable[[], None]
+) -> bool:
+    """Whether a uniform number lies below another number, learning bits of both until it is certain."""
     while True:
-        lowest, highest = (standard.exponent(cell, end) for end in place.ends())
-        low, high = coin.ends()
-        if high <= lowest:
-            return True, coin
-        if low >= highest:
-            return False, coin
-        place.refine(32)
-        coin.refine(32)
-
-
-def _less_than(one: LazyUniform, other: LazyUniform) -> bool:
-    """Whether one uniform number lies below another."""
-    while True:
-        (low, high), (other_low, other_high) = one.ends(), other.ends()
+        (low, high), (other_low, other_high) = number.ends(), other_ends()
         if high <= other_low:
             return True
         if low >= other_high:
             return False
-        one.refine(32)
-        other.refine(32)
+        number.refine()
+        refine_other()

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import BitSource, LazyUniform, ball, precision, whole_part
-from dither.noise.entropy import Fill, keystream, random_bits
+from dither.errors import ParameterError
+from dither.noise.balls import LazyUniform, ball, precision, whole_part
+from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.law import Law, locate
 
 WIDTH = 32
@@ -37,7 +38,7 @@ class Table:
     # For each top word, how many boundaries lie before it.
     before: NDArray[np.int32]
 
-    def finish(self, top: NDArray[np.uint16], fill: Fill, source: BitSource = random_bits) -> NDArray[np.int64]:
+    def finish(self, top: NDArray[np.uint16], fill: Fill, learn: Learn = learn_bits) -> NDArray[np.int64]:
         """The values of draws whose top bits left a choice: their low bits are drawn now."""
         low_bits = self.width - self.guide
         low = np.empty(top.size, np.uint16)
@@ -51,7 +52,7 @@ class Table:
         rank[further] = np.searchsorted(self.boundaries, word[further])
         values = rank.astype(np.int64) + self.first_value
         for i in np.flatnonzero(word == self.boundaries[rank]):
-            values[i] = locate(self.law, LazyUniform(int(word[i]), self.width, source))
+            values[i] = locate(self.law, LazyUniform(int(word[i]), self.width, learn))
         return values
 
 
@@ -64,7 +65,7 @@ def draw_from_table(table: Table, count: int) -> NDArray[np.int64]:
     return out
 
 
-def fill_from_table(table: Table, out: NDArray[np.int64], fill: Fill, source: BitSource = random_bits) -> None:
+def fill_from_table(table: Table, out: NDArray[np.int64], fill: Fill, learn: Learn = learn_bits) -> None:
     """Top words in cache-sized pieces, then the few draws they leave undecided, together."""
     size = min(out.size, CHUNK)
     words, index, value = np.empty(size, np.uint16), np.empty(size, np.intp), np.empty(size, np.int16)
@@ -85,12 +86,14 @@ def fill_from_table(table: Table, out: NDArray[np.int64], fill: Fill, source: Bi
         left = np.flatnonzero(undecided)
         where.append(left + start)
         top.append(words[left])
-    out[np.concatenate(where)] = table.finish(np.concatenate(top), fill, source)
+    out[np.concatenate(where)] = table.finish(np.concatenate(top), fill, learn)
 
 
 def build_table(law: Law, width: int = WIDTH, guide: int = GUIDE) -> Table:
     """A table for any law whose boundary words cover fewer than 2**15 values; width - guide <= 16 bits."""
     upper = _boundary_words(law, width)
+    if len(upper) >= -UNDECIDED:
+        raise ParameterError(f"a table holds fewer than {-UNDECIDED} values on a side; this law needs {len(upper)}.")
     last_word = (1 << width) - 1
     # P[X <= -k-1] = 1 - P[X <= k]: the boundary words below zero are the mirror image.
     lower = [last_word - word for word in reversed(upper)] if law.symmetric else []

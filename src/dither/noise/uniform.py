@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import BitSource
 from dither.noise.entropy import Fill, keystream, random_bits
 from dither.noise.request import as_array, checked_size
 from dither.parameters import whole
@@ -23,7 +23,7 @@ def uniform_below(bound: int, size: int | None = None) -> Any:
     return many_below(limit, count, keystream(16 * count))
 
 
-def one_below(bound: int, source: BitSource = random_bits) -> int:
+def one_below(bound: int, source: Callable[[int], int] = random_bits) -> int:
     """Words of just enough bits, until one lies below the bound."""
     bits = (bound - 1).bit_length()
     while True:

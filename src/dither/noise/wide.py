@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.noise.affine import Affine, Open, floor_exactly, settle_open, split_words
-from dither.noise.balls import BitSource, LazyUniform
-from dither.noise.entropy import Fill, keystream, random_bits
+from dither.noise.balls import LazyUniform
+from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.request import as_array
 from dither.noise.rounding import down
-from dither.noise.standard import CELL_LIMIT
 
-# n < 2**43 in every cell below CELL_LIMIT, so that A n stays below 2**62.
+# n < 2**43 in every cell below the limit, so that A n stays below 2**62.
 _LARGEST_WHOLE = 1 << 19
 _MORE_BITS = 53
 _BATCH = 1 << 16
@@ -54,7 +53,7 @@ class Split:
         whole = math.floor(growth * (1 << shift))
         rest = growth - Fraction(whole, 1 << shift)
         # Five roundings of numbers below the bracket's bound, each of relative size 2**-53, on either side.
-        largest_place = CELL_LIMIT << affine.standard.position_bits
+        largest_place = affine.standard.cell_limit << affine.standard.position_bits
         error = (Fraction(largest_place, 1 << shift) + growth + 2) / (1 << 50)
         slack = growth / (1 << _MORE_BITS) + 3 * error
         offset = Fraction(affine.offset(64)[0], 1 << 64) - error
@@ -70,7 +69,7 @@ def draw_wide(affine: Affine, count: int) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
-def draw_wide_batch(affine: Affine, count: int, fill: Fill, source: BitSource = random_bits) -> NDArray[Any]:
+def draw_wide_batch(affine: Affine, count: int, fill: Fill, learn: Learn = learn_bits) -> NDArray[Any]:
     """Cells and places for all draws first, then their magnitudes."""
     standard = affine.standard
     words = np.empty(count, np.uint64)
@@ -81,10 +80,10 @@ def draw_wide_batch(affine: Affine, count: int, fill: Fill, source: BitSource = 
     places = signed_places.astype(np.int64)
     np.bitwise_xor(places, places >> 63, out=places)
     left = np.flatnonzero(np.isnan(standard.direct[top]) | (coins < standard.sure_coin))
-    settled = settle_open(standard, Open(left, top[left], coins[left], signed_places[left]), fill, source)
+    settled = settle_open(standard, Open(left, top[left], coins[left], signed_places[left]), fill, learn)
     cells[left], places[left] = settled.cells, settled.places
     refined = {int(left[i]): place for i, place in settled.refined.items()}
-    magnitudes = _wide_magnitudes(affine, cells, places, refined, fill, source)
+    magnitudes = _wide_magnitudes(affine, cells, places, refined, fill, learn)
     if affine.signed:
         np.negative(magnitudes, out=magnitudes, where=negative)
     return magnitudes
@@ -96,7 +95,7 @@ def _wide_magnitudes(
     places: NDArray[np.int64],
     refined: dict[int, LazyUniform],
     fill: Fill,
-    source: BitSource,
+    learn: Learn,
 ) -> NDArray[Any]:
     bits = affine.standard.position_bits
     more = np.empty(cells.size, np.uint64)
@@ -104,21 +103,22 @@ def _wide_magnitudes(
     more >>= np.uint64(64 - _MORE_BITS)
 
     def exactly(i: int) -> int:
-        known = LazyUniform((int(places[i]) << _MORE_BITS) | int(more[i]), bits + _MORE_BITS, source)
+        known = LazyUniform((int(places[i]) << _MORE_BITS) | int(more[i]), bits + _MORE_BITS, learn)
         return floor_exactly(affine, int(cells[i]), refined.get(i, known))
 
     split = Split.of(affine)
     if split is None:
         return as_array([exactly(i) for i in range(cells.size)])
-    start = (np.minimum(cells, CELL_LIMIT - 1) << bits) + places
+    limit = affine.standard.cell_limit
+    start = (np.minimum(cells, limit - 1) << bits) + places
     product = start * split.whole
     bracket = (product & ((1 << split.shift) - 1)) * 2.0**-split.shift
     bracket += start * split.rest
     bracket += more * (split.growth * 2.0**-_MORE_BITS)
     bracket += split.offset
     floors = np.floor(bracket)
-    magnitudes = (product >> split.shift) + floors.astype(np.int64)
-    uncertain = ~(bracket - floors <= split.certain) | (cells >= CELL_LIMIT)
+    magnitudes: NDArray[np.int64] = (product >> split.shift) + floors.astype(np.int64)
+    uncertain = ~(bracket - floors <= split.certain) | (cells >= limit)
     uncertain[list(refined)] = True
     for i in np.flatnonzero(uncertain):
         magnitudes[i] = exactly(int(i))
