@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dither.accounting import ApproxDP, PureDP
 from dither.accounting.currency import Currency
 from dither.accounting.guarantee import Guarantee
 from dither.errors import BudgetExceeded, PolicyError, RelationMismatch
-from dither.ledger import Balance, Charge
 from dither.neighbours import Relation
+
+if TYPE_CHECKING:
+    from dither.ledger import Balance, Charge
 
 Budget = PureDP | ApproxDP
 
@@ -61,8 +64,8 @@ def budget_from(terms: Mapping[str, str]) -> Budget:
     return ApproxDP(terms["epsilon"], terms["delta"], composition=terms["composition"], relation=Relation.OWNER)
 
 
-def view(budget: Budget, balance: Balance) -> BudgetView:
-    """An account's balance in the terms of its budget."""
+def view(budget: Budget, balance: Balance, people: Budget) -> BudgetView:
+    """An account's balance in the terms of its budget; what is left, as the largest price its people's budget allows."""
     currency = Currency.of(budget)
     if currency.kind != "zcdp":
         return BudgetView(currency.kind, *(_plain(currency, part) for part in _parts(balance)))
@@ -72,7 +75,7 @@ def view(budget: Budget, balance: Balance) -> BudgetView:
         currency.kind,
         total=Amount(budget.epsilon, budget.delta, cap.cost),
         spent=Amount(currency.spent_epsilon(spent.cost), (conversion if spent.cost else 0) + spent.delta, spent.cost),
-        left=Amount(currency.epsilon_for(left.cost), left.delta, left.cost),
+        left=Amount(Currency.of(people).epsilon_for(left.cost), left.delta, left.cost),
     )
 
 

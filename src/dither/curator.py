@@ -14,7 +14,6 @@ from dither.accounting.currency import Currency
 from dither.budgets import Budget, BudgetView, budget_from, terms_of, too_dear, view
 from dither.columns import Column
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
-from dither.ledger import Charge, Entry, Ledger, Reservation
 from dither.parameters import Number, probability
 from dither.policy import PolicyFile
 from dither.sql.catalog import Table
@@ -22,6 +21,7 @@ from dither.sql.catalog import Table
 if TYPE_CHECKING:
     from dither.answer import Answer
     from dither.engines.protocol import Engine, LoadReport, Progress
+    from dither.ledger import Charge, Entry, Ledger, Reservation
     from dither.sql.explain import Explanation
     from dither.sql.price import PricedQuestion
 
@@ -39,6 +39,7 @@ class Curator:
     def open(cls, folder: str | Path, *, create: bool = True, anchor: str | Path | None = None) -> Curator:
         """Open the curator's folder, or make it. An anchor kept elsewhere detects a ledger restored from a backup."""
         from dither.engines.duckdb import DuckDBEngine
+        from dither.ledger import Ledger
 
         path = Path(folder)
         if path.is_dir() and any(path.iterdir()) and not (path / "ledger.sqlite").exists():
@@ -67,7 +68,9 @@ class Curator:
     ) -> LoadReport:
         """Load a table into a protected snapshot. Without people=, budget= makes people named after the table."""
         if (people is None) == (budget is None):
-            raise PolicyError("give people=, whose budget pays for this table, or budget= to make people named after it.")
+            raise PolicyError(
+                "give people=, whose budget pays for this table, or budget= to make people named after it."
+            )
         if people is not None:
             self._budget(people)
         table = registration.declare(name, people or name, owner, max_rows_per_owner, columns)
@@ -77,9 +80,7 @@ class Curator:
             self._policy, self._engine, self._ledger, table, source, strict=strict, progress=progress
         )
 
-    def refresh(
-        self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None
-    ) -> LoadReport:
+    def refresh(self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
         """Replace a table's data; the declaration and the budget stay."""
         return registration.refresh(
             self._policy, self._engine, self._ledger, name, source, strict=strict, progress=progress
@@ -126,7 +127,7 @@ class Curator:
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
         """What an account was granted, has spent and has left."""
-        return view(self._budget(people, analyst), self._ledger.balance(people, analyst))
+        return view(self._budget(people, analyst), self._ledger.balance(people, analyst), self._budget(people))
 
     def ledger(self) -> Iterator[Entry]:
         """Every entry of the ledger, in order."""
@@ -167,6 +168,8 @@ class Curator:
 
     def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> bytes:
         """The stored release for this question: one already paid for, or a fresh one."""
+        from dither.ledger import Charge
+
         people, charge = priced.question.table.people, Charge(priced.price.cost, priced.price.delta)
         question, snapshot, plan = priced.question.canonical(), priced.snapshot, priced.recipe()
         if request is None:
@@ -200,14 +203,17 @@ class Curator:
         return budget_from(self._ledger.terms(people, analyst))
 
     def _cap_of(self, people: str, analyst: str | None) -> BudgetView | None:
-        if analyst is None or (people, analyst) not in self._ledger.accounts():
+        try:
+            return None if analyst is None else self.budget(people, analyst)
+        except PolicyError:  # an analyst without a cap of its own
             return None
-        return self.budget(people, analyst)
 
     def _only_people(self) -> str:
         known = [people for people, analyst in self._ledger.accounts() if analyst is None]
         if len(known) != 1:
-            raise PolicyError(f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}.")
+            raise PolicyError(
+                f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}."
+            )
         return known[0]
 
 
@@ -248,7 +254,7 @@ class Analyst:
 
 
 def _cap(budget: Budget) -> Charge:
+    from dither.ledger import Charge
+
     currency = Currency.of(budget)
     return Charge(currency.cap_cost, currency.cap_delta)
-
-

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from dither.columns import Column
 from dither.errors import PolicyError
-from dither.ledger import Ledger
 from dither.parameters import whole
 from dither.policy import Policy, PolicyFile
 from dither.sql.catalog import Table
 
 if TYPE_CHECKING:
     from dither.engines.protocol import Engine, LoadReport, Progress
+    from dither.ledger import Ledger
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 
@@ -67,9 +67,7 @@ def drop(policy: PolicyFile, engine: Engine, ledger: Ledger, name: str) -> None:
         engine.drop(table)
 
 
-def declare(
-    name: str, people: str, owner: str, max_rows_per_owner: int, columns: Mapping[str, Column]
-) -> Table:
+def declare(name: str, people: str, owner: str, max_rows_per_owner: int, columns: Mapping[str, Column]) -> Table:
     """A table's declaration, checked as far as it can be without data."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise PolicyError(f"a table name starts with a letter and has letters, digits and _; got {name!r}.")
@@ -83,7 +81,9 @@ def declare(
             raise PolicyError(f"column {column!r} is declared twice (names are matched without regard to case).")
         seen.add(column.lower())
         if not isinstance(kind, Column):
-            raise PolicyError(f"column {column!r} needs a declaration such as dt.Int(0, 120); got {type(kind).__name__}.")
+            raise PolicyError(
+                f"column {column!r} needs a declaration such as dt.Int(0, 120); got {type(kind).__name__}."
+            )
     if not isinstance(owner, str) or not owner:
         raise PolicyError(f"table {name!r} needs owner=, the column that says whose row it is.")
     rows = whole(max_rows_per_owner, "max_rows_per_owner", most=2**31 - 1)

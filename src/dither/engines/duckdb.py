@@ -102,6 +102,7 @@ class DuckDBEngine:
     def _measure(self, statement: Statement) -> list[Exact]:
         cursor = self._connection(self._path(statement.table)).cursor()
         try:
+            cursor.execute("USE snapshot")  # a cursor does not inherit it
             result = cursor.sql(statement.sql).to_arrow_table()
         finally:
             cursor.close()

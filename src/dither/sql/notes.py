@@ -13,5 +13,7 @@ def notes(question: Question) -> tuple[str, ...]:
     limits = {node.rows for aggregate in aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)}
     said = [f"At most {rows} rows of each owner are counted; further rows are left out." for rows in sorted(limits)]
     if any(isinstance(measure, SumRows) for aggregate in aggregates for measure in aggregate.measures):
-        said.append("Values outside a column's declared bounds were moved to the nearest bound when the data were loaded.")
+        said.append(
+            "Values outside a column's declared bounds were moved to the nearest bound when the data were loaded."
+        )
     return tuple(said)
