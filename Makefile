@@ -4,13 +4,14 @@ UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format bench lock clean
+.PHONY: help demo test check campaign format bench lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    install the runtime and run the demonstration"
 	@echo "make test    install what the tests need and run them all"
 	@echo "make check   make test, plus ruff, mypy --strict and import-linter"
+	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
 	@echo "make bench   the benchmarks (installs the peers they compare with)"
 	@echo "make lock    compile the pinned requirements anew"
 
@@ -37,6 +38,11 @@ check: $(VENV)/.check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n 2
+
+# Statistical, crash and fuzz tests with their counts multiplied.
+SCALE ?= 100
+campaign: $(VENV)/.test
+	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python -m pytest -q -n 2
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .

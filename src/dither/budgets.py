@@ -65,7 +65,7 @@ def budget_from(terms: Mapping[str, str]) -> Budget:
 
 
 def view(budget: Budget, balance: Balance, people: Budget) -> BudgetView:
-    """An account's balance in the terms of its budget; what is left, as the largest price its people's budget allows."""
+    """An account's balance in the terms of its budget; what is left is told as a price on the people's budget."""
     currency = Currency.of(budget)
     if currency.kind != "zcdp":
         return BudgetView(currency.kind, *(_plain(currency, part) for part in _parts(balance)))
@@ -80,7 +80,7 @@ def view(budget: Budget, balance: Balance, people: Budget) -> BudgetView:
 
 
 def too_dear(asked: Mapping[str, str], people: BudgetView, analyst: BudgetView | None) -> BudgetExceeded:
-    """The refusal of a price that does not fit, with the largest one that would. Figures are public: plans and past prices."""
+    """The refusal of a price that does not fit, with the largest one that would: both follow from public prices."""
     stated = ", ".join(f"{name}={value}" for name, value in asked.items())
     lines = [f"the price {stated} does not fit into what is left; nothing was charged and no data were read."]
     lines += [f"Left of the people's budget: {_left(people)}."]

@@ -1,4 +1,4 @@
-"""One hierarchy of errors. A message says what, which value, what is allowed and how to fix it; none ever contains data."""
+"""One hierarchy of errors. A message says what is wrong, what is allowed and how to fix it; none ever contains data."""
 
 from __future__ import annotations
 

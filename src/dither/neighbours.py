@@ -44,5 +44,5 @@ def common_relation(items: Iterable[HasRelation]) -> Relation:
         raise RelationMismatch("there is nothing to combine: give at least one guarantee.")
     names = ", ".join(sorted(relation.value for relation in found))
     raise RelationMismatch(
-        f"guarantees under different neighbour relations cannot be combined: {names}. State all of them under one relation."
+        f"guarantees under different neighbour relations cannot be combined: {names}. State all under one relation."
     )

@@ -1,4 +1,4 @@
-"""What a question would cost and how far off its answer would be: from the plan and the declarations, never from data."""
+"""What a question would cost and how far off its answer would be, from plan and declarations, never from data."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _reason(measure: Measure, most: Fraction) -> tuple[str, str]:
         what = "number of rows" if measure.condition is None else "number of rows with a value"
         return what, "an owner has at most that many rows, and all of them can fall into one group"
     if isinstance(measure, SumRows):
-        bound = max(abs(measure.value.low), abs(measure.value.high))
+        bound = max(1, abs(measure.value.low), abs(measure.value.high))
         unit = "" if not measure.value.scale else f" (units of 1e-{measure.value.scale})"
         return "sum", f"an owner has at most {_plain(most / bound)} rows, and each adds at most {bound}{unit}"
     raise TypeError(f"no explanation for {type(measure).__name__}")
