@@ -109,6 +109,8 @@ class Store:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:  # SQLite quotes what it found in a damaged file
+            raise LedgerCorrupt(f"the ledger {self._path} is damaged; nothing is served from it.") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if code not in _WHY:

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dither.ledger import Charge, Ledger
+
+PRICE = Fraction(1, 10)
+Release = Callable[[bytes], object]
+
+
+@dataclass(frozen=True)
+class Child:
+    """A process at work."""
+
+    process: int
+    pipe: int
+
+    def kill(self) -> None:
+        os.kill(self.process, signal.SIGKILL)
+
+    def ended(self) -> tuple[bytes, int]:
+        """Wait for it: the bytes it released, and how it ended."""
+        with open(self.pipe, "rb") as pipe:
+            released = pipe.read()
+        return released, os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+
+@pytest.fixture
+def campaign() -> bool:
+    """DITHER_CAMPAIGN=1 asks for the long runs: every byte, every instant, 200 clients x 500 requests."""
+    return bool(os.environ.get("DITHER_CAMPAIGN"))
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    """A folder whose ledger gives the patients epsilon 1 and alice as much."""
+    folder = tmp_path / "clinic"
+    with Ledger.open(folder, create=True) as ledger:
+        for analyst in (None, "alice"):
+            ledger.open_account("patients", analyst, kind="pure", cap=Charge(Fraction(1)), terms={"epsilon": "1"})
+    return folder
+
+
+@pytest.fixture
+def ask() -> Callable[..., bytes]:
+    """The curator's walk around the ledger: reserve, draw fresh noise, settle, return what the ledger read back."""
+
+    def ask(ledger: Ledger, request: str | None = None, question: str = "q", price: Fraction = PRICE) -> bytes:
+        reservation = ledger.reserve(
+            "patients", "alice", Charge(price), question=question, snapshot="1", plan="{}", request=request
+        )
+        if reservation.answer is not None:
+            return reservation.answer
+        return ledger.settle(reservation.id, os.urandom(16))
+
+    return ask
+
+
+@pytest.fixture
+def in_child() -> Callable[[Callable[[Release], object]], Child]:
+    """Run a function in a process of its own, giving it a way to release bytes to the outside."""
+
+    def start(function: Callable[[Release], object]) -> Child:
+        read, write = os.pipe()
+        process = os.fork()
+        if not process:
+            status = 1
+            try:
+                os.close(read)
+                function(lambda released: os.write(write, released))
+                status = 0
+            finally:
+                os._exit(status)
+        os.close(write)
+
+        return Child(process, read)
+
+    return start
+
+
+@pytest.fixture
+def leave_in_wal(in_child: Any, ask: Any) -> Callable[[Path, int], None]:
+    """Ask questions in a process that is killed before it could tidy up: they exist in the write-ahead log only."""
+
+    def leave(folder: Path, questions: int) -> None:
+        def work(_: Release) -> None:
+            ledger = Ledger.open(folder)
+            for number in range(questions):
+                ask(ledger, f"r{number}", f"q{number}")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        assert in_child(work).ended() == (b"", -signal.SIGKILL)
+
+    return leave

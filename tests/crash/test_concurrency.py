@@ -1,0 +1,179 @@
+"""Threat 5: however many processes ask at once, what is granted is exactly the cap."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dither.errors import BudgetExceeded
+from dither.ledger import Charge, Ledger, schema
+from dither.ledger.units import Units
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+Ask = Callable[..., bytes]
+Release = Callable[[bytes], object]
+
+
+def check_grants(folder: Path, in_child: Any, ask: Ask, *, kind: type[Ledger], clients: int, requests: int) -> None:
+    """All clients together ask for twice the cap, half of it over; the cap is granted, to the unit."""
+    fits = clients * requests // 2
+    price = Fraction(1, fits)
+    with kind.open(folder, create=True) as ledger:
+        ledger.open_account(
+            "patients", None, kind="pure", cap=Charge(fits * Fraction(-(-(10**15) // fits), 10**15)), terms={}
+        )
+
+        def work(release: Release) -> None:
+            # Half of the clients take over the parent's ledger, half open it for themselves.
+            mine = ledger if os.getpid() % 2 else kind.open(folder)
+            for number in range(requests):
+                try:
+                    release(ask(mine, f"{os.getpid()} {number}", price=price))
+                except BudgetExceeded:
+                    continue
+
+        children = [in_child(work) for _ in range(clients)]
+        ended = [child.ended() for child in children]
+        granted = sum(len(released) for released, _ in ended) // 16
+        assert granted == fits, "grants are exactly what the cap allows"
+        assert {status for _, status in ended} == {0}
+        assert ledger.balance("patients").left == Charge(Fraction(0))
+        assert ledger.verify() == 2 + 2 * granted
+    with kind.open(folder) as again:
+        assert again.verify() == 2 + 2 * granted
+
+
+def test_grants_equal_the_cap(tmp_path: Path, in_child: Any, ask: Ask, campaign: bool) -> None:
+    clients, requests = (200, 500) if campaign else (16, 100)
+    check_grants(tmp_path / "clinic", in_child, ask, kind=Ledger, clients=clients, requests=requests)
+
+
+class ChecksThenUpdates(Ledger):
+    """Planted bug: what is left is read first, and charged later without a condition."""
+
+    def reserve(self, people: str, analyst: str | None, charge: Charge, **named: Any) -> Any:
+        if charge.cost > self.balance(people).left.cost:
+            raise BudgetExceeded("does not fit")
+        return super().reserve(people, analyst, charge, **named)
+
+    def _charge(self, page: Any, account: Any, price: Units, charge: Charge) -> None:
+        page.connection.execute("UPDATE accounts SET spent = spent + ? WHERE opened = ?", (price.cost, account.opened))
+
+
+def test_check_then_update_is_caught(tmp_path: Path, in_child: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    unchecked = tuple(text.replace("CHECK (spent BETWEEN 0 AND cap)", "") for text in schema.STATEMENTS)
+    assert unchecked != schema.STATEMENTS
+    monkeypatch.setattr(schema, "STATEMENTS", unchecked)
+    monkeypatch.setattr(Units, "fits", lambda *_: True)
+    with pytest.raises(AssertionError, match="grants are exactly"):
+        check_grants(tmp_path / "clinic", in_child, ask, kind=ChecksThenUpdates, clients=8, requests=20)
+
+
+def test_the_table_itself_refuses_to_pass_the_cap(clinic: Path) -> None:
+    """Defence in depth: constraint and triggers hold even against a statement without a condition."""
+    connection = sqlite3.connect(clinic / "ledger.sqlite", isolation_level=None)
+    for statement in (
+        "UPDATE accounts SET spent = cap + 1",
+        "UPDATE accounts SET spent = 1; UPDATE accounts SET spent = 0",
+        "UPDATE accounts SET cap = cap + 1",
+        "DELETE FROM accounts",
+        "DELETE FROM entries",
+        "UPDATE entries SET body = '{}'",
+        "INSERT INTO accounts VALUES (1, 10, 0, 11, 0)",
+    ):
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.executescript(statement)
+    connection.close()
+
+
+def check_settled_once(kind: type[Ledger], clinic: Path, in_child: Any) -> None:
+    """Several processes answer the same reservation with noise of their own: all return the first's."""
+    for _ in range(5):
+        with kind.open(clinic) as ledger:
+            charge = Charge(Fraction(1, 100))
+            number = ledger.reserve("patients", "alice", charge, question="q", snapshot="1", plan="{}").id
+
+        def work(release: Release, number: int = number) -> None:
+            release(kind.open(clinic).settle(number, os.urandom(16)))
+
+        answers = {child.ended() for child in [in_child(work) for _ in range(6)]}
+        assert len(answers) == 1, "one charge, one draw of noise"
+
+
+def test_the_first_of_several_processes_settles(clinic: Path, in_child: Any) -> None:
+    check_settled_once(Ledger, clinic, in_child)
+
+
+class ReturnsItsOwnNoise(Ledger):
+    """Planted bug: the caller's bytes are returned instead of the stored ones."""
+
+    def settle(self, reservation_id: int, answer: bytes) -> bytes:
+        super().settle(reservation_id, answer)
+        return answer
+
+
+def test_returning_ones_own_noise_is_caught(clinic: Path, in_child: Any) -> None:
+    with pytest.raises(AssertionError, match="one charge, one draw of noise"):
+        check_settled_once(ReturnsItsOwnNoise, clinic, in_child)
+
+
+def test_the_same_request_from_several_processes_is_charged_once(clinic: Path, in_child: Any, ask: Ask) -> None:
+    """Threat 22."""
+    ledger = Ledger.open(clinic)
+    answers = {child.ended() for child in [in_child(lambda r: r(ask(Ledger.open(clinic), "r"))) for _ in range(8)]}
+    assert len(answers) == 1
+    assert ledger.balance("patients").spent.cost == Fraction(1, 10)
+    ledger.close()
+
+
+def test_several_processes_make_one_ledger(tmp_path: Path, in_child: Any) -> None:
+    def work(release: Release) -> None:
+        ledger = Ledger.open(tmp_path / "new", create=True)
+        ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(1)), terms={})
+        ledger.record("hello", {"from": str(os.getpid())})
+        release(b"x")
+
+    assert [child.ended() for child in [in_child(work) for _ in range(8)]] == [(b"x", 0)] * 8
+    with Ledger.open(tmp_path / "new") as ledger:
+        assert ledger.verify() == 2 + 8
+
+
+def check_no_refund(kind: type[Ledger], clinic: Path) -> None:
+    """Threat 46: a failure, however often repeated, gives nothing back."""
+    with kind.open(clinic) as ledger:
+        charge = Charge(Fraction(1, 10))
+        for number in range(1, 11):
+            ledger.fail(ledger.reserve("patients", None, charge, question="q", snapshot="1", plan="{}").id)
+            assert ledger.balance("patients").spent.cost == number * charge.cost, "a failure stays charged"
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve("patients", None, charge, question="q", snapshot="1", plan="{}")
+        ledger.verify()
+
+
+def test_failures_stay_charged(clinic: Path) -> None:
+    check_no_refund(Ledger, clinic)
+
+
+class Refunds(Ledger):
+    """Planted bug: a failure gives the charge back."""
+
+    def fail(self, reservation_id: int) -> None:
+        super().fail(reservation_id)
+        with self._journal.writing() as page:
+            account = page.book.accounts["patients", None]
+            page.book.accounts["patients", None] = replace(account, spent=Units(0, 0))
+            page.connection.execute("DROP TRIGGER accounts_no_update")
+            page.connection.execute("UPDATE accounts SET spent = 0 WHERE opened = ?", (account.opened,))
+            page.append("event", {"event": "refund", "body": {}})
+
+
+def test_refunds_are_caught(clinic: Path) -> None:
+    with pytest.raises(AssertionError, match="a failure stays charged"):
+        check_no_refund(Refunds, clinic)
