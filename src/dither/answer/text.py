@@ -16,20 +16,20 @@ MOST_ROWS = 24
 _GAP = "   "
 
 
-def table_text(answer: Answer, most_rows: int = MOST_ROWS) -> str:
-    """The first rows as an aligned table, and under it what they cost and how far they can be trusted."""
+def table_text(answer: Answer, most_rows: int = MOST_ROWS, *, details: bool = True) -> str:
+    """The first rows as an aligned table, and under it the price; with `details`, how far they can be trusted too."""
     rows = min(len(answer), most_rows)
     blocks = [_block(column.name, cells(column, rows), isinstance(column, Key)) for column in answer.columns]
     head, *body = (_GAP.join(line).rstrip() for line in zip(*blocks, strict=True))
     rule = "─" * max(map(_width, (head, *body)))
     hidden = len(answer) - rows
     more = [f"... {hidden:,} more row{'s' if hidden > 1 else ''}"] if hidden else []
-    return "\n".join([head, rule, *body, *more, "", *footer(answer)])
+    return "\n".join([head, rule, *body, *more, "", *(footer(answer) if details else [price_line(answer)])])
 
 
 def footer(answer: Answer) -> Iterator[str]:
     """Price, guarantee, confidence and notes, a line each."""
-    yield "price: " + ", ".join(f"{name} {amount}" for name, amount in answer.price.items())
+    yield price_line(answer)
     if answer.guarantee:
         yield f"guarantee: {answer.guarantee}"
     yield (
@@ -38,6 +38,11 @@ def footer(answer: Answer) -> Iterator[str]:
     )
     for note in answer.notes:
         yield f"note: {note}"
+
+
+def price_line(answer: Answer) -> str:
+    """What was paid for the answer."""
+    return "price: " + ", ".join(f"{name} {amount}" for name, amount in answer.price.items())
 
 
 def percent(probability: float) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from dither import ApproxDP, Curator
+from dither import Analyst, ApproxDP, Curator
 from dither.answer import Answer
+from dither.answer.text import table_text
 from dither.cli.budget import budget_text
 from dither.demo import clinic, folder
 from dither.demo.attack import DIAGNOSIS, Differencing, difference
@@ -20,18 +24,18 @@ BUDGET, CAP = ApproxDP(4, "1e-6"), ApproxDP(2, "1e-6")
 QUESTIONS = (  # what is asked, in words and in SQL, and the epsilon offered for it
     (
         "How busy is each department, and how long do people wait?",
-        "SELECT department, COUNT(*) AS visits, AVG(wait) AS minutes FROM visits GROUP BY department",
+        "SELECT department, COUNT(*) AS visits, AVG(wait) AS minutes\nFROM visits\nGROUP BY department",
         "0.5",
     ),
     (
         "What was paid in each region in 2024?",
-        "SELECT region, SUM(fee) AS paid FROM visits WHERE day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' "
-        "GROUP BY region",
+        "SELECT region, SUM(fee) AS paid\nFROM visits\n"
+        "WHERE day BETWEEN DATE '2024-01-01' AND DATE '2024-12-31'\nGROUP BY region",
         "0.5",
     ),
     (
         "How many patients have had each diagnosis?",
-        "SELECT diagnosis, COUNT(DISTINCT patient_id) AS patients FROM visits GROUP BY diagnosis",
+        "SELECT diagnosis, COUNT(DISTINCT patient_id) AS patients\nFROM visits\nGROUP BY diagnosis",
         "0.25",
     ),
 )
@@ -63,7 +67,7 @@ def _show_attack(attacked: Differencing, say: Say) -> None:
             "Two statistics over thousands of people, computed exactly:"
         )
     )
-    say(f"\n{_sql(attacked.everybody)}\n  -> {first:,}\n\n{_sql(attacked.all_but_one)}\n  -> {second:,}\n")
+    say(f"\n{_indent(attacked.everybody)}\n  -> {first:,}\n\n{_indent(attacked.all_but_one)}\n  -> {second:,}\n")
     say(
         _wrap(
             f"They differ by {first - second}: that person has {DIAGNOSIS}. No count was small; no name was asked for."
@@ -94,28 +98,24 @@ def _register(curator: Curator, raw: Path, say: Say, progress: Progress | None) 
 
 def _ask(curator: Curator, attacked: Differencing, say: Say) -> None:
     alice = curator.analyst("alice", budget=CAP)
-    counts = []
-    for number, text in enumerate((attacked.everybody, attacked.all_but_one), start=1):
-        say(_heading(f"Question {number}: the attack, {'second' if number == 2 else 'first'} half"))
-        counts.append(_answer(alice.sql(text, epsilon="0.1"), text, say))
-    gap, error = (
-        counts[0].value - counts[1].value,
-        sum(int(count.interval("patients").upper[0] - count.value) for count in counts),
-    )
+    first = _answer(alice, "Question 1: the attack, first half", attacked.everybody, "0.1", say, details=True)
+    second = _answer(alice, "Question 2: the attack, second half", attacked.all_but_one, "0.1", say)
+    noise = sum(int(answer.interval("patients").upper[0] - answer.value) for answer in (first, second))
     say(
         _wrap(
-            f"The difference is now {gap:,}, and noise alone moves it by {error:,} either way: it says nothing about "
-            "that person."
+            f"\nThe difference is now {first.value - second.value:,}, and noise alone moves it by {noise:,} either "
+            "way: it says nothing about that person."
         )
     )
     for number, (words, text, epsilon) in enumerate(QUESTIONS, start=3):
-        say(_heading(f"Question {number}: {words}"))
-        _answer(alice.sql(text, epsilon=epsilon), text, say)
+        _answer(alice, f"Question {number}: {words}", text, epsilon, say, details=number == 3)
 
 
-def _answer(answer: Answer, text: str, say: Say) -> Answer:
-    say(f"{_sql(text)}\n")
-    say(textwrap.indent(str(answer), "  ") + "\n")
+def _answer(alice: Analyst, heading: str, text: str, epsilon: str, say: Say, *, details: bool = False) -> Answer:
+    answer = alice.sql(text, epsilon=epsilon)
+    say(_heading(heading))
+    say(f"{_indent(text)}\n")
+    say(_indent(table_text(answer, details=details)))
     return answer
 
 
@@ -128,16 +128,20 @@ def _show_budget(curator: Curator, say: Say) -> None:
 
 def _show_what_next(path: Path, say: Say) -> None:
     say(_heading("Try next"))
-    place = path / "clinic"
+    program, place = _program(), path / "clinic"
     question = "SELECT region, AVG(age) AS age FROM visits GROUP BY region"
     for command in (
-        f'dither explain {place} "{question}" --epsilon 0.2',
-        f'dither query {place} "{question}" --epsilon 0.2 --analyst alice',
-        f"dither budget {place}",
-        f"dither ledger verify {place}",
+        f'explain {place} "{question}" --epsilon 0.2',
+        f'query {place} "{question}" --epsilon 0.2 --analyst alice',
+        f"budget {place}",
+        f"ledger verify {place}",
     ):
-        say(f"  {command}")
-    say("")
+        say(f"  {program} {command}")
+
+
+def _program() -> str:
+    """How the reader can call dither from here."""
+    return "dither" if shutil.which("dither") else os.path.relpath(Path(sys.executable).with_name("dither"))
 
 
 def _heading(text: str) -> str:
@@ -145,8 +149,8 @@ def _heading(text: str) -> str:
 
 
 def _wrap(text: str) -> str:
-    return textwrap.fill(text, 100)
+    return "\n".join(textwrap.fill(line, 100) for line in text.split("\n"))
 
 
-def _sql(text: str) -> str:
-    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+def _indent(text: str) -> str:
+    return textwrap.indent(text, "  ")

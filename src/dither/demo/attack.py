@@ -39,8 +39,8 @@ def difference(parquet: Path) -> Differencing:
         if found is None:
             raise LookupError("no patient of this clinic is singled out; make a larger one.")
         age, postcode = found
-        everybody = f"SELECT COUNT(DISTINCT patient_id) AS patients FROM visits WHERE diagnosis = '{DIAGNOSIS}'"
-        all_but_one = f"{everybody} AND NOT (age = {age} AND postcode = '{postcode}')"
+        everybody = f"SELECT COUNT(DISTINCT patient_id) AS patients\nFROM visits\nWHERE diagnosis = '{DIAGNOSIS}'"
+        all_but_one = f"{everybody}\n  AND NOT (age = {age} AND postcode = '{postcode}')"
         exact = [_count(connection.execute(text).fetchone()) for text in (everybody, all_but_one)]
     return Differencing(age, postcode, everybody, all_but_one, (exact[0], exact[1]))
 
