@@ -72,14 +72,16 @@ def read_budget(arguments: argparse.Namespace) -> PureDP | ApproxDP:
     """The budget that `add_budget`'s options state."""
     from dither import ApproxDP, PureDP
     from dither.errors import ParameterError
+    from dither.parameters import positive
 
+    epsilon = positive(arguments.epsilon, "epsilon")
     if arguments.pure:
         if arguments.delta is not None or arguments.composition != "zcdp":
             raise ParameterError("--pure is a budget of epsilon alone; drop --delta and --composition.")
-        return PureDP(arguments.epsilon)
+        return PureDP(epsilon)
     if arguments.delta is None:
         raise ParameterError("give --delta, such as --delta 1e-6, or --pure for a budget without one.")
-    return ApproxDP(arguments.epsilon, arguments.delta, composition=arguments.composition)
+    return ApproxDP(epsilon, arguments.delta, composition=arguments.composition)
 
 
 def print_json(document: object) -> None:

@@ -1,0 +1,185 @@
+"""Each command does its one thing, in words and in JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BY_REGION = "SELECT region, COUNT(*) AS visits, AVG(age) AS age FROM visits GROUP BY region"
+
+
+def test_init_makes_people_and_caps(call: Any, tmp_path: Path) -> None:
+    done = call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    assert done.code == 0
+    assert "clinic protects patients with a budget of epsilon 4 at delta 1e-6." in done.out
+    assert (tmp_path / "clinic").stat().st_mode & 0o777 == 0o700
+    done = call("init", "clinic", "--people", "patients", "--analyst", "alice", "--epsilon", "1", "--delta", "1e-6")
+    assert done.out == "alice may spend up to epsilon 1 at delta 1e-6 of the budget of patients.\n"
+    budgets = json.loads(call("budget", "clinic", "--json").out)
+    assert [(b["people"], b["analyst"], b["kind"], b["total"]["epsilon"]) for b in budgets] == [
+        ("patients", None, "zcdp", "4"),
+        ("patients", "alice", "zcdp", "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind", "total"),
+    [
+        (["--pure"], "pure", {"epsilon": "2"}),
+        (["--delta", "1e-6", "--composition", "basic"], "basic", {"epsilon": "2", "delta": "1e-6"}),
+    ],
+)
+def test_other_kinds_of_budget(call: Any, stated: list[str], kind: str, total: dict[str, str]) -> None:
+    assert call("init", "c", "--people", "p", "--epsilon", "2", *stated).code == 0
+    (budget,) = json.loads(call("budget", "c", "--json").out)
+    assert (budget["kind"], budget["total"]) == (kind, total)
+
+
+def test_register_reports_what_sanitising_did(call: Any, raw: Path, register: tuple[str, ...]) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    done = call(*register, "--json")
+    report = json.loads(done.out)
+    assert report["table"] == "visits"
+    assert report["owners"] == 200
+    assert report["dropped_without_owner"] == 1
+    assert report["clamped"]["age"] == 3
+    assert report["replaced"]["region"] == 1
+    assert report["beyond_max_rows_per_owner"] == 400
+    again = call("refresh", "clinic", "visits", "visits.parquet")
+    assert again.code == 0
+    assert "dropped without an owner: 1" in again.out
+    assert "clamped to the bounds, age: 3" in again.out
+    assert "did not fit, region: 1" in again.out
+    assert "beyond the rows kept of each owner: 400" in again.out
+
+
+def test_progress_is_drawn_on_stderr_only_if_asked(call: Any, raw: Path, register: tuple[str, ...]) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    assert call(*register).err == ""
+    done = call("refresh", "clinic", "visits", "visits.parquet", "--progress", "--json")
+    assert "[###" in done.err
+    assert json.loads(done.out)["owners"] == 200
+
+
+def test_columns_from_a_file(call: Any, raw: Path) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    Path("columns.json").write_text(json.dumps({"age": {"kind": "int", "lower": 0, "upper": 105}}))
+    stated = ("--people", "patients", "--owner", "patient_id", "--max-rows-per-owner", "8", "--columns", "columns.json")
+    assert call("register", "clinic", "visits", "visits.parquet", *stated).code == 0
+    assert call("explain", "clinic", "SELECT AVG(age) FROM visits", "--epsilon", "1").code == 0
+
+
+def test_query_prints_a_table(clinic: Any) -> None:
+    done = clinic("query", "clinic", BY_REGION, "--epsilon", "0.5")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0].split() == ["region", "visits", "age"]
+    assert [line.split()[0] for line in lines[2:5]] == ["north", "south", "NULL"]
+    assert all("±" in line for line in lines[2:5])
+    assert "price: epsilon 0.5" in done.out
+    assert "probability 95%" in done.out
+
+
+def test_query_in_json_and_csv_carries_intervals(clinic: Any) -> None:
+    document = json.loads(clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--json").out)
+    assert [row["region"] for row in document["rows"]] == ["north", "south", None]
+    first = document["rows"][0]
+    assert first["visits_lower"] < first["visits"] < first["visits_upper"]
+    rows = list(csv.DictReader(io.StringIO(clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--csv").out)))
+    assert int(rows[0]["visits"]) == first["visits"]
+    assert list(rows[0])[:4] == ["region", "visits", "visits_lower", "visits_upper"]
+
+
+def test_asking_again_is_free_and_changes_nothing(clinic: Any) -> None:
+    first = clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--json")
+    spent = clinic("budget", "clinic", "--json").out
+    assert clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--json") == first
+    assert clinic("budget", "clinic", "--json").out == spent
+
+
+def test_a_retried_request_is_charged_once(clinic: Any) -> None:
+    question = ("query", "clinic", BY_REGION, "--epsilon", "0.5", "--request", "r1", "--json")
+    first = clinic(*question)
+    spent = clinic("budget", "clinic", "--json").out
+    assert clinic(*question) == first
+    assert clinic("budget", "clinic", "--json").out == spent
+
+
+def test_confidence_widens_the_interval_of_the_same_answer(clinic: Any) -> None:
+    question = ("query", "clinic", "SELECT COUNT(*) AS n FROM visits", "--epsilon", "0.5", "--json")
+    (narrow,) = json.loads(clinic(*question).out)["rows"]
+    (wide,) = json.loads(clinic(*question, "--confidence", "0.999").out)["rows"]
+    assert wide["n"] == narrow["n"]
+    assert wide["n_upper"] > narrow["n_upper"]
+
+
+def test_the_question_can_come_from_standard_input(clinic: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT COUNT(*) AS n\nFROM visits\n"))
+    assert "price: epsilon 0.5" in clinic("query", "clinic", "-", "--epsilon", "0.5").out
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT COUNT(*) AS n FROM visits"))
+    assert json.loads(clinic("explain", "clinic", "-", "--epsilon", "0.5", "--json").out)["columns"][0]["name"] == "n"
+
+
+def test_explain_spends_nothing(clinic: Any) -> None:
+    before = clinic("budget", "clinic", "--json").out
+    done = clinic("explain", "clinic", BY_REGION, "--epsilon", "0.5")
+    assert done.code == 0
+    assert "expected error" in done.out
+    assert "epsilon 0.5" in done.out
+    document = json.loads(clinic("explain", "clinic", BY_REGION, "--rho", "0.01", "--json").out)
+    assert document["table"] == "visits"
+    assert clinic("budget", "clinic", "--json").out == before
+
+
+def test_an_analyst_pays_from_both_budgets(clinic: Any) -> None:
+    clinic("init", "clinic", "--people", "patients", "--analyst", "alice", "--epsilon", "1", "--delta", "1e-6")
+    assert clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--analyst", "alice").code == 0
+    people, alice = json.loads(clinic("budget", "clinic", "--json").out)
+    assert people["spent"]["rho"] == alice["spent"]["rho"]
+    (only,) = json.loads(clinic("budget", "clinic", "--analyst", "alice", "--json").out)
+    assert only == alice
+
+
+def test_budget_has_a_bar_that_shows_any_spending(clinic: Any) -> None:
+    assert "[" + "." * 30 + "]" in clinic("budget", "clinic").out
+    clinic("query", "clinic", BY_REGION, "--epsilon", "0.001")
+    shown = clinic("budget", "clinic", "--people", "patients").out
+    assert "[#" + "." * 29 + "]" in shown
+    assert "patients: epsilon 4, delta 1e-6" in shown
+    assert "left: epsilon" in shown
+
+
+def test_ledger_verify(clinic: Any) -> None:
+    document = json.loads(clinic("ledger", "verify", "clinic", "--json").out)
+    assert document["intact"] is True
+    assert document["entries"] >= 2
+    assert (
+        clinic("ledger", "verify", "clinic").out == f"the ledger of clinic is intact: {document['entries']} entries.\n"
+    )
+
+
+def test_an_anchor_elsewhere_notices_a_folder_restored_from_a_backup(call: Any, tmp_path: Path) -> None:
+    anchor = ("--anchor", str(tmp_path / "safe.anchor"))
+    assert call("init", "c", "--people", "p", "--epsilon", "1", "--pure", *anchor).code == 0
+    shutil.copytree(tmp_path / "c", tmp_path / "backup")
+    assert call("init", "c", "--people", "q", "--epsilon", "1", "--pure", *anchor).code == 0
+    assert call("ledger", "verify", "c", *anchor).code == 0
+    assert call("ledger", "verify", "c").code == 4
+    shutil.rmtree(tmp_path / "c")
+    (tmp_path / "backup").rename(tmp_path / "c")
+    done = call("ledger", "verify", "c", *anchor)
+    assert done.code == 4
+    assert done.err.startswith("dither: ")
+
+
+def test_version_and_help(call: Any) -> None:
+    assert call("--version").out.startswith("dither 0.")
+    assert "from nothing to an answer" in call("--help").out
+    for command in ("demo", "init", "register", "refresh", "query", "explain", "budget", "ledger"):
+        assert "examples:" in call(command, "--help").out

@@ -1,0 +1,189 @@
+"""Bad input: one line that says how to fix it, the right exit code, nothing charged, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+def assert_refused(done: Any, code: int, *words: str) -> None:
+    assert done.code == code, done
+    assert done.out == ""
+    assert done.err.startswith("dither: ")
+    assert len(done.err.splitlines()) == 1
+    for word in words:
+        assert word in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--epsilon", "4"), ("--delta 1e-6", "--pure")),
+        (("--epsilon", "4", "--pure", "--delta", "1e-6"), ("drop --delta",)),
+        (("--epsilon", "abc", "--delta", "1e-6"), ("epsilon", "'abc'")),
+        (("--epsilon", "nan", "--delta", "1e-6"), ("epsilon",)),
+        (("--epsilon", "4", "--delta", "2"), ("delta",)),
+        (("--epsilon", "0", "--pure"), ("epsilon",)),
+    ],
+)
+def test_a_wrong_budget_makes_no_folder(call: Any, tmp_path: Path, arguments: tuple[str, ...], words: Any) -> None:
+    assert_refused(call("init", "clinic", "--people", "patients", *arguments), 2, *words)
+    assert not (tmp_path / "clinic").exists()
+
+
+def test_a_budget_is_never_changed(clinic: Any) -> None:
+    done = clinic("init", "clinic", "--people", "patients", "--epsilon", "40", "--delta", "1e-6")
+    assert_refused(done, 2, "never changed")
+
+
+def test_a_foreign_folder_is_left_alone(call: Any, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    done = call("init", "mine", "--people", "p", "--epsilon", "1", "--pure")
+    assert_refused(done, 2, "mine", "not empty")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("command", [("query", "nosuch", COUNT, "--epsilon", "1"), ("budget", "nosuch")])
+def test_a_missing_folder_is_not_made(call: Any, tmp_path: Path, command: tuple[str, ...]) -> None:
+    assert_refused(call(*command), 4, "nosuch")
+    assert not (tmp_path / "nosuch").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"visits.parquet": "nosuch.parquet"}, ("nosuch.parquet",)),
+        ({"patient_id": "nosuch_id"}, ("nosuch_id", "patient_id")),
+        ({"age=int:0:105": "aeg=int:0:105"}, ("aeg", "age")),
+        ({"age=int:0:105": "age=int"}, ("age=LOWER:UPPER",)),
+        ({"age=int:0:105": "region=category:x"}, ("twice",)),
+        ({"patients": "staff"}, ("staff",)),
+        ({"8": "0"}, ("max_rows_per_owner", "at least 1|between 1")),
+        ({"visits.parquet": "clinic"}, ("clinic",)),
+    ],
+)
+def test_a_wrong_registration_registers_nothing(
+    call: Any, raw: Path, register: tuple[str, ...], change: dict[str, str], words: tuple[str, ...]
+) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    done = call(*(change.get(word, word) for word in register))
+    assert done.code == 2
+    assert done.err.startswith("dither: ")
+    assert len(done.err.splitlines()) == 1
+    for word in words:
+        assert any(option in done.err for option in word.split("|")), done.err
+    assert_refused(call("query", "clinic", COUNT, "--epsilon", "1"), 2, "there is no table 'visits'")
+    assert call(*register).code == 0
+
+
+def test_strict_refuses_what_does_not_fit(call: Any, raw: Path, register: tuple[str, ...]) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    done = call(*register, "--strict")
+    assert done.code == 2
+    assert "atlantis" not in done.err
+    assert call("query", "clinic", COUNT, "--epsilon", "1").code == 2
+
+
+def test_registering_twice_points_to_refresh(clinic: Any, register: tuple[str, ...]) -> None:
+    assert_refused(clinic(*register), 2, "refresh")
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT * FROM visits", ("line 1",)),
+        ("SELECT COUNT(*) FROM nosuch", ("nosuch", "visits")),
+        ("SELECT COUNT(nosuch) FROM visits", ("nosuch",)),
+        ("DROP TABLE visits", ("line 1",)),
+        ("", ()),
+        ("SELECT COUNT(*) FROM visits; SELECT 1", ()),
+    ],
+)
+def test_refused_sql_costs_nothing(clinic: Any, sql: str, words: tuple[str, ...]) -> None:
+    before = clinic("budget", "clinic", "--json").out
+    for command in ("query", "explain"):
+        assert_refused(clinic(command, "clinic", sql, "--epsilon", "0.5"), 2, *words)
+    assert clinic("budget", "clinic", "--json").out == before
+
+
+@pytest.mark.parametrize("epsilon", ["abc", "-1", "0", "nan", "1e400", ""])
+def test_a_wrong_price_costs_nothing(clinic: Any, epsilon: str) -> None:
+    before = clinic("budget", "clinic", "--json").out
+    assert_refused(clinic("query", "clinic", COUNT, f"--epsilon={epsilon}"), 2, "epsilon")
+    assert clinic("budget", "clinic", "--json").out == before
+
+
+def test_over_budget(clinic: Any) -> None:
+    before = clinic("budget", "clinic", "--json").out
+    assert_refused(clinic("query", "clinic", COUNT, "--epsilon", "5"), 3, "nothing was charged", "epsilon at most")
+    assert clinic("budget", "clinic", "--json").out == before
+
+
+def test_no_such_account(clinic: Any) -> None:
+    assert_refused(clinic("budget", "clinic", "--analyst", "mallory"), 2, "there are: patients")
+
+
+def test_a_changed_ledger_is_not_served(clinic: Any, tmp_path: Path) -> None:
+    clinic("query", "clinic", COUNT, "--epsilon", "0.5")
+    anchor = tmp_path / "clinic" / "ledger.anchor"
+    anchor.write_bytes(bytes(len(anchor.read_bytes())))
+    assert_refused(clinic("query", "clinic", COUNT, "--epsilon", "0.1"), 4)
+    assert_refused(clinic("ledger", "verify", "clinic"), 4)
+
+
+def test_usage_errors_exit_with_2_and_name_the_option(call: Any) -> None:
+    for arguments, word in (
+        ((), "COMMAND"),
+        (("query", "clinic", COUNT), "--epsilon"),
+        (("query", "clinic", COUNT, "--epsilon", "1", "--rho", "1"), "--rho"),
+        (("register", "clinic"), "--owner"),
+        (("nosuch",), "nosuch"),
+    ):
+        done = call(*arguments)
+        assert done.code == 2
+        assert word in done.err
+
+
+def test_a_reader_that_goes_away_is_no_error(clinic: Any, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "dither.cli.main", "budget", str(tmp_path / "clinic")],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_terminal_without_the_characters_gets_question_marks(clinic: Any, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dither.cli.main", "query", str(tmp_path / "clinic"), COUNT, "--epsilon", "1"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"?" in done.stdout
+
+
+def test_json_stays_json_whatever_the_labels_are(call: Any, raw: Path, register: tuple[str, ...]) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    strange = 'region=category:nörd"\\,<b>'
+    assert call(*(strange if word.startswith("region=") else word for word in register)).code == 0
+    done = call(
+        "query", "clinic", "SELECT region, COUNT(*) AS n FROM visits GROUP BY region", "--epsilon", "1", "--json"
+    )
+    assert [row["region"] for row in json.loads(done.out)["rows"]] == ['nörd"\\', "<b>", None]
