@@ -103,9 +103,12 @@ def _header(name: str) -> list[str]:
     opener: Any = gzip.open if name.endswith(".gz") else open
     delimiter = "\t" if name.lower().endswith(".tsv") else ","
     try:
-        with opener(name, "rt", encoding="utf-8-sig", newline="") as lines:
-            return next(csv.reader(lines, delimiter=delimiter), [])
-    except (csv.Error, UnicodeDecodeError, OSError):
+        # Lines after the header may hold anything; here they only share a buffer with it.
+        with opener(name, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            names = next(csv.reader(lines, delimiter=delimiter), [])
+        "".join(names).encode()
+        return names
+    except (csv.Error, UnicodeEncodeError, OSError):
         raise PolicyError(f"{name} cannot be read as CSV in UTF-8.") from None
 
 

@@ -1,0 +1,72 @@
+"""Results become dense arrays only if they are exactly what the statement declared."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dither.engines.protocol import EngineError
+from dither.engines.result import dense
+from dither.sql.plan import Key
+
+COLOUR, SIZE = Key("colour", 0, 2, nullable=True), Key("size", -1, 1, nullable=False)
+
+
+def table(*columns: pa.Array) -> pa.Table:
+    return pa.table(list(columns), names=[f"c{k}" for k in range(len(columns))])
+
+
+def test_groups_in_row_major_order_with_null_last() -> None:
+    result = table(
+        pa.array([None, 2, 0, None], pa.int8()),
+        pa.array([1, -1, 0, -1], pa.int16()),
+        pa.array([10, 20, 30, 40], pa.int64()),
+    )
+    (counts,) = dense(result, (COLOUR, SIZE), 1)
+    assert counts.dtype == np.int64
+    assert counts.tolist() == [0, 30, 0, 0, 0, 0, 20, 0, 0, 40, 0, 10]
+
+
+def test_wide_sums_are_exact() -> None:
+    values = [2**126, -(2**126), 2**64 - 1, -1, 0]
+    wide = pa.array([Decimal(value) for value in values], pa.decimal128(38, 0))
+    key = Key("k", 0, 5, nullable=False)
+    (sums,) = dense(table(pa.array([0, 1, 2, 3, 5], pa.int8()), wide), (key,), 1)
+    assert sums.tolist() == [2**126, -(2**126), 2**64 - 1, -1, 0, 0]
+    assert all(isinstance(value, int) for value in sums.tolist())
+    small = pa.array([Decimal(value) for value in (2**63 - 1, -(2**63), -1)], pa.decimal128(38, 0))
+    (sums,) = dense(table(pa.array([0, 1, 2], pa.int8()), small), (key,), 1)
+    assert sums.dtype == np.int64
+    assert sums.tolist() == [2**63 - 1, -(2**63), -1, 0, 0, 0]
+
+
+ONE = pa.array([7], pa.int64())
+
+
+@pytest.mark.parametrize(
+    ("result", "keys", "measures"),
+    [
+        (table(pa.array([7.0])), (), 1),
+        (table(pa.array([7], pa.int32())), (), 1),
+        (table(pa.array([7], pa.uint64())), (), 1),
+        (table(pa.array(["7"])), (), 1),
+        (table(pa.array([Decimal("7.00")], pa.decimal128(38, 2))), (), 1),
+        (table(pa.array([None], pa.int64())), (), 1),
+        (table(pa.array([1, 2])), (), 1),
+        (table(pa.array([], pa.int64())), (), 1),
+        (table(ONE, ONE), (), 1),
+        (table(ONE), (), 2),
+        (table(pa.array([3], pa.int8()), ONE), (COLOUR,), 1),
+        (table(pa.array([-1], pa.int8()), ONE), (COLOUR,), 1),
+        (table(pa.array([None], pa.int8()), ONE), (SIZE,), 1),
+        (table(pa.array([0.0]), ONE), (COLOUR,), 1),
+        (table(pa.array([1, 1], pa.int8()), pa.array([1, 2])), (COLOUR,), 1),
+    ],
+)
+def test_anything_unexpected_is_refused(result: Any, keys: tuple[Key, ...], measures: int) -> None:
+    with pytest.raises(EngineError):
+        dense(result, keys, measures)

@@ -1,0 +1,224 @@
+"""The same records give the same snapshot from every kind of source; what cannot be read is refused and leaves nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
+from dither.engines.duckdb import DuckDBEngine
+from dither.errors import PolicyError
+from dither.sql.catalog import Table
+
+COLUMNS = {
+    "age": Int(0, 120),
+    "amount": Fixed(0, 100, decimals=2),
+    "region": Category(["south", "north"]),
+    "paid": Bool(),
+    "day": Date("2020-01-01", "2029-12-31"),
+    "seen": Timestamp("2020-01-01", "2029-12-31"),
+    "note": Text(max_length=12),
+}
+RECORDS = pa.table(
+    {
+        "id": pa.array([f"p{k % 7}" if k % 5 else None for k in range(40)]),
+        "age": pa.array([None if k % 11 == 0 else 7 * k - 40 for k in range(40)], pa.int64()),
+        "amount": pa.array([math.nan, math.inf, -math.inf, 5e-324, 99.995] + [k * 3.335 for k in range(35)]),
+        "region": pa.array([["north", "south", "west", None, ""][k % 5] for k in range(40)]),
+        "paid": pa.array([[True, False, None][k % 3] for k in range(40)]),
+        "day": pa.array([k * 300 + 15000 for k in range(40)], pa.date32()),
+        "seen": pa.array([k * 10**14 for k in range(40)], pa.timestamp("us", "UTC")),
+        "note": pa.array(["x" * k for k in range(39)] + ['comma, "quote"']),
+    }
+)
+
+
+def parquet(folder: Path) -> Any:
+    pq.write_table(RECORDS, folder / "records.parquet")
+    return str(folder / "records.parquet")
+
+
+def parquet_folder(folder: Path) -> Any:
+    (folder / "parts").mkdir()
+    for part in range(4):
+        pq.write_table(RECORDS.slice(10 * part, 10), folder / "parts" / f"part{part}.parquet")
+    return folder / "parts"
+
+
+def parquet_pattern(folder: Path) -> Any:
+    return str(parquet_folder(folder) / "part*.parquet")
+
+
+def csv_file(folder: Path) -> Any:
+    with duckdb.connect() as connection:
+        connection.register("records", RECORDS)
+        connection.execute(f"COPY (FROM records) TO '{folder / 'records.csv'}' (HEADER)").fetchall()
+    return folder / "records.csv"
+
+
+def duckdb_file(folder: Path) -> Any:
+    with duckdb.connect(str(folder / "records.db")) as connection:
+        connection.register("records", RECORDS)
+        connection.execute("CREATE TABLE visits AS FROM records").fetchall()
+    return folder / "records.db", "visits"
+
+
+def duckdb_connection(folder: Path) -> Any:
+    return duckdb.connect(str(duckdb_file(folder)[0])), "visits"
+
+
+def duckdb_relation(folder: Path) -> Any:
+    return duckdb_connection(folder)[0].sql("SELECT * FROM visits WHERE true")
+
+
+SOURCES: list[Callable[[Path], Any]] = [
+    parquet,
+    parquet_folder,
+    parquet_pattern,
+    csv_file,
+    duckdb_file,
+    duckdb_connection,
+    duckdb_relation,
+    lambda folder: RECORDS,
+    lambda folder: pa.RecordBatchReader.from_batches(RECORDS.schema, RECORDS.to_batches(max_chunksize=7)),
+    lambda folder: pa.dataset.dataset(parquet(folder)),
+    lambda folder: RECORDS.to_pandas(),
+    lambda folder: RECORDS.to_pandas().astype(object),
+    lambda folder: pl.from_arrow(RECORDS),
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_kind_of_source_gives_the_same_snapshot(load: Any, tmp_path: Path, source: Callable[[Path], Any]) -> None:
+    reference = load(RECORDS, COLUMNS, most=2)
+    loaded = load(source(tmp_path), COLUMNS, most=2)
+    assert sorted(loaded.rows(), key=str) == sorted(reference.rows(), key=str)
+    assert (loaded.report.rows, loaded.report.owners) == (32, 7)
+    assert loaded.report.dropped_without_owner == 8
+    assert loaded.report.beyond_max_rows_per_owner == 32 - 2 * 7
+    assert loaded.report.clamped == reference.report.clamped
+    assert reference.report.clamped["age"] > 5
+
+
+def test_pandas_objects_are_read_one_by_one(load: Any) -> None:
+    frame = pd.DataFrame(
+        {
+            "id": ["a", 1, None, b"b", 2.5, "c", "d", "e"],
+            "age": [1, "2", 3.0, None, "x", [4], pd.NA, "\ud800"],
+            "region": pd.Categorical(["north", "south", "north", "south", None, "north", "north", "north"]),
+        },
+    )
+    loaded = load(frame, {"age": Int(0, 120), "region": Category(["north", "south"])})
+    assert sorted(loaded.rows('"_owner", "age", "region"')) == [
+        ("1", 2, 1),
+        ("2.5", None, None),
+        ("a", 1, 0),
+        ("b", None, 1),
+        ("c", None, 0),
+        ("d", None, 0),
+        ("e", None, 0),
+    ]
+
+
+def test_text_that_is_not_utf8_is_lost_alone(load: Any, tmp_path: Path) -> None:
+    bad = pa.array([b"good", b"\xff\xfe", "schön".encode()], pa.binary()).view(pa.string())
+    table = pa.table({"id": [1, 2, 3], "note": bad})
+    pq.write_table(table, tmp_path / "bad.parquet")
+    for source in (table, tmp_path / "bad.parquet"):
+        loaded = load(source, {"note": Text()})
+        assert dict(loaded.rows('"_owner", "note"')) == {1: "good", 2: None, 3: "schön"}
+        assert loaded.report.replaced == {"note": 1}
+
+
+def test_a_line_that_is_no_record_is_dropped_alone(load: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    path.write_bytes(b'id,age,note\n1,5,"a\nb"\n2,6\n3,7,x,y\n4,8,\xff\n,9,z\n"6","","say ""hi"""\n7,1e1,\n')
+    loaded = load(path, {"age": Int(0, 120), "note": Text()})
+    assert sorted(loaded.rows('"_owner", "age", "note"')) == [
+        ("1", 5, "a\nb"),
+        ("6", None, 'say "hi"'),
+        ("7", 10, None),
+    ]
+    assert loaded.report.dropped_without_owner == 4
+
+
+def test_how_one_record_is_read_does_not_depend_on_the_others(load: Any, tmp_path: Path) -> None:
+    """A reader that guesses types would read 007 as a number until one record somewhere says x."""
+    path = tmp_path / "guess.csv"
+    columns = {"code": Category(["007", "7"]), "when": Text()}
+    seen = []
+    for last in ("", "z,x,never\n"):
+        path.write_text("id,code,when\na,007,2024-01-01\nb,7,2024-1-1\n" + last)
+        seen.append([row for row in sorted(load(path, columns).rows('"_owner", "code", "when"')) if row[0] != "z"])
+    assert seen[0] == seen[1] == [("a", 0, "2024-01-01"), ("b", 1, "2024-1-1")]
+
+
+def test_names_are_matched_like_sql(load: Any) -> None:
+    source = pa.table({"ID": [1], "Age": [5], 'o"dd': [1]})
+    assert load(source, {"age": Int(0, 9)}).rows('"_owner", "age"') == [(1, 5)]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("nowhere.parquet", "there is no file"),
+        ("nowhere.csv", "there is no file"),
+        ("folder", "there is no file"),
+        (("nowhere.db", "visits"), "there is no file"),
+        ("notes.txt", "neither .parquet nor .csv"),
+        ("broken.parquet", "cannot be read as Parquet"),
+        ("broken.db.csv", "cannot be read as CSV|must name its columns"),
+        (("broken.parquet", "visits"), "cannot be opened as a DuckDB database"),
+        (("records.db", "visitors"), "has no table 'visitors'; it has: visits"),
+        ("empty.csv", "must name its columns|no column"),
+        ("header.csv", "no row with an owner"),
+        (RECORDS.slice(0, 0), "no row with an owner"),
+        (RECORDS.filter(pa.compute.is_null(RECORDS["id"])), "no row with an owner"),
+        (RECORDS.drop_columns(["age"]), "no column 'age'; it has: id, amount, region"),
+        (RECORDS.drop_columns(["id"]), "no column 'id'; it has: age, amount"),
+        (42, "cannot read a table from int"),
+        ([1, 2], "cannot read a table from list"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_and_leaves_nothing(tmp_path: Path, source: Any, message: str) -> None:
+    duckdb_file(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").write_text("canary")
+    (tmp_path / "broken.parquet").write_bytes(b"canary" * 100)
+    (tmp_path / "broken.db.csv").write_bytes(b"\xff\xfecanary,canary\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "header.csv").write_text(",".join(RECORDS.column_names) + "\n")
+    if isinstance(source, str):
+        source = tmp_path / source
+    elif isinstance(source, tuple):
+        source = (tmp_path / source[0], source[1])
+    engine, table = DuckDBEngine(tmp_path / "snapshots"), Table("t", "people", "id", 2, COLUMNS, snapshot=1)
+    with pytest.raises(PolicyError, match=message) as caught:
+        engine.load(table, source)
+    assert "canary" not in str(caught.value)
+    assert not engine.has(table)
+    assert {path.name for path in (tmp_path / "snapshots").iterdir()} <= {"rank.key"}
+
+
+def test_a_source_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
+    def batches() -> Any:
+        yield from RECORDS.to_batches(max_chunksize=10)
+        raise RuntimeError("canary 4217")
+
+    engine, table = DuckDBEngine(tmp_path / "snapshots"), Table("t", "people", "id", 2, COLUMNS, snapshot=1)
+    with pytest.raises(PolicyError) as caught:
+        engine.load(table, pa.RecordBatchReader.from_batches(RECORDS.schema, batches()))
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert {path.name for path in (tmp_path / "snapshots").iterdir()} == {"rank.key"}
