@@ -214,25 +214,52 @@ def test_a_journal_that_is_not_wal_is_refused(monkeypatch: pytest.MonkeyPatch, t
         raise AssertionError
 
 
-def test_opening_waits_for_others_to_make_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "x.sqlite"
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+def test_opening_waits_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = sqlite3.connect(tmp_path / "x", isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     release = threading.Timer(0.2, other.execute, ["ROLLBACK"])
     release.start()
-    with Store(path).transaction(write=True) as connection:
+    with Store(tmp_path / "x").transaction(write=True) as connection:
         assert connection.in_transaction
     release.join()
-    other.close()
+    other.execute("BEGIN IMMEDIATE")
     monkeypatch.setattr("dither.ledger.store._WAIT_SECONDS", 0.05)
-    stuck = sqlite3.connect(tmp_path / "y.sqlite", isolation_level=None)
-    stuck.execute("BEGIN EXCLUSIVE")
     with (
-        pytest.raises(LedgerError, match="in use by another process"),
-        Store(tmp_path / "y.sqlite").transaction(write=True),
+        pytest.raises(LedgerError, match="in use by another process that does not let go"),
+        Store(tmp_path / "x").transaction(write=True),
     ):
         raise AssertionError
-    stuck.close()
+    other.close()
+
+
+class Contended(sqlite3.Connection):
+    """Two processes that turn a new file to WAL at once are told so without waiting, to avoid a deadlock."""
+
+    refusals = 0
+
+    def execute(self, statement: str, *given: Any) -> sqlite3.Cursor:
+        if "WAL" in statement and Contended.refusals:
+            Contended.refusals -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+        return super().execute(statement, *given)
+
+
+def test_opening_tries_again_when_others_open_too(
+    ledger: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr("sqlite3.connect", lambda *given, **named: connect(*given, **named, factory=Contended))
+    Contended.refusals = 3
+    with Ledger.open(folder) as other:
+        assert other.verify() == 3
+    assert Contended.refusals == 0
+    Contended.refusals = 10**6
+    monkeypatch.setattr("dither.ledger.store._WAIT_SECONDS", 0.05)
+    with pytest.raises(LedgerError, match="in use by another process"):
+        Ledger.open(folder)
+    Contended.refusals = 0
 
 
 def test_an_anchor_that_cannot_be_written_stops_the_ledger(
@@ -254,6 +281,21 @@ def test_an_anchor_that_cannot_be_written_stops_the_ledger(
         ask(again, request="r1")
         assert again.balance("patients").spent.cost == Fraction(1, 4)
         assert again.verify() == 5
+
+
+def test_a_full_disk_stops_the_ledger(ledger: Ledger, folder: Path, reserve: Reserve) -> None:
+    """Threat 21: nothing was returned, so nothing needs to be charged; what was charged before still is."""
+    reserve(ledger)
+    with ledger._journal._store.transaction(write=False) as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(LedgerError, match="the disk is full; nothing was returned"):
+        reserve(ledger, plan="x" * 100_000)
+    with pytest.raises(LedgerError, match="Repair the disk and open the ledger again"):
+        reserve(ledger)
+    with Ledger.open(folder) as again:
+        assert again.balance("patients").spent.cost == Fraction(1, 4)
+        assert again.verify() == 4
 
 
 def test_an_anchor_lost_while_open_stops_the_ledger(ledger: Ledger, folder: Path, reserve: Reserve) -> None:
