@@ -1,0 +1,45 @@
+"""Loads the harness and what it asks about, so that tests of threats can import them by name."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+for _name in ("population", "harness", "queries"):
+    _module = f"threats_{_name}"
+    if _module not in sys.modules:
+        _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
+        _loaded = importlib.util.module_from_spec(_spec)
+        sys.modules[_module] = _loaded
+        _spec.loader.exec_module(_loaded)
+
+import threats_harness as harness
+import threats_population as population
+
+
+@pytest.fixture(scope="session")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, harness.Side]]:
+    """D, the same in another order, and D without one owner, for several owners and in either order."""
+    place = tmp_path_factory.mktemp("neighbours")
+    everybody = population.everybody()
+    sources = {
+        "D": everybody,
+        "D in another order": population.shuffled(everybody),
+        "without 4217": population.without(everybody, population.NASTY),
+        "without 4217, in another order": population.shuffled(population.without(everybody, population.NASTY)),
+        "without the owner of most rows": population.without(everybody, 3),
+        "without the owner of one row": population.without(everybody, 7),
+        "without the owner of NULLs": population.without(everybody, 8),
+    }
+    built: dict[str, harness.Side] = {}
+    for number, (name, rows) in enumerate(sources.items()):
+        built[name] = harness.make_side(
+            place / str(number), rows, population.COLUMNS, population.ROWS_PER_OWNER, built.get("D")
+        )
+    yield built
+    for side in built.values():
+        side.curator.close()

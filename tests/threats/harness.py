@@ -1,0 +1,216 @@
+"""The neighbour harness: one question on D and on D' = D without one owner; all that shows before the noise must agree.
+
+It follows the curator's own steps up to the exact aggregates and opens them; it never runs noise, and nothing in the
+package can switch noise off. Every step is a field of `Side`, so that a planted bug is one replaced step.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dither.accounting import ApproxDP, PureDP
+from dither.accounting.currency import Currency
+from dither.answer.released import NoisyMeasure, Released
+from dither.curator import Curator
+from dither.engines.protocol import Engine
+from dither.errors import DitherError, ParameterError, QueryFailed
+from dither.mechanisms import Gaussian
+from dither.mechanisms.exact import Exact, _unseal
+from dither.present import present
+from dither.sql.plan import Measure
+from dither.sql.price import PricedQuestion, price
+from dither.sql.statement import Statement
+
+CONFIDENCE = Fraction(19, 20)
+CURRENCIES = (Currency.of(PureDP(4)), Currency.of(ApproxDP(4, "1e-6")))
+Vector = list[int]
+
+
+class Leak(AssertionError):
+    """Something that must not depend on one owner does."""
+
+
+class Listening:
+    """An engine as the curator sees it, with a record of every statement it was handed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.heard: list[str] = []
+
+    def run(self, statement: Statement) -> Sequence[Exact]:
+        self.heard.append(statement.sql)
+        return self._engine.run(statement)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two neighbouring databases, and the walk over it, step by step."""
+
+    curator: Curator
+    engine: Listening
+    price: Callable[..., PricedQuestion]
+    explain: Callable[..., Any]
+    run: Callable[[Statement], Sequence[Any]]
+    failure: Callable[[Exception], Exception]
+    size: Callable[[Sequence[Exact]], list[int]]
+
+    @classmethod
+    def of(cls, curator: Curator) -> Side:
+        engine = Listening(curator._engine)
+        curator._engine = engine  # type: ignore[assignment]
+        return cls(curator, engine, curator._price, curator.explain, engine.run, lambda _: QueryFailed(), _sizes)
+
+
+def _sizes(exact: Sequence[Exact]) -> list[int]:
+    """How many numbers each measure has: all of an exact aggregate that may shape an answer."""
+    return [int(sealed.size or 0) for sealed in exact]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that an analyst can see of a question except the noisy numbers, and (never compared) the exact ones."""
+
+    status: str
+    error: bytes = b""
+    price: tuple[Any, ...] = ()
+    recipe: str = ""
+    statements: tuple[str, ...] = ()
+    explanation: str = ""
+    columns: tuple[str, ...] = ()
+    rows: int = 0
+    stored_bytes: int = 0
+    shown_bytes: int = 0
+    exact: tuple[Vector, ...] = field(default=(), compare=False)
+    measures: tuple[Measure, ...] = field(default=(), compare=False)
+
+    def compared(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("exact", "measures")}
+
+
+def make_side(folder: Path, source: Any, columns: Any, rows_per_owner: int, like: Side | None = None) -> Side:
+    """A curator with one table `t` on a real engine and a real ledger; ranks are drawn with the key of `like`."""
+    curator = Curator.open(folder)
+    if like is not None:
+        snapshots = folder / "snapshots"
+        snapshots.mkdir(mode=0o700, exist_ok=True)
+        shutil.copy(like.curator._engine._folder / "rank.key", snapshots / "rank.key")  # type: ignore[attr-defined]
+    curator.people("everybody", budget=PureDP(4))
+    curator.register("t", source, people="everybody", owner="uid", max_rows_per_owner=rows_per_owner, columns=columns)
+    return Side.of(curator)
+
+
+def wire(error: BaseException) -> bytes:
+    """An error as it would leave a server."""
+    return f"{type(error).__name__}: {error}".encode()
+
+
+def observe(side: Side, text: str, **stated: Any) -> Observed:
+    """Walk up to the exact aggregates and note everything on the way."""
+    stated = stated or {"epsilon": "1"}
+    side.engine.heard.clear()
+    try:
+        priced = side.price(text, **stated)
+        explanation = str(side.explain(text, **stated))
+    except DitherError as refusal:
+        return Observed("refused", wire(refusal), statements=tuple(side.engine.heard))
+    paid = (priced.price.cost, priced.price.delta, tuple(priced.asked.items()))
+    known = {"price": paid, "recipe": priced.recipe(), "explanation": explanation}
+    try:
+        exact = [sealed for statement in priced.statements for sealed in side.run(statement)]
+        sizes = side.size(exact)
+    except Exception as error:
+        return Observed("failed", wire(side.failure(error)), statements=tuple(side.engine.heard), **known)
+    # Equal noise on both sides: what the numbers are does not matter, how many there are does.
+    noisy = [
+        NoisyMeasure(item.measure.text, np.zeros(size, dtype=np.int64), item.parameters())
+        for item, size in zip(priced.measures, sizes, strict=True)
+    ]
+    stored = Released(priced.asked, noisy).to_bytes()
+    shown = present(priced.question, stored, CONFIDENCE)
+    return Observed(
+        "answered",
+        statements=tuple(side.engine.heard),
+        columns=tuple(f"{name}: {kind}" for name, kind in _schema(shown)),
+        rows=len(shown),
+        stored_bytes=len(stored),
+        shown_bytes=len(str(shown)) + len(shown.to_json()) + len(shown.to_bytes()),
+        exact=tuple(_numbers(sealed) for sealed in exact),
+        measures=tuple(item.measure for item in priced.measures),
+        **known,
+    )
+
+
+def check_neighbours(one: Side, other: Side, text: str, **stated: Any) -> Observed:
+    """Raise `Leak` unless the question looks the same on both sides, and its exact answers are as close as was proven."""
+    seen, beside = observe(one, text, **stated), observe(other, text, **stated)
+    there = beside.compared()
+    for name, value in seen.compared().items():
+        if value != there[name]:
+            raise Leak(f"{name} differs between neighbours on {text!r}")
+    if seen.status == "failed":
+        raise Leak(f"status: a supported question must not fail: {text!r}")
+    if seen.status == "answered":
+        gap = [[a - b for a, b in zip(*pair, strict=True)] for pair in zip(seen.exact, beside.exact, strict=True)]
+        check_gap(one.price(text, **(stated or {"epsilon": "1"})), gap)
+    return seen
+
+
+def check_gap(priced: PricedQuestion, gap: Sequence[Vector]) -> None:
+    """The distance of two exact answers is within the proven norms, and costs no more privacy than is charged."""
+    text = priced.question.canonical()
+    for item, moved in zip(priced.measures, gap, strict=True):
+        norms = sum(map(abs, moved)), sum(step * step for step in moved), max(map(abs, moved), default=0)
+        proven = item.sensitivity.l1, item.sensitivity.l2_squared, item.sensitivity.linf
+        for name, found, bound in zip(("L1", "L2", "Linf"), norms, proven, strict=True):
+            if not found <= bound:
+                raise Leak(f"{name} gap {found} exceeds {bound} on {text}")
+    for stated in (priced, *_in_every_currency(priced)):
+        if not stated.price.cost > 0:
+            raise Leak(f"price: a question about data must cost something: {text}")
+        loss = sum(
+            (_loss(item.mechanism, moved) for item, moved in zip(stated.measures, gap, strict=True)), Fraction(0)
+        )
+        if not loss <= stated.price.cost:
+            raise Leak(f"the joint privacy loss {float(loss)} exceeds the price {float(stated.price.cost)} on {text}")
+
+
+def _in_every_currency(priced: PricedQuestion) -> Iterator[PricedQuestion]:
+    """The question at epsilon=1 under each kind of budget that can pay for it."""
+    for currency in CURRENCIES:
+        with suppress(ParameterError):  # bounds so wide that no noise for them can be drawn
+            yield price(priced.question, currency, epsilon=1)
+
+
+def check_same_aggregates(one: Side, other: Side, text: str, **stated: Any) -> None:
+    """Raise `Leak` unless the exact answers are equal: both sides hold the same rows."""
+    seen, beside = observe(one, text, **stated), observe(other, text, **stated)
+    if seen != beside or seen.exact != beside.exact:
+        raise Leak(f"order: the same rows give different answers on {text!r}")
+
+
+def _loss(mechanism: Any, moved: Vector) -> Fraction:
+    """Privacy loss between two exact vectors: |d| / b for discrete Laplace noise, d^2 / (2 s^2) for Gaussian noise."""
+    if isinstance(mechanism, Gaussian):
+        return Fraction(sum(step * step for step in moved)) / (2 * mechanism.scale**2)
+    return Fraction(sum(map(abs, moved))) / mechanism.scale
+
+
+def _numbers(sealed: Any) -> Vector:
+    opened = _unseal(sealed) if isinstance(sealed, Exact) else sealed
+    return [int(number) for number in np.asarray(opened).reshape(-1)]
+
+
+def _schema(shown: Any) -> list[tuple[str, str]]:
+    table = shown.to_arrow(intervals=True)
+    return [(name, str(kind)) for name, kind in zip(table.schema.names, table.schema.types, strict=True)]

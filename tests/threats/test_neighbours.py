@@ -1,0 +1,309 @@
+"""Threats 2, 3, 6, 7, 9, 11, 18, 28, 32, 33, 36 and 55: nothing that shows before the noise depends on one owner."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import threats_harness as harness
+import threats_population as population
+import threats_queries as queries
+from threats_harness import Leak, Side, check_neighbours, check_same_aggregates
+
+from dither.accounting.currency import Price
+from dither.engines import snapshot
+from dither.errors import PolicyError
+from dither.mechanisms import Laplace
+from dither.mechanisms.exact import seal
+from dither.sensitivity import Sensitivity
+from dither.sql.check import UnsafePlan, check
+from dither.sql.lower import lower
+from dither.sql.plan import Filter, OwnerLimit, SumRows
+from dither.sql.price import PricedQuestion
+from dither.sql.statement import Statement
+
+Sides = dict[str, Side]
+SUPPORTED = queries.FORMS | queries.NASTY
+RANDOM = 120 * max(1, population.CAMPAIGN)
+
+
+def neighbours(sides: Sides) -> list[Side]:
+    return [side for name, side in sides.items() if name.startswith("without")]
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_supported_forms(sides: Sides, name: str) -> None:
+    for neighbour in neighbours(sides):
+        seen = check_neighbours(sides["D"], neighbour, SUPPORTED[name])
+        assert seen.status == "answered"
+        assert seen.statements
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_the_order_of_rows_does_not_matter(sides: Sides, name: str) -> None:
+    check_same_aggregates(sides["D"], sides["D in another order"], SUPPORTED[name])
+
+
+@pytest.mark.parametrize("text", queries.REFUSED, ids=lambda text: repr(text[:70]))
+def test_refusals(sides: Sides, text: str) -> None:
+    seen = check_neighbours(sides["D"], sides["without 4217"], text)
+    assert seen.status == "refused"
+    assert seen.statements == ()
+    assert population.CANARY.encode() not in seen.error
+
+
+def test_random_questions(sides: Sides) -> None:
+    generator, others = queries.Generator(seed=7), itertools.cycle(neighbours(sides))
+    answered = 0
+    for _ in range(RANDOM):
+        text = generator.question()
+        seen = check_neighbours(sides["D"], next(others), text)
+        if seen.status == "answered":
+            answered += 1
+            check_same_aggregates(sides["D"], sides["D in another order"], text)
+    assert answered > RANDOM / 2, "most random questions must reach the engine, or this test shows little"
+
+
+def test_the_gap_is_really_there(sides: Sides) -> None:
+    """The harness compares different data: owner 4217 moves these answers exactly as far as was proven possible."""
+    for name, reach in (("count", 4), ("by category", 4), ("by owner id", 4), ("owners", 1)):
+        seen = [harness.observe(side, SUPPORTED[name]) for side in (sides["D"], sides["without 4217"])]
+        gap = [a - b for a, b in zip(seen[0].exact[0], seen[1].exact[0], strict=True)]
+        assert sum(map(abs, gap)) == reach
+
+
+# Planted bugs, each caught by the same check.
+
+COUNT = SUPPORTED["count"]
+
+
+def planted(side: Side, **steps: Callable[..., Any]) -> Side:
+    return replace(side, **{name: step(side) for name, step in steps.items()})
+
+
+def caught(sides: Sides, words: str, text: str, **steps: Callable[..., Any]) -> None:
+    one, other = (planted(sides[name], **steps) for name in ("D", "without 4217"))
+    check_neighbours(sides["D"], sides["without 4217"], text)
+    with pytest.raises(Leak, match=words):
+        check_neighbours(one, other, text)
+
+
+def repriced(change: Callable[[PricedQuestion], PricedQuestion]) -> Callable[[Side], Any]:
+    return lambda side: lambda text, **stated: change(side.price(text, **stated))
+
+
+def without_limit(priced: PricedQuestion) -> PricedQuestion:
+    def strip(node: Any) -> Any:
+        if isinstance(node, OwnerLimit):
+            return node.child
+        return replace(node, child=strip(node.child)) if isinstance(node, Filter) else node
+
+    aggregates = tuple(replace(aggregate, child=strip(aggregate.child)) for aggregate in priced.aggregates)
+    return replace(priced, aggregates=aggregates, statements=tuple(map(lower, aggregates)))
+
+
+@pytest.mark.parametrize("name", ["count", "sum", "by category", "arithmetic in a predicate"])
+def test_planted_no_limit_per_owner(sides: Sides, name: str) -> None:
+    caught(sides, "L1 gap", SUPPORTED[name], price=repriced(without_limit))
+    with pytest.raises(UnsafePlan, match="without a limit per owner"):
+        check(without_limit(sides["D"].price(SUPPORTED[name], epsilon=1)).aggregates)
+
+
+def test_planted_clamp_before_the_expression(sides: Sides) -> None:
+    """Threat 7: the bound of uid is used for uid * 1000000."""
+    text = "SELECT SUM(CASE WHEN uid = 4217 THEN uid * 1000000 END) FROM t"
+
+    def clamp_first(priced: PricedQuestion) -> PricedQuestion:
+        bound = sides["D"].price("SELECT SUM(uid) FROM t", epsilon=1).measures[0]
+        return replace(priced, measures=(replace(bound, measure=priced.measures[0].measure),))
+
+    caught(sides, "L1 gap", text, price=repriced(clamp_first))
+    (aggregate,) = sides["D"].price(text, epsilon=1).aggregates
+    (measure,) = aggregate.measures
+    assert isinstance(measure, SumRows)
+    with pytest.raises(UnsafePlan, match="clamp"):
+        check((replace(aggregate, measures=(SumRows(measure.value.value),)),))  # type: ignore[attr-defined]
+
+
+def misproven(**norms: int) -> Callable[[Side], Any]:
+    def change(priced: PricedQuestion) -> PricedQuestion:
+        first = priced.measures[0]
+        known = {"l1": first.sensitivity.l1, "l2_squared": first.sensitivity.l2_squared, "linf": first.sensitivity.linf}
+        wrong = Sensitivity(**known | norms, relation=first.sensitivity.relation)  # type: ignore[arg-type]
+        return replace(priced, measures=(replace(first, sensitivity=wrong), *priced.measures[1:]))
+
+    return repriced(change)
+
+
+@pytest.mark.parametrize(
+    ("words", "norms"),
+    [
+        ("L1 gap", {"l1": 3, "l2_squared": 3, "linf": 1}),
+        ("L2 gap", {"l2_squared": 3, "linf": 1}),
+        ("Linf gap", {"linf": 1}),
+    ],
+)
+def test_planted_wrong_norms(sides: Sides, words: str, norms: dict[str, int]) -> None:
+    caught(sides, words, COUNT, price=misproven(**norms))
+
+
+def test_planted_every_column_gets_the_whole_price(sides: Sides) -> None:
+    def unsplit(priced: PricedQuestion) -> PricedQuestion:
+        whole = [
+            replace(item, mechanism=Laplace(epsilon=priced.price.cost, sensitivity=item.sensitivity))
+            for item in priced.measures
+        ]
+        return replace(priced, measures=tuple(whole))
+
+    caught(sides, "joint privacy loss", "SELECT COUNT(*), COUNT(DISTINCT uid) FROM t", price=repriced(unsplit))
+
+
+def test_planted_free_question(sides: Sides) -> None:
+    """Threat 18: a count that is free because its column cannot be NULL."""
+    free = repriced(lambda priced: replace(priced, price=Price(Fraction(0))))
+    caught(sides, "must cost something", "SELECT COUNT(h) FROM t", price=free)
+
+
+def rows_of(side: Side) -> int:
+    return sum(harness.observe(side, COUNT).exact[0])
+
+
+def test_planted_cost_depends_on_data(sides: Sides) -> None:
+    def by_size(side: Side) -> Any:
+        rows = rows_of(side)
+        return lambda text, **stated: replace(side.price(text, **stated), price=Price(Fraction(rows, 1000)))
+
+    caught(sides, "price differs", COUNT, price=by_size)
+
+
+def test_planted_refusal_depends_on_data(sides: Sides) -> None:
+    def refuse_small(side: Side) -> Any:
+        few = rows_of(side) < rows_of(sides["D"])
+
+        def price(text: str, **stated: Any) -> PricedQuestion:
+            if few:
+                raise PolicyError("too few rows")
+            return side.price(text, **stated)
+
+        return price
+
+    caught(sides, "status differs", COUNT, price=refuse_small)
+
+
+def test_planted_refusal_text_depends_on_data(sides: Sides) -> None:
+    def refuse(side: Side) -> Any:
+        rows = rows_of(side)
+
+        def price(text: str, **stated: Any) -> PricedQuestion:
+            raise PolicyError(f"{rows} rows are too many")
+
+        return price
+
+    caught(sides, "error differs", COUNT, price=refuse)
+
+
+def test_planted_explanation_reads_data(sides: Sides) -> None:
+    def tell(side: Side) -> Any:
+        rows = rows_of(side)
+        return lambda text, **stated: f"{side.explain(text, **stated)} ({rows} rows)"
+
+    caught(sides, "explanation differs", COUNT, explain=tell)
+
+
+def test_planted_partial_operator(sides: Sides) -> None:
+    """Threats 2 and 3: a cast that fails on the values of one owner."""
+
+    def casting(side: Side) -> Any:
+        def run(statement: Statement) -> Sequence[Any]:
+            sql = statement.sql.replace(
+                "COUNT(*)", 'SUM(CASE WHEN "_owner" = 4217 THEN CAST("word" AS INTEGER) ELSE 1 END)'
+            )
+            return side.run(replace(statement, sql=sql))
+
+        return run
+
+    caught(sides, "status differs", COUNT, run=casting)
+
+
+def test_planted_error_text_carries_data(sides: Sides) -> None:
+    def fail(side: Side) -> Any:
+        rows = rows_of(side)
+
+        def run(statement: Statement) -> Sequence[Any]:
+            raise RuntimeError(f"could not convert row {rows}")
+
+        return run
+
+    caught(sides, "error differs", COUNT, run=fail, failure=lambda side: lambda error: error)
+    caught(sides, "must not fail", COUNT, run=fail)
+
+
+def test_planted_keys_from_the_data(sides: Sides) -> None:
+    """Threat 32: only groups with rows come back."""
+
+    def present(side: Side) -> Any:
+        return lambda exact: [sum(map(bool, harness._numbers(sealed))) for sealed in exact]
+
+    caught(sides, "rows differs", "SELECT COUNT(*) FROM t GROUP BY uid", size=present)
+
+
+def test_planted_extra_statement(sides: Sides) -> None:
+    def looking_twice(side: Side) -> Any:
+        many = rows_of(side) == rows_of(sides["D"])
+
+        def run(statement: Statement) -> Sequence[Any]:
+            if many:
+                side.run(statement)
+            return side.run(statement)
+
+        return run
+
+    caught(sides, "statements differs", COUNT, run=looking_twice)
+
+
+def test_planted_float_sums(sides: Sides) -> None:
+    """Threats 11 and 12: a float sum is NaN with owner 4217's values and depends on the order of the others'."""
+    ordinary = [row["amount"] for row in population.ordinary() if row["amount"] is not None]
+    amounts = ordinary + [row["amount"] for row in population.nasty(50) if row["amount"] is not None]
+    text = SUPPORTED["sum of decimals"]
+
+    def summing(values: list[float]) -> Callable[[Side], Any]:
+        return lambda side: lambda statement: [seal([int(sum(values) * 2**40)])]
+
+    one, other = planted(sides["D"], run=summing(amounts)), planted(sides["without 4217"], run=summing(ordinary))
+    with pytest.raises(Leak, match="status differs"):
+        check_neighbours(one, other, text)
+    one = planted(sides["D"], run=summing(ordinary))
+    other = planted(sides["D in another order"], run=summing(sorted(ordinary)))
+    with pytest.raises(Leak, match="order"):
+        check_same_aggregates(one, other, text)
+
+
+BY_POSITION = 'CAST(0 * length($key) + row_number() OVER (PARTITION BY "_owner") AS INTEGER)'
+ACROSS_OWNERS = 'CAST(0 * length($key) + 1 + row_number() OVER (ORDER BY "_owner" DESC) % 7 AS INTEGER)'
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"), [(BY_POSITION, "order"), (ACROSS_OWNERS, "gap")], ids=["by position", "across owners"]
+)
+def test_planted_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str, words: str) -> None:
+    """Threat 36: ranks from the position of a row, or from other owners' rows."""
+    rows = population.arrow([*population.ordinary(), *population.nasty(50)])
+    changed = population.shuffled(rows) if words == "order" else population.without(rows, population.NASTY)
+    check_pair = check_same_aggregates if words == "order" else check_neighbours
+
+    def check_ranks(place: Path) -> None:
+        one = harness.make_side(place / "one", rows, population.COLUMNS, 4)
+        other = harness.make_side(place / "other", changed, population.COLUMNS, 4, one)
+        for name in ("sum", "by category", "sum of decimals", "text"):
+            check_pair(one, other, SUPPORTED[name])
+
+    check_ranks(tmp_path / "sound")
+    monkeypatch.setattr(snapshot, "rank_expression", lambda *_: expression)
+    with pytest.raises(Leak, match=words):
+        check_ranks(tmp_path / "planted")
