@@ -11,10 +11,12 @@ from dither.sql import normal, predicates, scalar
 from dither.sql.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
 from dither.sql.catalog import Catalog
 from dither.sql.expressions import Boolean, Truth
+from dither.sql.literals import LARGEST
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
 from dither.sql.scalar import Scalars, Scope
 from dither.sql.source import Source
+from dither.sql.statement import MOST_ROWS
 
 MOST_GROUPS = 10_000_000
 RULES = {**scalar.RULES, **predicates.RULES}
@@ -136,6 +138,9 @@ def _aggregate(scalars: Scalars, node: exp.Expr) -> tuple[Aggregator, str]:
         if isinstance(inner, exp.Distinct):
             raise scalars.refusal(node, "DISTINCT is supported in COUNT(DISTINCT owner) only.", "Leave DISTINCT out.")
         value = scalars.number(inner)
+        if not 2 * MOST_ROWS * value.reach < LARGEST:
+            hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
+            raise scalars.refusal(node, "this sum can grow too large.", hint)
         if isinstance(node, exp.Sum):
             return Sum(value), _named("sum", inner)
         return Average(value), _named("avg", inner)

@@ -63,6 +63,15 @@ class Numeric(Expression):
         return self.bounds[1]
 
     @cached_property
+    def reach(self) -> int:
+        """How large any regrouping of the arithmetic below could get: optimisers merge constants, (x * 2) * 3 to x * 6.
+
+        At least 1 and at least as large as the value and all its parts, whatever cancels out in `bounds`.
+        """
+        inner = (child.reach for child in self.children() if isinstance(child, Numeric))
+        return max(1, *map(abs, self.bounds), *inner)
+
+    @cached_property
     def scale(self) -> int:
         """How many decimals the units stand for."""
         return max((child.scale for child in self.children() if isinstance(child, Numeric)), default=0)
@@ -144,6 +153,10 @@ class Add(Binary):
     """left + right, in equal units."""
 
     @cached_property
+    def reach(self) -> int:
+        return self.left.reach + self.right.reach
+
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         return self.left.low + self.right.low, self.left.high + self.right.high
 
@@ -153,6 +166,10 @@ class Subtract(Binary):
     """left - right, in equal units."""
 
     @cached_property
+    def reach(self) -> int:
+        return self.left.reach + self.right.reach
+
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         return self.left.low - self.right.high, self.left.high - self.right.low
 
@@ -160,6 +177,10 @@ class Subtract(Binary):
 @dataclass(frozen=True)
 class Multiply(Binary):
     """left * right; decimals add."""
+
+    @cached_property
+    def reach(self) -> int:
+        return self.left.reach * self.right.reach
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
@@ -238,6 +259,10 @@ class Rescale(Numeric):
     @property
     def factor(self) -> int:
         return int(10 ** (self.decimals - self.value.scale))
+
+    @cached_property
+    def reach(self) -> int:
+        return self.value.reach * self.factor
 
     @cached_property
     def bounds(self) -> tuple[int, int]:

@@ -113,15 +113,9 @@ class Writer:
         """The type a node is written in; a stored column has its own, narrower one."""
         if isinstance(node, e.Stored):
             return "stored"
-        inner = [child for child in node.children() if isinstance(child, e.Numeric)]
-        doubled = any(self.type(child) == self.dialect.double_word for child in inner)
-        return self.dialect.double_word if doubled else self.type_for(node, *inner)
-
-    def type_for(self, *nodes: e.Numeric) -> str:
-        largest = max(abs(end) for node in nodes for end in node.bounds)
-        if not largest < DOUBLE_WORD:
+        if not node.reach < DOUBLE_WORD:
             raise PolicyError("a value could exceed 126 bits.")
-        return self.dialect.word if largest <= WORD else self.dialect.double_word
+        return self.dialect.word if node.reach <= WORD else self.dialect.double_word
 
     def constant(self, value: int, type_: str) -> str:
         return f"CAST({value} AS {type_})"

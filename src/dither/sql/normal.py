@@ -84,16 +84,14 @@ def divide(left: Numeric, right: Numeric) -> Numeric:
     decimals = 0 if whole else max(left.scale, right.scale, DIVISION_DECIMALS)
     # (l / 10**a) / (r / 10**b) = l * 10**(decimals + b - a) / r in units of 10**-decimals
     fine = rescaled(left, decimals + right.scale)
-    if isinstance(fine, Constant) and isinstance(right, Constant):
-        return Constant(cut(fine.value, right.value), decimals) if right.value else Null()
+    if isinstance(fine, Constant) and isinstance(right, Constant) and right.value:
+        return Constant(cut(fine.value, right.value), decimals)
     return Divide(fine, right, decimals)
 
 
 def modulo(left: Numeric, right: Numeric) -> Numeric:
     left, right = aligned((left, right))
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        if not right.value:
-            return Null()
+    if isinstance(left, Constant) and isinstance(right, Constant) and right.value:
         return Constant(left.value - right.value * cut(left.value, right.value), left.scale)
     return Modulo(left, right)
 

@@ -139,10 +139,9 @@ class Scalars:
             raise self.refusal(
                 node, f"this value has {value.scale} decimals; at most {literals.MOST_DECIMALS} are kept.", hint
             )
-        for inner in (value, *value.children()):
-            if isinstance(inner, Numeric) and not max(map(abs, inner.bounds)) < literals.LARGEST:
-                hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
-                raise self.refusal(node, "this value can grow too large.", hint)
+        if not value.reach < literals.LARGEST:
+            hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
+            raise self.refusal(node, "this value can grow too large.", hint)
 
 
 def article(kind: str) -> str:
