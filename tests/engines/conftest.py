@@ -26,10 +26,10 @@ class Loaded:
     def path(self) -> Path:
         return self.folder / f"{self.table.name}-{self.table.snapshot:06d}.duckdb"
 
-    def rows(self, what: str = "*") -> list[tuple[Any, ...]]:
+    def rows(self, what: str = "*", where: str = "true") -> list[tuple[Any, ...]]:
         self.engine.close()
         with duckdb.connect(str(self.path), read_only=True) as connection:
-            return connection.execute(f"SELECT {what} FROM rows").fetchall()
+            return connection.execute(f"SELECT {what} FROM rows WHERE {where}").fetchall()
 
     def ask(self, sql: str, keys: tuple[Key, ...] = (), measures: int = 1) -> list[Any]:
         sealed = self.engine.run(Statement(self.table, sql, keys, measures))

@@ -1,4 +1,4 @@
-"""The same records give the same snapshot from every kind of source; what cannot be read is refused and leaves nothing."""
+"""The same records give the same snapshot from every kind of source; what cannot be read leaves nothing."""
 
 from __future__ import annotations
 
