@@ -6,6 +6,8 @@ read -> price -> reserve (durable) -> exact aggregates (sealed) -> noise -> sett
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,18 +68,25 @@ class Curator:
         strict: bool = False,
         progress: Progress | None = None,
     ) -> LoadReport:
-        """Load a table into a protected snapshot. Without people=, budget= makes people named after the table."""
+        """Load a table into a protected snapshot. Without people=, budget= makes people named after the table.
+
+        If the load fails, nothing is left behind: no table, no snapshot, no people.
+        """
         if (people is None) == (budget is None):
             raise PolicyError(
                 "give people=, whose budget pays for this table, or budget= to make people named after it."
             )
-        if people is not None:
-            self._budget(people)
         table = registration.declare(name, people or name, owner, max_rows_per_owner, columns)
-        if budget is not None:
-            self.people(name, budget=budget)
+        if budget is None:
+            self._budget(table.people)
+            opening = None
+        else:
+            terms_of(budget)
+            if (table.people, None) in self._ledger.accounts():
+                self.people(table.people, budget=budget)  # refuses other terms before a long load
+            opening = partial(self.people, table.people, budget=budget)
         return registration.register(
-            self._policy, self._engine, self._ledger, table, source, strict=strict, progress=progress
+            self._policy, self._engine, self._ledger, table, source, strict=strict, progress=progress, opening=opening
         )
 
     def refresh(self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
@@ -92,12 +101,15 @@ class Curator:
 
     def analyst(self, name: str, *, budget: Budget | None = None, people: str | None = None) -> Analyst:
         """Someone who asks. A budget caps what this analyst may spend of the people's own, and is of the same kind."""
+        from dither.ledger.names import canonical_name
+
+        known_as = canonical_name(name, "analyst")
         if budget is not None:
             whose = people or self._only_people()
             self._ledger.open_account(
-                whose, name, kind=Currency.of(budget).kind, cap=_cap(budget), terms=terms_of(budget)
+                whose, known_as, kind=Currency.of(budget).kind, cap=_cap(budget), terms=terms_of(budget)
             )
-        return Analyst(self, name)
+        return Analyst(self, known_as)
 
     # What anybody asks
 
@@ -185,19 +197,24 @@ class Curator:
         return self._run(reservation, priced)
 
     def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
-        """Exact aggregates, noise, settle. From here on every failure is the same to the analyst, and stays charged."""
+        """From here on every failure is the same to the analyst, and stays charged."""
+        stored = self._attempt(reservation, priced) if reservation.answer is None else reservation.answer
+        if stored is None:
+            # Raised here and not where it failed: an exception remembers the one it was raised beside.
+            raise QueryFailed
+        return stored
+
+    def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
+        """Exact aggregates, noise, settle; None if anything at all went wrong."""
         from dither.release import release
 
-        if reservation.answer is not None:
-            return reservation.answer
-        try:
+        with suppress(Exception):  # whatever goes wrong may depend on data, so nothing about it is told
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
-            if recorded != ("reserved", priced.snapshot, priced.recipe()):
-                raise QueryFailed
-            return self._ledger.settle(reservation.id, release(priced, self._engine).to_bytes())
-        except Exception:  # noqa: BLE001 - whatever went wrong may depend on data, so nothing about it is told
+            if recorded == ("reserved", priced.snapshot, priced.recipe()):
+                return self._ledger.settle(reservation.id, release(priced, self._engine).to_bytes())
+        with suppress(Exception):  # a ledger that cannot even be told keeps the charge, and says so to the next caller
             self._ledger.fail(reservation.id)
-            raise QueryFailed from None
+        return None
 
     def _budget(self, people: str, analyst: str | None = None) -> Budget:
         return budget_from(self._ledger.terms(people, analyst))

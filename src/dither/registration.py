@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +29,15 @@ def register(
     *,
     strict: bool,
     progress: Progress | None,
+    opening: Callable[[], None] | None = None,
 ) -> LoadReport:
-    """Load a new table. Nothing is kept if the load fails."""
+    """Load a new table; `opening` makes its people's account once data are in. Nothing is kept if anything fails."""
     with policy.locked():
         declared = policy.read()
         for name in declared.tables:
             if name.lower() == table.name.lower():
                 raise PolicyError(f"table {name!r} is registered already; use refresh for new data, or drop it first.")
-        return _load(policy, declared, engine, ledger, "register", table, source, strict, progress)
+        return _load(policy, declared, engine, ledger, "register", table, source, strict, progress, opening)
 
 
 def refresh(
@@ -69,6 +70,8 @@ def drop(policy: PolicyFile, engine: Engine, ledger: Ledger, name: str) -> None:
 
 def declare(name: str, people: str, owner: str, max_rows_per_owner: int, columns: Mapping[str, Column]) -> Table:
     """A table's declaration, checked as far as it can be without data."""
+    from dither.ledger.names import canonical_name
+
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise PolicyError(f"a table name starts with a letter and has letters, digits and _; got {name!r}.")
     if not columns:
@@ -87,7 +90,7 @@ def declare(name: str, people: str, owner: str, max_rows_per_owner: int, columns
     if not isinstance(owner, str) or not owner:
         raise PolicyError(f"table {name!r} needs owner=, the column that says whose row it is.")
     rows = whole(max_rows_per_owner, "max_rows_per_owner", most=2**31 - 1)
-    return Table(name, people, owner, rows, dict(columns))
+    return Table(name, canonical_name(people, "people"), owner, rows, dict(columns))
 
 
 def _load(
@@ -100,12 +103,21 @@ def _load(
     source: Any,
     strict: bool,
     progress: Progress | None,
+    opening: Callable[[], None] | None = None,
 ) -> LoadReport:
     # The number is taken before the load, so that not even a failed load can give one out twice.
     counted = replace(declared, last_snapshot=declared.last_snapshot + 1)
     policy.write(counted)
     fresh = replace(table, snapshot=counted.last_snapshot)
     report = engine.load(fresh, source, strict=strict, progress=progress)
-    ledger.record(event, {"table": fresh.name, "people": fresh.people, "snapshot": str(fresh.snapshot)})
-    policy.write(counted.with_table(fresh))
+    try:
+        if opening is not None:
+            opening()
+        ledger.record(event, {"table": fresh.name, "people": fresh.people, "snapshot": str(fresh.snapshot)})
+        policy.write(counted.with_table(fresh))
+    except BaseException:
+        # A snapshot that no declaration names would be a forgotten copy of personal data.
+        if policy.read().tables.get(fresh.name) != fresh:
+            engine.drop(fresh)
+        raise
     return report
