@@ -376,3 +376,58 @@ def test_owners_are_counted_over_all_their_rows(snapshot):
 
 def test_a_sum_over_no_rows_is_zero(snapshot):
     assert snapshot.exact("SELECT SUM(big), SUM(big * 2), AVG(big), COUNT(*) FROM t WHERE id < 0") == [(0, 0, 0, 0, 0)]
+
+
+@pytest.mark.parametrize("constant", [2**62, -(2**62), 2**31, 10**18])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(small / {c}) / {c}",
+        "(small / {c}) * 1000",
+        "(small * {c}) / {c}",
+        "{c} - (small - {c})",
+        "(small % {c}) * 1000 % {c}",
+        "ABS(small - {c}) - {c}",
+        "(few - {c}) * 10 - {c} * 10",
+    ],
+)
+def test_constants_that_an_optimiser_may_merge_never_overflow(snapshot, expression, constant):
+    text = expression.format(c=f"({constant})")
+    found = snapshot.by_row(text)
+    for row in snapshot.rows:
+        values = {name: row[name] for name in ("small", "few")}
+        assert found[row["id"]] == (None if values["small"] is None and "small" in text else python_value(text, values))
+    for operator in ("<", ">=", "="):
+        snapshot.where(f"{text} {operator} {constant}")
+        snapshot.where(f"small * {constant} + {constant} {operator} -{2**62}")
+
+
+class Whole(int):
+    """Python integers with SQL's division and remainder."""
+
+    def __truediv__(self, other: int) -> Whole:
+        size = abs(int(self)) // abs(int(other))
+        return Whole(size if (self < 0) == (other < 0) else -size)
+
+    def __mod__(self, other: int) -> Whole:
+        return Whole(int(self) - int(other) * int(self / other))
+
+    def __add__(self, other: int) -> Whole:
+        return Whole(int(self) + int(other))
+
+    def __sub__(self, other: int) -> Whole:
+        return Whole(int(self) - int(other))
+
+    def __mul__(self, other: int) -> Whole:
+        return Whole(int(self) * int(other))
+
+    def __abs__(self) -> Whole:
+        return Whole(abs(int(self)))
+
+
+def python_value(text: str, values: dict[str, Any]) -> int:
+    import re
+
+    names = {name: None if value is None else Whole(value) for name, value in values.items()}
+    python = re.sub(r"(\d+)", r"W(\1)", text.replace("(-", "(W(0)-")).replace("ABS", "abs")
+    return int(eval(python, {"__builtins__": {}}, {"W": Whole, "abs": abs, **names}))

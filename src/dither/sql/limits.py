@@ -15,7 +15,9 @@ MOST_BYTES = 65_536
 MOST_TOKENS = 4_096
 MOST_NESTING = 24  # the parser needs some 25 stack frames a level, and Python allows 1000
 
-_PIECES = re.compile(r"'[^']*'|\"[^\"]*\"|\w+|[^\w\s]")  # about what the tokeniser will find, at a fraction of its time
+_PIECES = re.compile(
+    r"'[^']*'|\"[^\"]*\"|\w+|[<>!:|]{2}|[^\w\s]"
+)  # about what the tokeniser will find, at a fraction of its time
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2069]")
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}

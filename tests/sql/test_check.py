@@ -1,0 +1,189 @@
+"""The guard refuses every plan whose sensitivity it cannot prove, whoever made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pytest
+
+from dither.neighbours import Relation
+from dither.sql import expressions as e
+from dither.sql.bound import plan
+from dither.sql.check import UnsafePlan, check
+from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, Key, Measure, Node, OwnerLimit, Scan, SumRows
+from dither.sql.read import read
+
+SMALL = e.Stored("small", -128, 127, 0, True)
+FEW = Key("few", 0, 3, False)
+
+
+def limited(table, rows=4):
+    return OwnerLimit(Scan(table), rows)
+
+
+def norms(sensitivity):
+    return sensitivity.l1, sensitivity.l2_squared, sensitivity.linf
+
+
+def test_rows_of_one_owner_may_all_fall_into_one_group(table):
+    ((count, total),) = check((Aggregate(limited(table, 3), (FEW,), (CountRows(), SumRows(SMALL))),))
+    assert norms(count) == (3, 9, 3)
+    assert norms(total) == (3 * 128, (3 * 128) ** 2, 3 * 128)
+    assert count.relation is Relation.OWNER
+
+
+def test_owners_per_group(table):
+    assert norms(check((Aggregate(limited(table, 3), (FEW,), (CountOwners(),)),))[0][0]) == (3, 3, 1)
+    wide = Key("id", 0, 71, False)
+    assert norms(check((Aggregate(limited(table, 4), (wide,), (CountOwners(),)),))[0][0]) == (4, 4, 1)
+
+
+def test_owners_without_groups_need_no_limit(table):
+    assert norms(check((Aggregate(Scan(table), (), (CountOwners(),)),))[0][0]) == (1, 1, 1)
+    assert norms(check((Aggregate(limited(table), (), (CountOwners(),)),))[0][0]) == (1, 1, 1)
+
+
+def test_a_filter_keeps_the_limit_and_the_smaller_of_two_limits_holds(table):
+    inner = Filter(OwnerLimit(Filter(limited(table, 2), e.Among(SMALL, (1,))), 3), e.Truth(True))
+    assert norms(check((Aggregate(inner, (), (CountRows(),)),))[0][0]) == (2, 4, 2)
+
+
+def test_a_clamp_is_what_counts_not_what_is_below_it(table):
+    value = e.Clamp(e.Multiply(SMALL, e.Constant(10**6)), -5, 9)
+    assert check((Aggregate(limited(table, 1), (), (SumRows(value),)),))[0][0].l1 == 9
+
+
+def test_a_sum_of_nothing_but_zero_still_has_a_sensitivity(table):
+    value = e.Clamp(e.Multiply(SMALL, e.Constant(0)), 0, 0)
+    assert check((Aggregate(limited(table, 1), (), (SumRows(value),)),))[0][0].l1 == 1
+
+
+# Planted bugs: each is a plan that a faulty planner could make.
+
+
+@dataclass(frozen=True)
+class Unknown(Measure):
+    pass
+
+
+@dataclass(frozen=True)
+class CleverCount(CountRows):
+    pass
+
+
+@dataclass(frozen=True)
+class Regroup(Node):
+    child: Node
+
+
+@dataclass(frozen=True)
+class Trick(e.Clamp):
+    pass
+
+
+@dataclass(frozen=True)
+class Surprise(e.Boolean):
+    pass
+
+
+BUGS = {
+    "limit missing": lambda t: Aggregate(Scan(t), (), (CountRows(),)),
+    "limit missing under a filter": lambda t: Aggregate(Filter(Scan(t), e.Truth(True)), (), (SumRows(SMALL),)),
+    "limit missing, owners by group": lambda t: Aggregate(Scan(t), (FEW,), (CountOwners(),)),
+    "limit missing, owners beside rows": lambda t: Aggregate(Scan(t), (), (CountOwners(), CountRows())),
+    "limit zero": lambda t: Aggregate(limited(t, 0), (), (CountRows(),)),
+    "limit above the policy": lambda t: Aggregate(limited(t, 5), (), (CountRows(),)),
+    "limit true": lambda t: Aggregate(limited(t, True), (), (CountRows(),)),
+    "limit not a number": lambda t: Aggregate(limited(t, float("nan")), (), (CountRows(),)),
+    "clamp missing": lambda t: Aggregate(limited(t), (), (SumRows(e.Multiply(SMALL, e.Constant(2))),)),
+    "clamp before the expression": lambda t: Aggregate(
+        limited(t), (), (SumRows(e.Multiply(e.Clamp(SMALL, 0, 1), e.Constant(10**6))),)
+    ),
+    "clamp before a case": lambda t: Aggregate(
+        limited(t), (), (SumRows(e.Case((e.Among(SMALL, (1,)),), (e.Clamp(SMALL, 0, 1),), e.Null())),)
+    ),
+    "clamp the wrong way round": lambda t: Aggregate(limited(t), (), (SumRows(e.Clamp(SMALL, 5, -5)),)),
+    "clamp of an unknown kind": lambda t: Aggregate(limited(t), (), (SumRows(Trick(SMALL, 0, 1)),)),
+    "regroup": lambda t: Aggregate(Regroup(limited(t)), (), (CountRows(),)),
+    "aggregate of an aggregate": lambda t: Aggregate(Aggregate(limited(t), (), (CountRows(),)), (), (CountRows(),)),
+    "limit over an aggregate": lambda t: Aggregate(
+        OwnerLimit(Aggregate(Scan(t), (FEW,), (CountOwners(),)), 1), (), (CountRows(),)
+    ),
+    "unknown measure": lambda t: Aggregate(limited(t), (), (Unknown(),)),
+    "measure of a derived kind": lambda t: Aggregate(limited(t), (), (CleverCount(),)),
+    "no measure": lambda t: Aggregate(limited(t), (), ()),
+    "bounds narrower than declared": lambda t: Aggregate(limited(t), (), (SumRows(replace(SMALL, most=1)),)),
+    "column not declared": lambda t: Aggregate(limited(t), (), (SumRows(replace(SMALL, name="_rank")),)),
+    "text as a number": lambda t: Aggregate(limited(t), (), (SumRows(replace(SMALL, name="name")),)),
+    "undeclared column in a condition": lambda t: Aggregate(
+        Filter(limited(t), e.Among(replace(SMALL, name="salary"), (1,))), (), (CountRows(),)
+    ),
+    "unknown condition": lambda t: Aggregate(Filter(limited(t), Surprise()), (), (CountRows(),)),
+    "unknown counted condition": lambda t: Aggregate(limited(t), (), (CountRows(e.Not(Surprise())),)),
+    "pattern that raises on some rows": lambda t: Aggregate(
+        Filter(limited(t), e.Like(e.StoredText("name", True), "a\\")), (), (CountRows(),)
+    ),
+    "keys not public": lambda t: Aggregate(limited(t), (Key("name", 0, 1, True),), (CountRows(),)),
+    "keys narrower than declared": lambda t: Aggregate(limited(t), (Key("few", 0, 2, False),), (CountRows(),)),
+    "NULL group left out": lambda t: Aggregate(limited(t), (Key("small", -128, 127, False),), (CountRows(),)),
+    "too many groups": lambda t: Aggregate(
+        limited(t),
+        (Key("id", 0, 71, False), Key("day", -3653, 22279, True), Key("small", -128, 127, True)),
+        (CountRows(),),
+    ),
+    "sum that overflows": lambda t: Aggregate(limited(t), (), (SumRows(e.Clamp(SMALL, -(2**100), 2**100)),)),
+    "value that overflows below a clamp": lambda t: Aggregate(
+        limited(t),
+        (),
+        (SumRows(e.Clamp(e.Multiply(e.Constant(2**125), SMALL), 0, 1)),),
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_planted_bugs_are_refused(table, bug):
+    with pytest.raises(UnsafePlan):
+        check((BUGS[bug](table),))
+
+
+def test_an_empty_plan_is_refused():
+    with pytest.raises(UnsafePlan):
+        check(())
+
+
+@pytest.mark.parametrize(
+    ("text", "l1"),
+    [
+        ("SELECT COUNT(*) FROM t", [4]),
+        ("SELECT SUM(money) FROM t", [400_000]),
+        ("SELECT AVG(money) FROM t", [400_000, 4]),
+        ("SELECT AVG(id) FROM t", [4 * 36, 4]),  # 0..71 around 35: distances up to 36
+        ("SELECT AVG(id), COUNT(*), COUNT(id) FROM t", [4 * 36, 4]),
+        ("SELECT COUNT(DISTINCT owner_id), COUNT(*) FROM t", [4, 1]),
+        ("SELECT few, COUNT(DISTINCT owner_id) FROM t GROUP BY few", [4]),
+        ("SELECT SUM(CASE WHEN id = 42 THEN small * 1000000 END) FROM t", [4 * 128 * 10**6]),
+        ("SELECT SUM(small * 0) FROM t", [4]),
+    ],
+)
+def test_sensitivities_of_questions(catalog, text, l1):
+    found = check(plan(read(text, catalog)))
+    assert [item.l1 for one in found for item in one] == [Fraction(size) for size in l1]
+
+
+def test_the_gap_of_any_owner_is_within_the_sensitivity(snapshot):
+    """Threat 7: an expression that singles out one owner moves the exact sum by no more than was declared."""
+    for text in (
+        "SELECT SUM(CASE WHEN id = 42 THEN small * 1000000 END) FROM t",
+        "SELECT SUM(big * 8) FROM t WHERE id < 100",
+        "SELECT AVG(small * money) FROM t",
+    ):
+        aggregates = plan(read(text, snapshot.catalog))
+        bounds = [item.l1 for one in check(aggregates) for item in one]
+        whole = snapshot.exact(text)[0]
+        for owner in range(18):
+            snapshot.connection.execute("BEGIN")
+            snapshot.connection.execute('DELETE FROM "rows" WHERE "_owner" = ?', [owner])
+            without = snapshot.exact(text)[0]
+            snapshot.connection.execute("ROLLBACK")
+            assert all(abs(a - b) <= bound for a, b, bound in zip(whole, without, bounds, strict=True))
