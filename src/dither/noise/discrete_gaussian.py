@@ -16,7 +16,7 @@ from dither.noise.bernoulli import is_below
 from dither.noise.discrete_gaussian_law import DiscreteGaussianLaw
 from dither.noise.entropy import keystream
 from dither.noise.gaussian import rounded_gaussian
-from dither.noise.request import as_array, checked_size, variance_in_range
+from dither.noise.request import as_array, checked_size, replaced, variance_in_range
 from dither.noise.table import build_table, draw_from_table
 from dither.noise.tables import kept_table
 from dither.parameters import Number, sqrt_up
@@ -38,7 +38,7 @@ def discrete_gaussian(sigma_squared: Number, size: int | None = None, *, public:
     if variance <= _LARGEST_TABLE_VARIANCE:
         law = DiscreteGaussianLaw(variance)
         return draw_from_table(kept_table(law) if public else build_table(law), count)
-    return _many(variance, count, public)
+    return many_by_rejection(variance, count, public)
 
 
 def proposal_sigma(variance: Fraction) -> Fraction:
@@ -81,7 +81,8 @@ def _one(variance: Fraction) -> int:
             return k
 
 
-def _many(variance: Fraction, count: int, public: bool) -> NDArray[Any]:
+def many_by_rejection(variance: Fraction, count: int, public: bool) -> NDArray[Any]:
+    """`count` draws: proposals, and new ones for those that are not accepted."""
     sigma = proposal_sigma(variance)
     out: NDArray[Any] = rounded_gaussian(sigma, count, public=public)
     fill = keystream(4 * count)
@@ -96,8 +97,5 @@ def _many(variance: Fraction, count: int, public: bool) -> NDArray[Any]:
             if not accepts(variance, int(out[pending[i]]), LazyUniform(int(words[i]), 32))
         ]
         pending = np.array(rejected, np.intp)
-        again = rounded_gaussian(sigma, pending.size, public=False)
-        if again.dtype == object:
-            out = out.astype(object)
-        out[pending] = again
+        out = replaced(out, pending, rounded_gaussian(sigma, pending.size, public=False))
     return out

@@ -49,5 +49,13 @@ def as_array(values: Sequence[int]) -> NDArray[Any]:
         return np.array(values, object)
 
 
+def replaced(array: NDArray[Any], where: NDArray[np.intp], values: NDArray[Any]) -> NDArray[Any]:
+    """The array with some values replaced; Python ints throughout if the new ones need them."""
+    if values.dtype == object:
+        array = array.astype(object)
+    array[where] = values
+    return array
+
+
 def _short(value: Fraction) -> str:
     return f"about {float(value):.6g}" if value < 10**300 else "a number above 1e300"

@@ -60,16 +60,19 @@ class Split:
         return Split(whole, shift, float(rest), float(growth), down(offset), down(1 - slack))
 
 
-def draw_wide(affine: Affine, count: int) -> NDArray[Any]:
-    """`count` draws, all from one batch of random bits: int64 where every value fits, Python ints otherwise."""
+def draw_wide(affine: Affine, count: int, batch: int = _BATCH) -> NDArray[Any]:
+    """`count` > 0 draws under one key: int64 where every value fits, Python ints otherwise."""
     fill = keystream(16 * count)
-    parts = [draw_wide_batch(affine, min(_BATCH, count - start), fill) for start in range(0, count, _BATCH)]
+    split = Split.of(affine)
+    parts = [draw_wide_batch(affine, split, min(batch, count - start), fill) for start in range(0, count, batch)]
     if any(part.dtype == object for part in parts):
         parts = [part.astype(object) for part in parts]
     return np.concatenate(parts)
 
 
-def draw_wide_batch(affine: Affine, count: int, fill: Fill, learn: Learn = learn_bits) -> NDArray[Any]:
+def draw_wide_batch(
+    affine: Affine, split: Split | None, count: int, fill: Fill, learn: Learn = learn_bits
+) -> NDArray[Any]:
     """Cells and places for all draws first, then their magnitudes."""
     standard = affine.standard
     words = np.empty(count, np.uint64)
@@ -83,20 +86,22 @@ def draw_wide_batch(affine: Affine, count: int, fill: Fill, learn: Learn = learn
     settled = settle_open(standard, Open(left, top[left], coins[left], signed_places[left]), fill, learn)
     cells[left], places[left] = settled.cells, settled.places
     refined = {int(left[i]): place for i, place in settled.refined.items()}
-    magnitudes = _wide_magnitudes(affine, cells, places, refined, fill, learn)
+    magnitudes = wide_magnitudes(affine, split, cells, places, refined, fill, learn)
     if affine.signed:
         np.negative(magnitudes, out=magnitudes, where=negative)
     return magnitudes
 
 
-def _wide_magnitudes(
+def wide_magnitudes(
     affine: Affine,
+    split: Split | None,
     cells: NDArray[np.int64],
     places: NDArray[np.int64],
     refined: dict[int, LazyUniform],
     fill: Fill,
     learn: Learn,
 ) -> NDArray[Any]:
+    """floor(argument) for each cell and place: by the split where that is certain, in Python ints elsewhere."""
     bits = affine.standard.position_bits
     more = np.empty(cells.size, np.uint64)
     fill(more)
@@ -106,7 +111,6 @@ def _wide_magnitudes(
         known = LazyUniform((int(places[i]) << _MORE_BITS) | int(more[i]), bits + _MORE_BITS, learn)
         return floor_exactly(affine, int(cells[i]), refined.get(i, known))
 
-    split = Split.of(affine)
     if split is None:
         return as_array([exactly(i) for i in range(cells.size)])
     limit = affine.standard.cell_limit
