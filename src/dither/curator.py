@@ -82,6 +82,7 @@ class Curator:
             opening = None
         else:
             terms_of(budget)
+            Currency.of(budget)
             if (table.people, None) in self._ledger.accounts():
                 self.people(table.people, budget=budget)  # refuses other terms before a long load
             opening = partial(self.people, table.people, budget=budget)
