@@ -44,7 +44,7 @@ def test_floats_beyond_the_range():
 def test_dyadic_numbers_round_up_by_one_part_in_2_to_the_52(value):
     rounded = dyadic_up(value)
     assert value <= rounded <= value * (1 + Fraction(1, 2**51))
-    assert rounded.denominator & (rounded.denominator - 1) == 0
+    assert Fraction(float(rounded)) == rounded
 
 
 def test_floors_and_ceilings_of_irrational_numbers():

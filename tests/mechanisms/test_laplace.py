@@ -91,3 +91,13 @@ def test_small_budgets_keep_exact_parameters():
     assert mechanism.scale == 3 * 10**9
     assert mechanism.guarantee.epsilon == Fraction(1, 10**9)
     assert abs(mechanism.release(0).value) < 10**12
+
+
+def test_a_whole_grid_gives_whole_numbers():
+    mechanism = Laplace(epsilon=1, sensitivity=1000, grid=100)
+    one, many = mechanism.release(12300), mechanism.release([12300, 2**70 * 100])
+    assert isinstance(one.value, int)
+    assert one.value % 100 == 0
+    assert many.value.dtype == object
+    assert [value % 100 for value in many.value] == [0, 0]
+    assert mechanism.release([0, 100]).value.dtype.kind == "i"

@@ -127,9 +127,10 @@ def float_down(value: Fraction) -> float:
 
 
 def dyadic_up(value: Fraction, bits: int = 53) -> Fraction:
-    """value > 0 rounded up to `bits` significant binary digits."""
-    shift = bits - (value.numerator.bit_length() - value.denominator.bit_length())
-    scale = Fraction(2) ** shift
+    """value > 0 rounded up to at most `bits` significant binary digits."""
+    scale = Fraction(2) ** (bits - (value.numerator.bit_length() - value.denominator.bit_length()))
+    if value * scale > 2**bits:
+        scale /= 2
     return math.ceil(value * scale) / scale
 
 

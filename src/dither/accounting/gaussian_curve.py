@@ -19,7 +19,10 @@ from dither.errors import ParameterError
 LARGEST_EPSILON = Fraction(10**5)
 
 _CACHE = 1024
-_SEARCH_BITS = 160
+_SEARCH_BITS = 192
+_SETTLED_BITS = 80
+# How many neighbouring candidates are checked before a search counts as failed.
+_TRIES = 8
 
 
 def delta_ball(epsilon: Ball, mu: Ball) -> Ball:
@@ -51,24 +54,14 @@ def epsilon_of_gaussian(mu_squared: Fraction, delta: Fraction) -> float:
         return fallback
     if _holds(Fraction(0), mu_squared, delta):
         return 0.0
-    found = _epsilon_near(mu_squared, delta)
-    for slack in (2**-52, 2**-48, 2**-40, 2**-20):
-        candidate = float_up(found * (1 + Fraction(slack)))
-        if candidate < fallback and _holds(Fraction(candidate), mu_squared, delta):
-            return candidate
-    return fallback
+    checked = _checked_epsilon(_epsilon_near(mu_squared, delta), mu_squared, delta)
+    return fallback if checked is None else min(checked, fallback)
 
 
 @lru_cache(_CACHE)
 def price_in_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """rho = mu^2/2 of the least noisy Gaussian that is (epsilon, delta)-DP, rounded down to whole cost units."""
-    mu = _mu_near(epsilon, delta)
-    units = math.floor(mu * mu / 2 / COST_UNIT)
-    while units > 0 and not _holds(epsilon, 2 * units * COST_UNIT, delta):
-        units -= 1
-    while _holds(epsilon, 2 * (units + 1) * COST_UNIT, delta):
-        units += 1
-    return units * COST_UNIT
+    return _checked_rho(_mu_near(epsilon, delta) ** 2 / 2, epsilon, delta)
 
 
 @lru_cache(_CACHE)
@@ -102,12 +95,32 @@ def classical_sigma(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _checked_sigma(found: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The first sigma, from `found` upward, that certainly suffices."""
     sigma = dyadic_up(found)
-    for _ in range(64):
+    for _ in range(_TRIES):
         if _holds(epsilon, 1 / sigma**2, delta):
             return sigma
         sigma = dyadic_up(sigma * (1 + Fraction(1, 2**52)))
     raise ArithmeticError("no sigma could be certified")
+
+
+def _checked_rho(found: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest whole number of cost units, near `found`, that certainly keeps (epsilon, delta)."""
+    units = math.floor(found / COST_UNIT) + 1
+    for _ in range(_TRIES):
+        if units <= 0 or _holds(epsilon, 2 * units * COST_UNIT, delta):
+            return max(units, 0) * COST_UNIT
+        units -= 1
+    raise ArithmeticError("no rho could be certified")
+
+
+def _checked_epsilon(found: Fraction, mu_squared: Fraction, delta: Fraction) -> float | None:
+    """An epsilon just above `found` that certainly holds; None if there is none so near."""
+    for slack in (52, 48, 40, 20):
+        candidate = float_up(found * (1 + Fraction(1, 2**slack)))
+        if _holds(Fraction(candidate), mu_squared, delta):
+            return candidate
+    return None
 
 
 def _holds(epsilon: Fraction, mu_squared: Fraction, delta: Fraction) -> bool:
@@ -123,7 +136,7 @@ def _tail_quantile(delta: Fraction) -> float:
 
 @lru_cache(_CACHE)
 def _mu_near(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The mu at which delta(epsilon) = delta, to about 100 bits, not certified."""
+    """The mu at which delta(epsilon) = delta, to about 80 bits, not certified."""
     if not epsilon <= LARGEST_EPSILON:
         raise ParameterError(f"epsilon must be at most {LARGEST_EPSILON} for Gaussian noise; got {float(epsilon):g}.")
     z, rough = _tail_quantile(delta), float(epsilon)
@@ -141,7 +154,7 @@ def _mu_near(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(_CACHE)
 def _epsilon_near(mu_squared: Fraction, delta: Fraction) -> Fraction:
-    """The epsilon at which delta(epsilon) = delta, to about 100 bits, not certified."""
+    """The epsilon at which delta(epsilon) = delta, to about 80 bits, not certified."""
     mu = math.sqrt(mu_squared)
 
     def newton(epsilon: Ball) -> Ball:
@@ -155,14 +168,16 @@ def _epsilon_near(mu_squared: Fraction, delta: Fraction) -> Fraction:
 
 
 def _newton(step: Callable[[Ball], Ball], start: Fraction) -> Fraction:
-    """Follow the steps until they no longer matter; every step starts from an exact point."""
-    with precision(_SEARCH_BITS):
-        point = ball(start).mid()
-        for _ in range(80):
-            change = step(point).mid()
-            moved = (point + change).mid()
-            point = moved if moved > 0 else point / 2
-            if abs(change) < abs(point) / 2**100:
-                break
-        mantissa, exponent = point.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    """Follow the steps until they certainly no longer matter; every step starts from an exact point."""
+    point = start
+    for _ in range(80):
+        with precision(_SEARCH_BITS):  # set again each time: other users of balls may have changed it
+            here = ball(point).mid()
+            change = step(here)
+            mantissa, exponent = (here + change).mid().man_exp()
+            settled = abs(change) < abs(here) / 2**_SETTLED_BITS
+        moved = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        point = moved if moved > 0 else point / 2
+        if settled:
+            break
+    return point
