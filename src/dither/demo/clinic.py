@@ -52,7 +52,9 @@ _TYPICAL_FEE = (4_000, 14_000, 22_000, 16_000, 5_000, 12_000)  # in cents, by de
 _TYPICAL_WAIT = (25, 70, 15, 30, 20, 10)  # in minutes, by department
 
 
-def write_visits(path: Path, patients: int = PATIENTS, progress: Callable[[str, float], None] | None = None) -> int:
+def write_visits(
+    path: Path | str, patients: int = PATIENTS, progress: Callable[[str, float], None] | None = None
+) -> int:
     """Write the visits as Parquet, the same bytes of data every time; the number of visits."""
     import pyarrow.parquet as pq
 
