@@ -64,7 +64,8 @@ def source(rows: list[dict[str, Any]]) -> pa.Table:
 def measured(loaded: Any) -> list[list[int]]:
     sql = (
         'SELECT "region" AS k0, COUNT(*) AS m0, COUNT("amount") AS m1, '
-        f'CAST(COALESCE(SUM("amount"), 0) AS BIGINT) AS m2, COALESCE(SUM("wide"), 0) AS m3 FROM "rows" WHERE "_rank" <= {MOST} GROUP BY "region"'
+        'CAST(COALESCE(SUM("amount"), 0) AS BIGINT) AS m2, COALESCE(SUM("wide"), 0) AS m3 '
+        f'FROM "rows" WHERE "_rank" <= {MOST} GROUP BY "region"'
     )
     return [[int(value) for value in column] for column in loaded.ask(sql, (REGION,), 4)]
 

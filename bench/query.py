@@ -1,0 +1,226 @@
+"""Private answers against plain ones, in one run: engine time, the rest of the walk, memory, and loading.
+
+    python bench/query.py [--rows 10000000] [--folder FOLDER]
+
+Plain queries run on the raw table in DuckDB's own storage, private ones through the curator on its snapshot, with
+owner-level privacy. Times are medians of interleaved runs. Prints one line a figure and exits 1 if a limit is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+QUERIES = {
+    "count, filtered": "SELECT COUNT(*) FROM visits WHERE age >= 40",
+    "sum, filtered": "SELECT SUM(amount) FROM visits WHERE region = 'r03'",
+    "avg, filtered": "SELECT AVG(amount) FROM visits WHERE age BETWEEN 30 AND 50",
+    "50 groups": "SELECT region, COUNT(*), AVG(amount) FROM visits GROUP BY region",
+    "10,000 groups": "SELECT zipcode, COUNT(*), AVG(amount) FROM visits GROUP BY zipcode",
+}
+ROUNDS = 15
+SLOWEST_ENGINE, LONGEST_WALK, LARGEST_MEMORY = 1.0, 10.0, 1.5  # ratio, milliseconds, ratio
+
+
+def make_visits(path: Path, rows: int) -> None:
+    """Synthetic visits: people with skewed activity (10 on average), homes, ages and amounts."""
+    generator = np.random.default_rng(20240 + rows)
+    people = max(rows // 10, 1)
+    activity = generator.lognormal(0.0, 1.0, people)
+    person = np.searchsorted(np.cumsum(activity) / activity.sum(), generator.random(rows)).clip(max=people - 1)
+    age = np.clip(generator.normal(45, 17, people).round(), 18, 95).astype(np.int64)
+    home = np.minimum(generator.geometric(0.07, people) - 1, 49)
+    region = np.where(generator.random(rows) < 0.9, home[person], generator.integers(0, 50, rows))
+    visits = pa.table(
+        {
+            "user_id": person.astype(np.int64),
+            "region": pa.array(np.array([f"r{k:02d}" for k in range(50)])[region]),
+            "zipcode": (region * 200 + np.minimum(generator.geometric(0.02, rows) - 1, 199)).astype(np.int64),
+            "amount": generator.lognormal(3.0, 1.0, rows),
+            "age": age[person],
+        }
+    )
+    pq.write_table(visits, path, row_group_size=1 << 20)
+
+
+def open_curator(folder: Path) -> Any:
+    import dither as dt
+
+    return dt.Curator.open(folder / "clinic")
+
+
+def register(folder: Path, rows: int) -> None:
+    import dither as dt
+
+    with open_curator(folder) as curator:
+        curator.people("patients", budget=dt.PureDP(9000))
+        started = time.perf_counter()
+        curator.register(
+            "visits",
+            folder / "visits.parquet",
+            people="patients",
+            owner="user_id",
+            max_rows_per_owner=100,
+            columns={
+                "region": dt.Category([f"r{k:02d}" for k in range(50)]),
+                "zipcode": dt.Int(0, 9999),
+                "amount": dt.Fixed(0, 100, decimals=2),
+                "age": dt.Int(0, 120),
+            },
+        )
+        seconds = time.perf_counter() - started
+    print(f"registering        {rows:,} rows in {seconds:.1f} s: {rows / seconds:,.0f} rows/s")
+
+
+def plain_connection(folder: Path) -> Any:
+    import duckdb
+
+    path = folder / "raw.duckdb"
+    if not path.exists():
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(f"CREATE TABLE visits AS FROM '{folder / 'visits.parquet'}'").fetchall()
+    return duckdb.connect(str(path), read_only=True)
+
+
+def milliseconds(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - started)
+
+
+class TimedEngine:
+    """The curator's engine, with the time spent in it."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine, self.spent = engine, 0.0
+
+    def run(self, statement: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            return self.engine.run(statement)
+        finally:
+            self.spent += 1000 * (time.perf_counter() - started)
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+def bare_fsync(folder: Path) -> float:
+    """One write of a page and its fsync, in milliseconds."""
+    with open(folder / "fsync", "wb") as file:
+
+        def work() -> None:
+            file.write(b"x" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+
+        return statistics.median(milliseconds(work) for _ in range(50))
+
+
+def compare(folder: Path) -> list[bool]:
+    """Engine against plain query, and the walk around the engine."""
+    plain = plain_connection(folder)
+    curator = open_curator(folder)
+    timed = curator._engine = TimedEngine(curator._engine)
+    fsyncs: list[float] = []
+    system_fsync = os.fsync
+    os.fsync = lambda descriptor: fsyncs.append(milliseconds(lambda: system_fsync(descriptor)))
+    ratios, walks, price = [], [], 0
+    try:
+        for name, sql in QUERIES.items():
+            bare, engine, walk = [], [], []
+            for round_ in range(-2, ROUNDS):  # the first two warm both sides up
+                asked = milliseconds(lambda sql=sql: plain.sql(sql).to_arrow_table())
+                price += 1
+                timed.spent = 0.0
+                fsyncs.clear()
+                # A price never asked before: neither a stored answer nor a noise table can be used again.
+                total = milliseconds(lambda sql=sql, price=price: curator.sql(sql, epsilon=f"0.5{price:04d}"))
+                if round_ >= 0:
+                    bare.append(asked)
+                    engine.append(timed.spent)
+                    walk.append(total - timed.spent - sum(fsyncs))
+            ours, theirs, rest = map(statistics.median, (engine, bare, walk))
+            ratios.append(ours / theirs)
+            walks.append(rest)
+            print(
+                f"{name:18} plain {theirs:7.1f} ms   engine {ours:7.1f} ms   {ours / theirs:5.2f}x  walk {rest:5.1f} ms"
+            )
+    finally:
+        os.fsync = system_fsync
+        plain.close()
+        curator.close()
+    mean = math.exp(statistics.fmean(map(math.log, ratios)))
+    fsync = bare_fsync(folder)
+    beyond = statistics.median(walks) - 2 * fsync  # the database's own two; the others were timed where they happen
+    return [
+        verdict("engine / plain", mean, SLOWEST_ENGINE, "x (geometric mean)"),
+        verdict("rest of the walk", beyond, LONGEST_WALK, f" ms (median, beyond fsyncs of {fsync:.2f} ms)"),
+    ]
+
+
+def peak_memory(folder: Path, side: str) -> float:
+    """Peak megabytes of a process that runs every query once."""
+    command = [sys.executable, __file__, "--folder", str(folder), "--side", side]
+    return float(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["peak"])
+
+
+def run_side(folder: Path, side: str) -> None:
+    if side == "plain":
+        plain = plain_connection(folder)
+        for sql in QUERIES.values():
+            plain.sql(sql).to_arrow_table()
+    else:
+        with open_curator(folder) as curator:
+            for sql in QUERIES.values():
+                curator.sql(sql, epsilon="0.7")
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    print(json.dumps({"peak": int(peak.split()[1]) / 1024}))
+
+
+def verdict(what: str, value: float, limit: float, unit: str) -> bool:
+    held = value <= limit
+    print(f"{'PASS' if held else 'FAIL'}  {what}: {value:.2f}{unit}, limit {limit:g}")
+    return held
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--folder", type=Path, help="where data are made; kept and used again if it is there")
+    parser.add_argument("--side", choices=["plain", "private"], help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.side:
+        run_side(options.folder, options.side)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="dither-bench-") as scratch:
+        folder = options.folder or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / "visits.parquet").exists():
+            make_visits(folder / "visits.parquet", options.rows)
+        if not (folder / "clinic").exists():
+            register(folder, options.rows)
+        held = compare(folder)
+        plain, private = (peak_memory(folder, side) for side in ("plain", "private"))
+        print(f"peak memory        plain {plain:.0f} MB   private {private:.0f} MB")
+        held.append(verdict("memory", private / plain, LARGEST_MEMORY, "x"))
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
