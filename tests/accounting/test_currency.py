@@ -169,11 +169,11 @@ def test_pricing_is_fast_for_parameters_never_seen_before():
     RHO.price_of(epsilon=1)
     times = []
     for k in range(30):
-        start = time.perf_counter()
+        start = time.process_time()
         price = RHO.price_of(epsilon=Fraction(1000 + k, 2003))
         RHO.epsilon_for(RHO.cap_cost - price.cost)
         RHO.spent_epsilon(price.cost)
         mechanism = Gaussian(rho=price.cost, sensitivity=3)
         mechanism.error("0.95")
-        times.append(time.perf_counter() - start)
-    assert sorted(times)[len(times) // 2] < 0.005
+        times.append(time.process_time() - start)
+    assert sorted(times)[len(times) // 2] < 0.004

@@ -71,7 +71,8 @@ def epsilon_priced_at(rho: Fraction, delta: Fraction) -> Fraction:
     most = epsilon_of_gaussian(2 * rho, delta)
     # Prices are rounded down, so the epsilon one step above the exact root may still be paid for.
     epsilon = (math.floor(Fraction(most) / unit) + 1) * unit
-    while epsilon > 0 and price_in_rho(epsilon, delta) > rho:
+    one_more = (math.floor(rho / COST_UNIT) + 1) * COST_UNIT
+    while epsilon > 0 and _holds(epsilon, 2 * one_more, delta):  # then its price is one_more or higher
         epsilon -= unit
     return max(epsilon, Fraction(0))
 
@@ -100,7 +101,7 @@ def _checked_sigma(found: Fraction, epsilon: Fraction, delta: Fraction) -> Fract
     for _ in range(_TRIES):
         if _holds(epsilon, 1 / sigma**2, delta):
             return sigma
-        sigma = dyadic_up(sigma * (1 + Fraction(1, 2**52)))
+        sigma = dyadic_up(sigma * (1 + Fraction(1, 2**54)))
     raise ArithmeticError("no sigma could be certified")
 
 
