@@ -144,6 +144,8 @@ def _aggregate(scalars: Scalars, node: exp.Expr) -> tuple[Aggregator, str]:
         if isinstance(node, exp.Sum):
             return Sum(value), _named("sum", inner)
         return Average(value), _named("avg", inner)
+    if isinstance(node, exp.Star):
+        raise scalars.refusal(node, "rows are never shown.", "Select COUNT(*), SUM(x) or AVG(x), by group if you like.")
     if node.find(exp.AggFunc):
         hint = "Select each aggregate by itself, and compute with the answers."
         raise scalars.refusal(node, "arithmetic on aggregates is not supported.", hint)

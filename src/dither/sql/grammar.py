@@ -89,6 +89,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "hint": (("/*+",), "hints are not supported.", "Remove the hint."),
     "symmetric": (("SYMMETRIC",), "BETWEEN SYMMETRIC is not supported.", "Write the lower bound first."),
     "expressions": ((), "too many arguments here.", "Give one argument."),
+    "false": (("IF",), "IF is not supported.", "Write CASE WHEN condition THEN x ELSE y END."),
     "all": (("ALL",), "GROUP BY ALL is not supported.", "Name the columns: GROUP BY region."),
 }
 
@@ -129,4 +130,8 @@ NODES: dict[str, tuple[str, str]] = {
 NODES |= {name: (f"{name.upper()} is not supported.", _AGGREGATES) for name in ("Min", "Max", "Median", "Mode")}
 _STATISTICS = ("Stddev", "StddevPop", "StddevSamp", "Variance", "VariancePop", "Quantile", "PercentileCont", "ArrayAgg")
 NODES |= dict.fromkeys(_STATISTICS, ("this aggregate is not supported.", _AGGREGATES))
+_LITERALS = ("HexString", "BitString", "ByteString", "RawString", "UnicodeString", "National")
+NODES |= dict.fromkeys(_LITERALS, ("this kind of literal is not supported.", "Write 'text' or a decimal number."))
+_BITS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift")
+NODES |= dict.fromkeys(_BITS, ("operators on bits are not supported.", "Use + - * / % and comparisons."))
 OTHERWISE = _FUNCTIONS

@@ -12,7 +12,7 @@ from dither.errors import UnsupportedQuery
 from dither.sql.source import Source
 
 MOST_BYTES = 65_536
-MOST_TOKENS = 4_096
+MOST_TOKENS = 3_072
 MOST_NESTING = 24  # the parser needs some 25 stack frames a level, and Python allows 1000
 
 _PIECES = re.compile(

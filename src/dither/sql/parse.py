@@ -65,7 +65,8 @@ def _only_allowed(tree: exp.Expr, source: Source) -> None:
         if allowed is None:
             name = type(node).__name__
             what, hint = grammar.NODES.get(name, (f"{_words(node, source)} is not supported.", grammar.OTHERWISE))
-            raise source.refusal(node, what, hint)
+            at = None if source.written(node) else source.keyword(name.upper())
+            raise source.refusal(node if at is None else at, what, hint)
         for name, value in node.args.items():
             if name not in allowed and value is not None and value is not False and value != []:
                 words, what, hint = grammar.ARGUMENTS.get(

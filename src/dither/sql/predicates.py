@@ -46,7 +46,7 @@ def compare_values(scalars: Scalars, at: exp.Expr, operator: Comparison, left: V
     if right.is_literal_text and left.kind in ("date", "timestamp") and isinstance(right.node, TextConstant):
         return compare_values(scalars, at, operator, left, as_date(scalars, at, right.node.value, left.kind))
     if kinds <= {"number"} or kinds <= {"date", "timestamp"}:
-        return normal.compare(operator, _instants(left, kinds), _instants(right, kinds))
+        return scalars.compare(at, operator, _instants(left, kinds), _instants(right, kinds))
     if left.category is not None and isinstance(left.node, Stored) and isinstance(right.node, TextConstant):
         return _labels(scalars, at, left.node, left.category, operator, right.node.value)
     if (

@@ -16,6 +16,7 @@ from dither.sql.expressions import (
     Boolean,
     Case,
     Coalesce,
+    Comparison,
     Constant,
     Expression,
     Greatest,
@@ -100,6 +101,12 @@ class Scalars:
             self._fits(node, bound.node)
         return bound
 
+    def compare(self, at: exp.Expr, operator: Comparison, left: Numeric, right: Numeric) -> Boolean:
+        """The comparison of two numbers; brought to equal units they must still fit."""
+        for side in normal.aligned((left, right)):
+            self._fits(at, side)
+        return normal.compare(operator, left, right)
+
     def number(self, node: exp.Expr) -> Numeric:
         value = self.value(node)
         if value.kind == "number" and isinstance(value.node, Numeric):
@@ -173,7 +180,8 @@ def _literal(scalars: Scalars, node: exp.Expr) -> Value:
     try:
         return Value("number", literals.number(str(node.this)))
     except (ValueError, ArithmeticError) as error:
-        raise scalars.refusal(node, f"the number cannot be used: {_said(error)}") from None
+        hint = f"Write at most {literals.MOST_DECIMALS} decimals and less than 2^126."
+        raise scalars.refusal(node, f"the number cannot be used: {_said(error)}", hint) from None
 
 
 def _said(error: Exception) -> str:
@@ -229,7 +237,7 @@ def _case(scalars: Scalars, node: exp.Expr) -> Value:
 
 def _nullif(scalars: Scalars, node: exp.Expr) -> Value:
     value, other = scalars.number(node.this), scalars.number(node.expression)
-    return Value("number", Case((normal.compare("=", value, other),), (Null(),), value))
+    return Value("number", Case((scalars.compare(node, "=", value, other),), (Null(),), value))
 
 
 def _several(build: type[Coalesce] | type[Least] | type[Greatest]) -> Callable[[Scalars, exp.Expr], Value]:
