@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-for _name in ("population", "harness", "queries"):
+from dither.curator import Curator
+
+for _name in ("population", "harness", "queries", "clinic"):
     _module = f"threats_{_name}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
@@ -17,6 +19,7 @@ for _name in ("population", "harness", "queries"):
         sys.modules[_module] = _loaded
         _spec.loader.exec_module(_loaded)
 
+import threats_clinic
 import threats_harness as harness
 import threats_population as population
 
@@ -43,3 +46,10 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, harnes
     yield built
     for side in built.values():
         side.curator.close()
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Iterator[Curator]:
+    """A small clinic with PureDP(4)."""
+    with threats_clinic.open_clinic(tmp_path / "clinic") as curator:
+        yield curator

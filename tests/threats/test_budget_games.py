@@ -1,0 +1,380 @@
+"""Threats 4, 5, 22, 23, 24, 25, 46, 48, 52 and 53, through the curator: what is released is paid for, once, by everybody's budget."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+import threats_population as population
+from threats_clinic import COUNT, add_table, open_clinic, patients, spent
+
+from dither.accounting import ApproxDP, PureDP
+from dither.curator import Curator
+from dither.errors import BudgetExceeded
+from dither.ledger import Charge, Ledger
+from dither.release import release
+from dither.sql.price import PricedQuestion
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+PRICE = Fraction(1, 10)
+
+# Threat 4: kill the process at every step
+
+
+def kill_everywhere(folder: Path, stride: int, kind: type[Curator] = Curator) -> int:
+    """Kill a process that asks at every `stride`-th line of the walk; how many lines there were."""
+    number = 1
+    while True:
+        with Curator.open(folder) as curator:
+            before = spent(curator)
+        request = f"r{number}"
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                os.close(read)
+                _kill_at(number)
+                Releasing.pipe = write
+                answer = kind.open(folder).analyst("alice").sql(COUNT, epsilon=PRICE, request=request)
+                os.write(write, answer.to_bytes())
+            finally:
+                os._exit(0)
+        os.close(write)
+        with open(read, "rb") as pipe:
+            released = pipe.read()
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        check_after_kill(folder, request, before, released)
+        if status == 0:
+            assert released
+            return number
+        assert status == -signal.SIGKILL
+        number += stride
+
+
+def _kill_at(number: int) -> None:
+    left = number
+    here = [f"dither{os.sep}{name}" for name in ("curator.py", "release.py", "present.py", f"engines{os.sep}duckdb.py")]
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.endswith(tuple(here)):
+            return None
+        if event == "line":
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    sys.settrace(trace)
+
+
+def check_after_kill(folder: Path, request: str, before: Fraction, released: bytes) -> None:
+    with Curator.open(folder) as curator:
+        curator.verify()
+        now = spent(curator)
+        assert now in (before, before + PRICE), "charged at most once"
+        assert not released or now == before + PRICE, "released implies charged"
+        answer = curator.analyst("alice").sql(COUNT, epsilon=PRICE, request=request)
+        assert spent(curator) == before + PRICE, "a retry is charged once in all"
+        assert released in (b"", answer.to_bytes()), "a retry returns the same bytes"
+        assert curator._ledger.pending() == []
+
+
+@pytest.fixture
+def rich(tmp_path: Path) -> Path:
+    """A clinic with a large budget, closed."""
+    open_clinic(tmp_path / "clinic", budget=PureDP(9000)).close()
+    return tmp_path / "clinic"
+
+
+def test_killed_at_every_step(rich: Path) -> None:
+    assert kill_everywhere(rich, stride=1 if population.CAMPAIGN else 5) > 100
+
+
+class Releasing(Curator):
+    """Planted bug: run, tell, then charge."""
+
+    pipe = -1
+
+    def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> bytes:
+        stored = release(priced, self._engine).to_bytes()
+        os.write(self.pipe, stored)
+        return super()._stored(analyst, priced, request)
+
+
+def test_planted_charge_after_release(rich: Path) -> None:
+    with pytest.raises(AssertionError, match="released implies charged"):
+        kill_everywhere(rich, stride=3, kind=Releasing)
+
+
+# Threat 5: many at once
+
+
+def check_grants(folder: Path, kind: type[Ledger] = Ledger) -> None:
+    """Many ask at once, each question priced at a tenth of the whole budget."""
+    with open_clinic(folder, budget=PureDP(1)) as curator:
+        curator._ledger.__class__ = kind
+        granted: list[object] = []
+        ready = threading.Barrier(8)
+
+        def ask(name: str) -> None:
+            ready.wait()
+            for number in range(4):
+                try:
+                    granted.append(
+                        curator.analyst(name).sql(f"SELECT COUNT(*) FROM visits WHERE age > {number}", epsilon=PRICE)
+                    )
+                except BudgetExceeded:
+                    pass
+
+        threads = [threading.Thread(target=ask, args=(f"analyst{number}",)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(granted) == 10, "grants must equal the cap"
+        assert spent(curator) == 1
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    check_grants(tmp_path / "clinic")
+
+
+class LooksThenCharges(Ledger):
+    """Planted bug: the balance is looked at in one transaction and the charge made in another, without a cap."""
+
+    def reserve(self, people: str, analyst: str | None, charge: Charge, **named: Any) -> Any:
+        if self.balance(people).left.cost < charge.cost:
+            raise BudgetExceeded("no")
+        time.sleep(0.02)  # somebody else looks, too
+        self._charge = lambda *_: None  # type: ignore[method-assign]
+        return super().reserve(people, analyst, charge, **named)
+
+
+def test_planted_unconditional_charge(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="grants must equal the cap"):
+        check_grants(tmp_path / "clinic", LooksThenCharges)
+
+
+# Threat 22: replays
+
+SAME_QUESTION = (
+    COUNT,
+    "select count(*) from VISITS",
+    "SELECT COUNT(*) AS n FROM visits;",
+    "SELECT\n\tCOUNT(*) -- how many\nFROM visits AS v",
+)
+
+
+def check_replays(curator: Curator, replays: int) -> None:
+    alice = curator.analyst("alice")
+    first = alice.sql(COUNT, epsilon=PRICE)
+    for number in range(replays):
+        again = alice.sql(SAME_QUESTION[number % len(SAME_QUESTION)], epsilon=PRICE if number % 3 else PRICE / 2)
+        assert again.columns[0].shown().tolist() == first.columns[0].shown().tolist(), "a repeat gives the same answer"
+        assert again.price == first.price
+    assert alice.sql(COUNT, epsilon=PRICE).to_bytes() == first.to_bytes(), "a repeat gives the same bytes"
+    assert spent(curator) == PRICE, "one charge"
+    assert sum(entry.kind == "reserve" for entry in curator.ledger()) == 1
+
+
+def test_replays(clinic: Curator) -> None:
+    check_replays(clinic, 10_000 if population.CAMPAIGN else 150)
+
+
+def check_request_replays(curator: Curator, replays: int) -> None:
+    alice = curator.analyst("alice")
+    first = alice.sql(COUNT, epsilon=PRICE, request="r1")
+    for _ in range(replays):
+        assert alice.sql(COUNT, epsilon=PRICE, request="r1").to_bytes() == first.to_bytes(), (
+            "a retry gives the same bytes"
+        )
+    assert spent(curator) == PRICE, "one charge"
+
+
+def test_request_replays(clinic: Curator) -> None:
+    check_request_replays(clinic, 10_000 if population.CAMPAIGN else 100)
+
+
+@pytest.mark.parametrize("forgotten", ["find", "request"])
+def test_planted_fresh_noise_on_replay(clinic: Curator, monkeypatch: pytest.MonkeyPatch, forgotten: str) -> None:
+    if forgotten == "find":
+        monkeypatch.setattr(Ledger, "find", lambda *_: None)
+        with pytest.raises(AssertionError, match="same answer|one charge"):
+            check_replays(clinic, 8)
+    else:
+        reserve = Ledger.reserve
+        monkeypatch.setattr(Ledger, "reserve", lambda *given, **named: reserve(*given, **named | {"request": None}))
+        with pytest.raises(AssertionError, match="same bytes|one charge"):
+            check_request_replays(clinic, 8)
+
+
+# Threats 23 and 52: data versions
+
+
+def check_refresh(curator: Curator, source: Any) -> list[Any]:
+    """Ask, refresh, ask again: a new charge. What an analyst can see of it is returned."""
+    alice = curator.analyst("alice")
+    seen: list[Any] = []
+    for _ in range(3):
+        before = spent(curator)
+        alice.sql(COUNT, epsilon=PRICE)
+        assert spent(curator) == before + PRICE, "a refresh is a new snapshot"
+        seen.append((spent(curator), [vars(table) for table in alice.tables()], str(alice.explain(COUNT, epsilon=1))))
+        curator.refresh("visits", source)
+    return seen
+
+
+def check_refreshes_look_alike(folder: Path, kind: type[Curator] = Curator) -> None:
+    """Threat 52: data that change and data that do not, D and D', are refreshed with the same observables."""
+    sources = [patients(), patients(older=9), patients(39)]
+    seen = []
+    for number, source in enumerate(sources):
+        with open_clinic(folder / str(number), kind=kind) as curator:
+            seen.append(check_refresh(curator, source))
+    assert seen[0] == seen[1] == seen[2], "what a refresh shows must not depend on data"
+
+
+def test_refreshes(tmp_path: Path) -> None:
+    check_refreshes_look_alike(tmp_path)
+
+
+def test_planted_cache_across_snapshots(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PricedQuestion, "snapshot", property(lambda self: self.question.table.name))
+    with pytest.raises(AssertionError, match="a refresh is a new snapshot"):
+        check_refresh(clinic, patients(older=9))
+
+
+class RefreshesIfChanged(Curator):
+    """Planted bug: a refresh that changes nothing keeps its snapshot, so that repeats stay free."""
+
+    def refresh(self, name: str, source: Any, **named: Any) -> Any:
+        if source.equals(patients()):
+            return None
+        return super().refresh(name, source, **named)
+
+
+class NamesByContent(Curator):
+    """Planted bug: the number of a snapshot follows from its content."""
+
+    def refresh(self, name: str, source: Any, **named: Any) -> Any:
+        report = super().refresh(name, source, **named)
+        policy = self._policy.read()
+        table = policy.tables[name]
+        fresh = type(table)(**vars(table) | {"snapshot": sum(source["age"].to_pylist()) + table.snapshot})
+        old, new = self._engine._path(table), self._engine._path(fresh)  # type: ignore[attr-defined]
+        old.rename(new)
+        self._policy.write(policy.with_table(fresh))
+        return report
+
+
+@pytest.mark.parametrize("kind", [RefreshesIfChanged, NamesByContent])
+def test_planted_refresh_tells(tmp_path: Path, kind: type[Curator]) -> None:
+    with pytest.raises(AssertionError, match="a new snapshot|must not depend on data"):
+        check_refreshes_look_alike(tmp_path, kind)
+
+
+# Threat 24: collusion
+
+
+def check_collusion(ask: Callable[[str], object], analysts: int = 50) -> None:
+    granted = Fraction(0)
+    for number in range(analysts):
+        try:
+            ask(f"analyst{number}")
+            granted += PRICE
+        except BudgetExceeded:
+            pass
+    assert 0 < granted <= 1, "together they got more than the people's budget"
+
+
+@pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, "1e-6", composition="basic")])
+def test_collusion(tmp_path: Path, budget: Any) -> None:
+    with open_clinic(tmp_path / "clinic", budget=budget) as curator:
+
+        def ask(name: str) -> None:
+            curator.analyst(name, budget=type(budget)(*vars_of(budget))).sql(COUNT, epsilon=PRICE)
+
+        check_collusion(ask)
+        assert spent(curator) == 1
+
+
+def vars_of(budget: Any) -> tuple[Any, ...]:
+    """An analyst's cap of the same kind, half as large."""
+    if isinstance(budget, PureDP):
+        return (budget.epsilon / 2,)
+    return (budget.epsilon / 2, budget.delta / 2, "basic") if budget.composition == "basic" else (1, "1e-7")
+
+
+def test_planted_budget_per_analyst_only(tmp_path: Path) -> None:
+    def ask(name: str) -> None:
+        with open_clinic(tmp_path / name, budget=PureDP("0.5")) as curator:
+            curator.analyst(name).sql(COUNT, epsilon=PRICE)
+
+    with pytest.raises(AssertionError, match="more than the people's budget"):
+        check_collusion(ask, analysts=12)
+
+
+# Threats 25 and 48: the same people, the same analyst
+
+
+def check_alias(curator: Curator, people: str) -> None:
+    add_table(curator, "alias", patients(), people=people)
+    curator.sql("SELECT COUNT(*) FROM alias", epsilon=PRICE)
+    curator.drop("alias")
+    add_table(curator, "alias", patients(), people=people)
+    curator.sql("SELECT COUNT(*) FROM alias", epsilon=PRICE)
+    curator.sql(COUNT, epsilon=PRICE)
+    assert spent(curator) == 3 * PRICE, "an alias spends the same pool"
+
+
+@pytest.mark.parametrize("spelling", ["patients", "Patients", "PATIENTS"])
+def test_aliases_spend_the_same_pool(clinic: Curator, spelling: str) -> None:
+    check_alias(clinic, spelling)
+
+
+def test_planted_alias_with_its_own_pool(clinic: Curator) -> None:
+    clinic.people("patients2", budget=PureDP(4))
+    with pytest.raises(AssertionError, match="the same pool"):
+        check_alias(clinic, "patients2")
+
+
+def test_one_analyst_under_any_spelling(clinic: Curator) -> None:
+    clinic.analyst("alice", budget=PureDP(1), people="patients")
+    clinic.analyst("Alice").sql(COUNT, epsilon=1)
+    with pytest.raises(BudgetExceeded, match="this analyst's own cap"):
+        clinic.analyst("ALICE").sql("SELECT SUM(age) FROM visits", epsilon=1)
+    assert [entry.kind for entry in clinic.analyst("aLice").history()] == ["account", "reserve"]
+
+
+# Threat 53: another analyst's question
+
+
+def check_strangers(curator: Curator) -> None:
+    alice, bob = curator.analyst("alice"), curator.analyst("bob")
+    first = alice.sql(COUNT, epsilon=PRICE)
+    repeats = [bob.sql(COUNT, epsilon=PRICE) for bob in (bob, curator.analyst("carol"), curator.analyst("dan"))]
+    assert spent(curator) == 4 * PRICE, "another analyst's question costs what a new one costs"
+    assert len({answer.value for answer in [first, *repeats]}) > 1, "and is answered with noise of its own"
+    assert alice.sql(COUNT, epsilon=PRICE).value == first.value
+    assert not any("alice" in str(entry.body) for entry in bob.history())
+
+
+def test_strangers_pay(clinic: Curator) -> None:
+    check_strangers(clinic)
+
+
+def test_planted_shared_answers(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = Ledger.find
+    monkeypatch.setattr(Ledger, "find", lambda self, people, analyst, *rest: find(self, people, "alice", *rest))
+    with pytest.raises(AssertionError, match="costs what a new one costs"):
+        check_strangers(clinic)
