@@ -150,14 +150,17 @@ def test_many_at_once(tmp_path: Path) -> None:
 
 
 class LooksThenCharges(Ledger):
-    """Planted bug: the balance is looked at in one transaction and the charge made in another, without a cap."""
+    """Planted bug: what was spent is read, compared and written back in separate steps."""
+
+    tally = Fraction(0)
 
     def reserve(self, people: str, analyst: str | None, charge: Charge, **named: Any) -> Any:
-        if self.balance(people).left.cost < charge.cost:
+        seen = self.tally
+        if seen + charge.cost > 1:
             raise BudgetExceeded("no")
         time.sleep(0.02)  # somebody else looks, too
-        self._charge = lambda *_: None  # type: ignore[method-assign]
-        return super().reserve(people, analyst, charge, **named)
+        self.tally = seen + charge.cost
+        return super().reserve(people, analyst, Charge(Fraction(1, 10**9)), **named)
 
 
 def test_planted_unconditional_charge(tmp_path: Path) -> None:
