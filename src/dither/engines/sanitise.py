@@ -25,7 +25,7 @@ _DAYS = {"DATE"}
 _TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 _ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"}
 _INSTANTS = _DAYS | _TIMES | _ZONED
-_TEXT_LIKE = {"VARCHAR", "UUID", "BLOB", "ENUM", "NULL", "BIGNUM", "UHUGEINT"}  # read through their text
+_TEXT_LIKE = {"VARCHAR", "UUID", "BLOB", "ENUM", "JSON", "NULL", "BIGNUM", "UHUGEINT"}  # read through their text
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
 
 LABELS = "labels_"  # prefix of the ENUM types that hold declared labels
