@@ -21,7 +21,6 @@ COLUMNS = st.sampled_from(
         Date("1969-12-30", "1970-01-02"),
         Category(["b", "a"]),
         Category(["x"], nullable=False, default="x"),
-        Category([str(number) for number in range(200)]),
     ]
 )
 
@@ -37,6 +36,14 @@ def test_keys_are_every_combination_in_dense_order(columns: list[Coded]) -> None
     rows = list(zip(*(key.values.to_pylist() for key in keys), strict=True))
     assert rows == list(itertools.product(*shown))
     assert [key.name for key in keys] == [f"k{place}" for place in range(len(columns))]
+
+
+@pytest.mark.parametrize("count", [127, 128, 129, 2**15 - 1, 2**15, 2**15 + 1])
+@pytest.mark.parametrize("nullable", [True, False])
+def test_labels_keep_their_place_where_the_index_type_grows(count: int, nullable: bool) -> None:
+    labels = [f"label {number}" for number in range(count)]
+    (key,) = dense_keys([("k", Category(labels, nullable=nullable, default=None if nullable else labels[0]))])
+    assert key.values.to_pylist() == labels + [None] * nullable
 
 
 def test_no_keys_make_no_columns() -> None:

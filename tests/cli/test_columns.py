@@ -80,6 +80,13 @@ def test_labels_and_declarations_from_files(tmp_path: Path) -> None:
         file.write_text(wrong)
         with pytest.raises(DitherError, match="JSON object of column declarations"):
             columns([], file)
+    with pytest.raises(DitherError, match=r"nosuch\.json cannot be read"):
+        columns([], tmp_path / "nosuch.json")
+    with pytest.raises(DitherError, match=r"nosuch\.txt cannot be read"):
+        column("region=category:@nosuch.txt")
+    file.write_text('{"age": {"kind": "int", "lower": 5, "upper": 1}}')
+    with pytest.raises(DitherError, match="lower <= upper"):
+        columns([], file)
     file.write_text('{"age": {"kind": "nosuch"}}')
     with pytest.raises(DitherError, match="unknown column kind 'nosuch'"):
         columns([], file)

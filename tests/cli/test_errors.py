@@ -187,3 +187,16 @@ def test_json_stays_json_whatever_the_labels_are(call: Any, raw: Path, register:
         "query", "clinic", "SELECT region, COUNT(*) AS n FROM visits GROUP BY region", "--epsilon", "1", "--json"
     )
     assert [row["region"] for row in json.loads(done.out)["rows"]] == ['nörd"\\', "<b>", None]
+
+
+def test_output_that_cannot_be_written_is_said_and_not_called_refused(clinic: Any, tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dither.cli.main", "query", str(tmp_path / "clinic"), COUNT, "--epsilon", "1"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"dither: ")
+    assert b"Traceback" not in done.stderr

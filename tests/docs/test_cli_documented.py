@@ -57,5 +57,5 @@ def test_every_flag_on_the_page_exists(name: str) -> None:
 def test_exit_codes_are_described() -> None:
     from dither.cli import main
 
-    for code in (main.OK, main.REFUSED, main.BUDGET, main.LEDGER, main.FAILED, main.INTERRUPTED):
+    for code in (main.OK, main.SYSTEM, main.REFUSED, main.BUDGET, main.LEDGER, main.FAILED, main.INTERRUPTED):
         assert f"| {code} |" in PAGE.read_text(encoding="utf-8")

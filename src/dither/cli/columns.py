@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp, column_from
-from dither.errors import PolicyError
+from dither.errors import DitherError, PolicyError
 
 SYNTAX = """\
 column declarations, one --column each (values that do not fit become NULL):
@@ -59,8 +59,10 @@ def _from_file(file: Path) -> dict[str, Column]:
     try:
         stated = json.loads(file.read_text(encoding="utf-8"))
         return {name: column_from(declaration) for name, declaration in stated.items()}
+    except OSError as error:
+        raise PolicyError(f"{file} cannot be read: {error.strerror}.") from None
     except (ValueError, AttributeError, TypeError) as error:
-        if isinstance(error, PolicyError):
+        if isinstance(error, DitherError):
             raise
         raise PolicyError(f"{file} does not hold a JSON object of column declarations; see --help.") from None
 
@@ -100,7 +102,10 @@ def _timestamp(name: str, arguments: str, rest: dict[str, Any]) -> Column:
 
 def _category(name: str, arguments: str, rest: dict[str, Any]) -> Column:
     if arguments.startswith("@"):
-        return Category.read(arguments[1:], **rest)
+        try:
+            return Category.read(arguments[1:], **rest)
+        except (OSError, UnicodeDecodeError):
+            raise PolicyError(f"column {name!r}: {arguments[1:]} cannot be read as UTF-8 text.") from None
     return Category(tuple(arguments.split(",")) if arguments else (), **rest)
 
 

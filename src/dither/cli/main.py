@@ -24,7 +24,7 @@ COMMANDS = (
     ledger.add,
 )
 
-OK, REFUSED, BUDGET, LEDGER, FAILED, INTERRUPTED = 0, 2, 3, 4, 5, 130
+OK, SYSTEM, REFUSED, BUDGET, LEDGER, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 _DESCRIPTION = """\
 Ask questions about people without giving any of them away.
@@ -42,8 +42,9 @@ from nothing to an answer:
   dither query clinic "SELECT region, COUNT(*) FROM visits GROUP BY region" --epsilon 0.5
   dither budget clinic
 
-exit codes: 0 done; 2 refused (usage, a parameter, the policy, the SQL); 3 over budget;
-4 ledger trouble; 5 failed after the charge. Nothing is charged on 2 and 3."""
+exit codes: 0 done; 1 a file could not be read or written; 2 refused (usage, a parameter,
+the policy, the SQL); 3 over budget; 4 ledger trouble; 5 failed after the charge.
+Nothing is charged on 2 and 3."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:
-        return _complain(f"{error.filename or 'a file'}: {error.strerror or error}.", REFUSED)
+        return _complain(f"{error.filename or 'a file'}: {error.strerror or error}.", SYSTEM)
     except KeyboardInterrupt:
         return _complain("interrupted; a question that was charged stays charged.", INTERRUPTED)
     return OK
