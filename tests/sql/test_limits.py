@@ -103,9 +103,9 @@ WORDS = """
 SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET DISTINCT ALL ( ) , . ; * + - / % = < > <> || :: [ ] { } ' " $1 ? :x
 @ # ~ ^ & | CASE WHEN THEN ELSE END IN BETWEEN LIKE ESCAPE IS NULL NOT AND OR EXISTS ANY UNION JOIN ON USING LATERAL
 ONLY TABLESAMPLE FOR UPDATE WITH RECURSIVE AS OVER PARTITION FILTER WITHIN INTERVAL DATE TIMESTAMP CAST
-EXTRACT(YEAR random() now() version() pg_sleep(9) read_csv('x') t v id small big money region name sick day at owner_id COUNT( SUM( AVG(
-MIN( ROW( ARRAY[ 1 0 1.5 1e9 'a' E'x' $$a$$ B'1' X'ff' U&'a' /* */ -- \\ é 😀 pg_catalog. information_schema. CURRENT_DATE
-CURRENT_USER SYMMETRIC VALUES PIVOT UNNEST(
+EXTRACT(YEAR random() now() version() pg_sleep(9) read_csv('x') t v id small big money region name sick day at
+owner_id COUNT( SUM( AVG( MIN( ROW( ARRAY[ 1 0 1.5 1e9 'a' E'x' $$a$$ B'1' X'ff' U&'a' /* */ -- \\ é 😀
+pg_catalog. information_schema. CURRENT_DATE CURRENT_USER SYMMETRIC VALUES PIVOT UNNEST(
 """
 PIECES = [*WORDS.split(), "\n", "\x00"]
 

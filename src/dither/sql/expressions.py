@@ -4,7 +4,7 @@ Every numeric node carries the interval its value must lie in (`low`, `high`, in
 decimals those units stand for, so widths, clamps and sensitivities follow from declarations alone. No node can raise
 on any row: division and modulo by zero give NULL, comparisons with NULL give NULL.
 
->>> age = Stored("age", 0, 120, 0, nullable=False)
+>>> age = Stored("age", 0, 120, 0, may_be_null=False)
 >>> Multiply(Subtract(age, Constant(60)), Constant(-2)).bounds
 (-120, 120)
 """
