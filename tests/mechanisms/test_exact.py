@@ -78,4 +78,4 @@ def test_nothing_but_a_release_opens_it():
     }
     assert users == {"mechanisms/exact.py", "mechanisms/additive.py"}
     callers = [line for line in (source / "mechanisms/additive.py").read_text().splitlines() if "_unseal(" in line]
-    assert [line.strip() for line in callers] == ["return _unseal(value)"]
+    assert [line.strip() for line in callers] == ["return self._released(add(_unseal(value), noise))"]

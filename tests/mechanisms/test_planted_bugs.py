@@ -75,6 +75,18 @@ def test_floating_point_noise_reaches_different_numbers_from_neighbours():
             assert reachable(mechanism.release([value] * 200).value.tolist(), grid)
 
 
+def test_ten_million_outputs_are_on_the_grid_and_reach_the_same_points():
+    """Threat 10: from a value and from its neighbour exactly the same numbers can come."""
+    mechanism = Laplace(epsilon=1, sensitivity=1)
+    seen = []
+    for value in (0, 1):
+        outputs = mechanism.release(np.full(10**7, value)).steps
+        assert outputs.dtype == np.int64
+        seen.append(np.bincount(outputs[abs(outputs) <= 8] + 8, minlength=17) > 0)
+    assert seen[0].all()
+    assert seen[1].all()
+
+
 def test_noise_for_half_the_sensitivity_is_caught_under_the_other_relation(exactly):
     """Threat 38: a histogram calibrated for add_remove but claimed under replace, where a record moves two cells."""
     added, replaced = Laplace(epsilon=1, sensitivity=1), Laplace(epsilon=1, sensitivity=2, relation="replace")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -78,23 +77,23 @@ class AdditiveNoise(ABC):
 
         The value is not changed. Its type and shape are taken as public; no error message contains any of it.
         """
-        steps = self._steps(value)
+        if isinstance(value, Exact):
+            # The noise comes first: a failure of the sampler must find the aggregate still sealed.
+            noise = self._noise(value.size)
+            return self._released(add(_unseal(value), noise))
+        steps = (to_grid if self.rounded_coordinates else on_grid)(value, self.grid)
         size = size_of(steps)
         if self.rounded_coordinates and (size or 1) > self.rounded_coordinates:
             raise ParameterError(
                 f"the mechanism pays for rounding {self.rounded_coordinates} coordinates and was given {size}; "
                 "construct it with rounded_coordinates= the length of the vector."
             )
-        noisy = add(steps, self._noise(size))
+        return self._released(add(steps, self._noise(size)))
+
+    def _released(self, noisy: Steps) -> Release:
         if not isinstance(noisy, int):
             noisy.flags.writeable = False
         return Release(noisy, self)
-
-    def _steps(self, value: Value | Exact) -> Steps:
-        if isinstance(value, Exact):
-            return _unseal(value)
-        read: Callable[[Value, Fraction], Steps] = to_grid if self.rounded_coordinates else on_grid
-        return read(value, self.grid)
 
 
 def read_setting(

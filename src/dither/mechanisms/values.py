@@ -61,9 +61,7 @@ def add(steps: Steps, noise: Steps) -> Steps:
 
 def shift(steps: Steps, by: int) -> Steps:
     """Every number moved by the same whole number."""
-    if isinstance(steps, int):
-        return steps + by
-    return _pack([int(item) + by for item in steps.flat], steps.shape)
+    return add(steps, by if isinstance(steps, int) else _pack([by], (1,)).repeat(steps.size))
 
 
 def size_of(steps: Steps) -> int | None:
