@@ -27,6 +27,8 @@ Offset = Callable[[int], tuple[int, int]]
 
 # Draws per piece of the quick pass (its arrays stay in cache), and per round of settling what it leaves open.
 CHUNK = 1 << 15
+_LIFT_BITS = 80
+_LIFT = 1 << _LIFT_BITS
 BATCH = 1 << 20
 
 
@@ -73,9 +75,12 @@ def floor_exactly(affine: Affine, cell: int, place: LazyUniform) -> int:
         bits = place.bits + 64
         low, high = affine.offset(bits)
         start = (cell << place.bits) + place.prefix
-        lowest = (((numerator * start) << 64) + low * denominator) // (denominator << bits)
+        divisor = denominator << bits
+        # Quotients of the same length for small and large magnitudes take the same time.
+        lift = divisor << _LIFT_BITS
+        lowest = (((numerator * start) << 64) + low * denominator + lift) // divisor - _LIFT
         # The upper end is not reached, so a whole number there still belongs below.
-        highest = -(-(((numerator * (start + 1)) << 64) + high * denominator) // (denominator << bits)) - 1
+        highest = (((numerator * (start + 1)) << 64) + high * denominator + lift - 1) // divisor - _LIFT
         if lowest == highest:
             return lowest
         place.refine()

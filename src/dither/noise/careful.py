@@ -70,9 +70,10 @@ def _rejected(
     cell = cells[pending].astype(np.float64)
     place = places[pending] * 2.0**-standard.position_bits
     first = first_words * 2.0**-first_bits
-    exponent = (float(standard.tilt) + float(standard.curve) * cell) * place + float(standard.curve) / 2 * place * place
+    slope, half_curve = standard.slopes(cell)
+    exponent = (slope + half_curve * place) * place
     # Covers G's growth within the known interval of T, the unknown bits of V1 and the float error (below 2**-50).
-    margin = float(standard.slope(standard.cell_limit)) * 2.0**-standard.position_bits + 2.0 ** (1 - first_bits)
+    margin = standard.largest_slope * 2.0**-standard.position_bits + 2.0 ** (1 - first_bits)
     in_bounds = cell < standard.cell_limit
     accepted = in_bounds & (first > exponent + margin)
     # V1 < G and V2 > V1: a run of length one, so rejected.

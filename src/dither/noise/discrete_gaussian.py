@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform
+from dither.noise.balls import Ball, LazyUniform, ball
 from dither.noise.bernoulli import is_below
 from dither.noise.discrete_gaussian_law import DiscreteGaussianLaw
 from dither.noise.entropy import keystream
 from dither.noise.gaussian import rounded_gaussian
-from dither.noise.request import as_array, checked_size, replaced, variance_in_range
+from dither.noise.request import checked_size, replaced, variance_in_range
 from dither.noise.table import build_table, draw_from_table
 from dither.noise.tables import kept_table
 from dither.parameters import Number, sqrt_up
 
 _LARGEST_TABLE_VARIANCE = 32**2
-_FEW = 64
 
 
 def discrete_gaussian(sigma_squared: Number, size: int | None = None, *, public: bool = True) -> Any:
@@ -31,14 +30,12 @@ def discrete_gaussian(sigma_squared: Number, size: int | None = None, *, public:
     `public=False` says that the variance depends on private data: then nothing about it is remembered.
     """
     variance, count = variance_in_range(sigma_squared, "sigma_squared"), checked_size(size)
-    if count is None:
-        return _one(variance)
-    if count < _FEW:
-        return as_array([_one(variance) for _ in range(count)])
     if variance <= _LARGEST_TABLE_VARIANCE:
         law = DiscreteGaussianLaw(variance)
-        return draw_from_table(kept_table(law) if public else build_table(law), count)
-    return many_by_rejection(variance, count, public)
+        table = kept_table(law) if public else build_table(law)
+        return table.one() if count is None else draw_from_table(table, count)
+    draws = many_by_rejection(variance, 1 if count is None else count, public)
+    return int(draws[0]) if count is None else draws
 
 
 def proposal_sigma(variance: Fraction) -> Fraction:
@@ -71,14 +68,6 @@ def surely_accepted(variance: Fraction, k: NDArray[np.float64]) -> NDArray[np.fl
 def accepts(variance: Fraction, k: int, uniform: LazyUniform) -> bool:
     """Whether the uniform number lies below `acceptance`."""
     return is_below(uniform, lambda: acceptance(variance, k))
-
-
-def _one(variance: Fraction) -> int:
-    sigma = proposal_sigma(variance)
-    while True:
-        k = int(rounded_gaussian(sigma))
-        if accepts(variance, k, fresh_uniform()):
-            return k
 
 
 def many_by_rejection(variance: Fraction, count: int, public: bool) -> NDArray[Any]:

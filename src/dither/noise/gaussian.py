@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.noise.affine import Affine, rational_offset
-from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, resolve, whole_part
+from dither.noise.balls import Ball, ball
 from dither.noise.request import checked_size, scale_in_range
 from dither.noise.scaled import draw_scaled
 from dither.noise.standard import half_normal
@@ -33,14 +33,11 @@ def rounded_gaussian(sigma: Number, size: int | None = None, *, public: bool = T
     `public=False` says that sigma depends on private data: then nothing about it is remembered.
     """
     exact_sigma, count = scale_in_range(sigma, "sigma"), checked_size(size)
-    if count is None:
-        return gaussian_by_balls(exact_sigma, fresh_uniform())
     return draw_scaled(
         count,
-        one=lambda: gaussian_by_balls(exact_sigma, fresh_uniform()),
+        lambda: gaussian_affine(exact_sigma),
         law=RoundedGaussianLaw(exact_sigma),
         table_entries=7 * exact_sigma,
-        affine=lambda: gaussian_affine(exact_sigma),
         public=public,
     )
 
@@ -49,12 +46,3 @@ def gaussian_affine(sigma: Fraction) -> Affine:
     """A fair sign and floor(sigma |N| + 1/2), N standard normal."""
     standard = half_normal()
     return Affine(standard, sigma * standard.step, rational_offset(_HALF), signed=True)
-
-
-def gaussian_by_balls(sigma: Fraction, uniform: LazyUniform) -> int:
-    """floor(sigma N + 1/2) for the N = -sqrt(2) erfcinv(2 U) that belongs to a uniform number U."""
-
-    def decide(u: Ball) -> int | None:
-        return whole_part(ball(_HALF) - ball(sigma) * ball(2).sqrt() * (2 * u).erfcinv())
-
-    return resolve(uniform, decide)

@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 from dither.noise.affine import Affine, rational_offset
-from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, resolve, whole_part
 from dither.noise.geometric_law import GeometricLaw
 from dither.noise.request import checked_size, scale_in_range
 from dither.noise.scaled import draw_scaled
@@ -20,14 +19,11 @@ def geometric(scale: Number, size: int | None = None, *, public: bool = True) ->
     `public=False` says that the scale depends on private data: then nothing about it is remembered.
     """
     exact_scale, count = scale_in_range(scale, "scale"), checked_size(size)
-    if count is None:
-        return geometric_by_balls(exact_scale, fresh_uniform())
     return draw_scaled(
         count,
-        one=lambda: geometric_by_balls(exact_scale, fresh_uniform()),
+        lambda: geometric_affine(exact_scale),
         law=GeometricLaw(exact_scale),
         table_entries=23 * exact_scale,
-        affine=lambda: geometric_affine(exact_scale),
         public=public,
     )
 
@@ -36,12 +32,3 @@ def geometric_affine(scale: Fraction) -> Affine:
     """floor(scale E), E standard exponential: P[scale E >= k] = q^k."""
     standard = exponential()
     return Affine(standard, scale * standard.step, rational_offset(Fraction(0)), signed=False)
-
-
-def geometric_by_balls(scale: Fraction, uniform: LazyUniform) -> int:
-    """floor(-scale ln U): the draw that belongs to a uniform number U."""
-
-    def decide(u: Ball) -> int | None:
-        return whole_part(-ball(scale) * u.log())
-
-    return resolve(uniform, decide)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from dither.noise.affine import Affine
-from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, outward, precision, resolve, whole_part
+from dither.noise.balls import Ball, ball, outward, precision
 from dither.noise.request import checked_size, scale_in_range
 from dither.noise.scaled import draw_scaled
 from dither.noise.standard import exponential
@@ -37,14 +37,11 @@ def discrete_laplace(scale: Number, size: int | None = None, *, public: bool = T
     `public=False` says that the scale depends on private data: then nothing about it is remembered.
     """
     exact_scale, count = scale_in_range(scale, "scale"), checked_size(size)
-    if count is None:
-        return laplace_by_balls(exact_scale, fresh_uniform())
     return draw_scaled(
         count,
-        one=lambda: laplace_by_balls(exact_scale, fresh_uniform()),
+        lambda: laplace_affine(exact_scale),
         law=LaplaceLaw(exact_scale),
         table_entries=23 * exact_scale,
-        affine=lambda: laplace_affine(exact_scale),
         public=public,
     )
 
@@ -64,15 +61,3 @@ def laplace_affine(scale: Fraction) -> Affine:
 def laplace_shift(scale: Fraction) -> Ball:
     """c = -scale ln((1 + q)/2), written so that no digits cancel."""
     return -ball(scale) * ((-ball(1 / scale)).expm1() / 2).log1p()
-
-
-def laplace_by_balls(scale: Fraction, uniform: LazyUniform) -> int:
-    """The draw that belongs to a uniform number U: its first bit is the sign, the rest is V, and E = -ln V."""
-    sign = uniform.prefix >> (uniform.bits - 1)
-    rest = LazyUniform(uniform.prefix - (sign << (uniform.bits - 1)), uniform.bits - 1, uniform.learn)
-
-    def decide(v: Ball) -> int | None:
-        return whole_part(laplace_shift(scale) - ball(scale) * v.log())
-
-    magnitude = resolve(rest, decide)
-    return -magnitude if sign else magnitude

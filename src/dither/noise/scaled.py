@@ -11,22 +11,26 @@ from numpy.typing import NDArray
 from dither.noise.affine import Affine, draw
 from dither.noise.law import Law
 from dither.noise.request import as_array
+from dither.noise.single import draw_one
 from dither.noise.table import draw_from_table
 from dither.noise.tables import table_if_worthwhile
 from dither.noise.wide import draw_wide, is_wide
 
-# Fewer draws than this come one by one from ball arithmetic: quicker than setting up arrays.
+# Fewer draws than this come one by one: quicker than setting up arrays.
 FEW = 8
 # Beyond this a table leaves so many draws undecided that the standard reals are quicker; and values must fit int16.
 MOST_TABLE_ENTRIES = 1 << 15
 
 
 def draw_scaled(
-    count: int, one: Callable[[], int], law: Law, table_entries: Fraction, affine: Callable[[], Affine], public: bool
-) -> NDArray[Any]:
-    """`count` draws of one law, which all of `one`, `law` and `affine` describe."""
+    count: int | None, affine: Callable[[], Affine], law: Law, table_entries: Fraction, public: bool
+) -> int | NDArray[Any]:
+    """One draw, or `count` of them, of the law that `affine` and `law` both describe."""
+    if count is None:
+        return draw_one(affine())
     if count < FEW:
-        return as_array([one() for _ in range(count)])
+        chosen = affine()
+        return as_array([draw_one(chosen) for _ in range(count)])
     if public and table_entries <= MOST_TABLE_ENTRIES:
         table = table_if_worthwhile(law, int(table_entries), count)
         if table is not None:

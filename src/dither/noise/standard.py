@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from dither.noise.balls import Ball, LazyUniform, ball
 from dither.noise.entropy import Learn, learn_bits
 from dither.noise.geometric_law import GeometricLaw
 from dither.noise.table import UNDECIDED, Table, build_table
+
+FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,20 @@ class Standard:
     def slope(self, cell: int) -> Fraction:
         """An upper bound on G's growth per unit of T, and so on G."""
         return self.tilt + self.curve * (cell + 1)
+
+    @cached_property
+    def largest_slope(self) -> float:
+        """The slope at the cell limit."""
+        return float(self.slope(self.cell_limit))
+
+    @cached_property
+    def _floats(self) -> tuple[float, float]:
+        return float(self.tilt), float(self.curve)
+
+    def slopes(self, cell: FloatOrArray) -> tuple[FloatOrArray, float]:
+        """(b, c) with G = (b + c T) T, as floats; exact, because tilt and curve are powers of two or 0."""
+        tilt, curve = self._floats
+        return tilt + curve * cell, curve / 2
 
 
 def build_standard(

@@ -7,6 +7,8 @@ decided by learning more bits. The top `guide` bits alone decide most draws: low
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.noise.balls import LazyUniform, ball, precision, whole_part
-from dither.noise.entropy import Fill, Learn, keystream, learn_bits
+from dither.noise.entropy import Fill, Learn, keystream, learn_bits, random_bits
 from dither.noise.law import Law, locate
 
 WIDTH = 32
@@ -37,6 +39,14 @@ class Table:
     direct: NDArray[np.int16]
     # For each top word, how many boundaries lie before it.
     before: NDArray[np.int32]
+
+    def one(self, source: Callable[[int], int] = random_bits, learn: Learn = learn_bits) -> int:
+        """One draw, by a search whose length does not depend on what is found."""
+        word = source(self.width)
+        rank = bisect_left(self.boundaries, word)
+        if word == self.boundaries[rank]:
+            return locate(self.law, LazyUniform(word, self.width, learn))
+        return self.first_value + rank
 
     def finish(self, top: NDArray[np.uint16], fill: Fill, learn: Learn = learn_bits) -> NDArray[np.int64]:
         """The values of draws whose top bits left a choice: their low bits are drawn now."""
