@@ -2,11 +2,15 @@
 
 Budgets are not here: they live in the ledger, so no edit of this file can touch them. Every load of data takes a new
 snapshot number from one counter that only grows.
+
+What a table declares was proven of its snapshot when the data were loaded, so it is fixed from then on: each declaration
+carries a checksum, and one that was edited afterwards, which could promise too little noise, is refused.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -89,13 +93,20 @@ class PolicyFile:
 
 
 def _declare(table: Table) -> dict[str, Any]:
-    return {
+    declared = {
         "people": table.people,
         "owner": table.owner,
         "max_rows_per_owner": table.max_rows_per_owner,
         "snapshot": table.snapshot,
         "columns": {name: column.declaration() for name, column in table.columns.items()},
     }
+    return {**declared, "checksum": _checksum(table.name, declared)}
+
+
+def _checksum(name: str, declared: Mapping[str, Any]) -> str:
+    """The same for equal declarations only, whatever the layout of the file."""
+    content = {key: value for key, value in declared.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps([name, content], sort_keys=True).encode()).hexdigest()
 
 
 def _parse(path: Path) -> Policy:
@@ -111,6 +122,11 @@ def _parse(path: Path) -> Policy:
 
 
 def _table(name: str, declared: Mapping[str, Any]) -> Table:
+    if declared["checksum"] != _checksum(name, declared):
+        raise PolicyError(
+            f"the declaration of table {name!r} was edited after its data were loaded; undo the edit, or restore "
+            "policy.json from a backup. To declare a table differently, drop it and register it again."
+        )
     columns = {column: column_from(declaration) for column, declaration in declared["columns"].items()}
     return Table(
         name, declared["people"], declared["owner"], declared["max_rows_per_owner"], columns, declared["snapshot"]

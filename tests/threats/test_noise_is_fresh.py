@@ -1,0 +1,134 @@
+"""Threats 10, 14, 15 and 19, through the curator: noise is fresh, unseeded, whole numbers only, and always there."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from threats_clinic import COUNT, open_clinic
+
+from dither.accounting import ApproxDP, PureDP
+from dither.curator import Curator
+from dither.mechanisms import Gaussian, Laplace
+from dither.mechanisms.additive import AdditiveNoise
+from dither.mechanisms.release import Release
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+BUDGETS = [PureDP(9000), ApproxDP(1000, "1e-6")]
+Noise = Callable[[Any, Any], Any]
+
+
+@pytest.fixture(params=BUDGETS, ids=["Laplace", "Gaussian"])
+def clinic(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    with open_clinic(tmp_path / "clinic", budget=request.param) as curator:
+        yield curator
+
+
+def counts(curator: Curator, prefix: str, many: int = 10) -> list[Any]:
+    """The same question from different analysts: a fresh answer each time."""
+    return [curator.analyst(f"{prefix}{number}").sql(COUNT, epsilon="0.1").value for number in range(many)]
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, noise: Noise) -> None:
+    for kind in (Laplace, Gaussian):
+        monkeypatch.setattr(kind, "_noise", noise)
+
+
+def check_unseeded(curator: Curator) -> None:
+    runs = []
+    for run in ("a", "b"):
+        random.seed(0)
+        np.random.seed(0)
+        runs.append(counts(curator, run))
+    assert runs[0] != runs[1], "the noise can be seeded"
+
+
+def test_seeds_change_nothing(clinic: Curator) -> None:
+    check_unseeded(clinic)
+
+
+def numpy_noise(mechanism: Any, size: int | None) -> Any:
+    return np.random.randint(-50, 50, size)
+
+
+def python_noise(mechanism: Any, size: int | None) -> Any:
+    return np.array([random.randint(-50, 50) for _ in range(size or 1)])
+
+
+@pytest.mark.parametrize("noise", [numpy_noise, python_noise])
+def test_planted_seedable_noise(clinic: Curator, monkeypatch: pytest.MonkeyPatch, noise: Noise) -> None:
+    plant(monkeypatch, noise)
+    with pytest.raises(AssertionError, match="can be seeded"):
+        check_unseeded(clinic)
+
+
+def check_forks(curator: Curator, folder: Path, forks: int = 6) -> None:
+    counts(curator, "before", 2)
+    pipes = []
+    for number in range(forks):
+        read, write = os.pipe()
+        if not os.fork():
+            try:
+                os.write(write, repr(counts(curator, f"fork{number}-")).encode())
+            finally:
+                os._exit(0)
+        os.close(write)
+        pipes.append(read)
+    told = []
+    for pipe in pipes:
+        with open(pipe, "rb") as file:
+            told.append(file.read())
+        os.wait()
+    assert b"" not in told
+    assert len(set(told)) == forks, "forks repeat noise"
+
+
+def test_forks_do_not_repeat_noise(clinic: Curator, tmp_path: Path) -> None:
+    check_forks(clinic, tmp_path / "clinic")
+
+
+def test_planted_noise_kept_across_forks(clinic: Curator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = random.Random(os.urandom(16))
+    plant(monkeypatch, lambda mechanism, size: np.array([shared.randint(-50, 50) for _ in range(size or 1)]))
+    with pytest.raises(AssertionError, match="forks repeat noise"):
+        check_forks(clinic, tmp_path / "clinic")
+
+
+def check_noisy(curator: Curator) -> None:
+    """Threat 19: not even the number of rows is told exactly, and it is charged each time."""
+    before = curator.budget("patients").spent
+    answers = counts(curator, "n", 12)
+    assert len(set(answers)) > 1, "the count is told without noise"
+    assert curator.budget("patients").spent != before
+    assert all(type(answer) is int for answer in answers), "off the grid"
+    average = curator.sql("SELECT SUM(age), AVG(age) FROM visits", epsilon=1)
+    assert average.columns[0].values.dtype == np.int64, "off the grid"
+
+
+def test_counts_are_noisy_and_charged(clinic: Curator) -> None:
+    check_noisy(clinic)
+
+
+def test_planted_no_noise(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, lambda mechanism, size: np.zeros(size or 1, dtype=np.int64))
+    with pytest.raises(AssertionError, match="without noise"):
+        check_noisy(clinic)
+
+
+def test_planted_float_noise(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    class FloatRelease(Release):
+        @property
+        def value(self) -> Any:
+            return np.array([float(step) + np.random.laplace() for step in np.asarray(self.steps)]).astype(object)
+
+    release = AdditiveNoise.release
+    monkeypatch.setattr(AdditiveNoise, "release", lambda self, value: FloatRelease(release(self, value).steps, self))
+    monkeypatch.setattr("dither.answer.released._encode", lambda values: ("float", repr(values.tolist()).encode()))
+    monkeypatch.setattr("dither.answer.released._decode", lambda _, body: np.array(eval(body.decode())))
+    with pytest.raises(AssertionError, match="off the grid"):
+        check_noisy(clinic)
