@@ -3,8 +3,8 @@
 Budgets are not here: they live in the ledger, so no edit of this file can touch them. Every load of data takes a new
 snapshot number from one counter that only grows.
 
-What a table declares was proven of its snapshot when the data were loaded, so it is fixed from then on: each declaration
-carries a checksum, and one that was edited afterwards, which could promise too little noise, is refused.
+What a table declares was proven of its snapshot when the data were loaded, so it is fixed from then on: each
+declaration carries a checksum, and one that was edited afterwards, which could promise too little noise, is refused.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ for _name in ("population", "harness", "queries", "clinic"):
         sys.modules[_module] = _loaded
         _spec.loader.exec_module(_loaded)
 
-import threats_clinic
-import threats_harness as harness
-import threats_population as population
+import threats_clinic  # noqa: E402
+import threats_harness as harness  # noqa: E402
+import threats_population as population  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -129,7 +129,7 @@ def observe(side: Side, text: str, **stated: Any) -> Observed:
     try:
         exact = [sealed for statement in priced.statements for sealed in side.run(statement)]
         sizes = side.size(exact)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever an engine raises is what is looked at
         return Observed("failed", wire(side.failure(error)), statements=tuple(side.engine.heard), **known)
     # Equal noise on both sides: what the numbers are does not matter, how many there are does.
     noisy = [
@@ -152,7 +152,7 @@ def observe(side: Side, text: str, **stated: Any) -> Observed:
 
 
 def check_neighbours(one: Side, other: Side, text: str, **stated: Any) -> Observed:
-    """Raise `Leak` unless the question looks the same on both sides, and its exact answers are as close as was proven."""
+    """Raise `Leak` unless the question looks the same on both sides and its exact answers are as close as proven."""
     seen, beside = observe(one, text, **stated), observe(other, text, **stated)
     there = beside.compared()
     for name, value in seen.compared().items():

@@ -63,14 +63,15 @@ _TROUBLE: dict[str, Sequence[Any]] = {
     "wide": [-(2**63), 2**63 - 1, 2**50, None, -(2**50)],
     "amount": [5e-324, 1.7976931348623157e308, -1.7976931348623157e308, _NAN, _INFINITY, -_INFINITY, None, 0.005, 1e300,
                -0.0, 999.999, -1000.0, 1000.0],
-    "n": ["abc", "12", "1e400", "", "NaN", "-inf", None, "0x10", "９", CANARY, "99999999999999999999999", "5e-324", " 7 ",
-          "--1", "50", "+3", "inf"],
+    "n": ["abc", "12", "1e400", "", "NaN", "-inf", None, "0x10", "９", CANARY, "99999999999999999999999", "5e-324",
+          " 7 ", "--1", "50", "+3", "inf"],
     "g": ["lonely", "lonely", "undeclared", None, CANARY],
     "h": [3, None, -(2**31), 2**31 - 1],
     "flag": [True, False, None],
     "day": [None, datetime.date.max, datetime.date.min, _DAY, datetime.date(2024, 1, 5)],
     "at": [None, datetime.datetime.max, datetime.datetime(1, 1, 1), _AT],
-    "s": [CANARY, None, "", "%", "_", "\\", "'; DROP TABLE rows; --", "a\x00b", "é\u0301\u200b", "x" * 1001, "😀", "a\\", "NULL"],
+    "s": [CANARY, None, "", "%", "_", "\\", "'; DROP TABLE rows; --", "a\x00b", "é\u0301\u200b", "x" * 1001, "😀",
+          "a\\", "NULL"],
     "word": [None, CANARY, "%_\\", "none", "x" * 5000],
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Threats 1, 26, 34, 35, 37 and 41: hostile text and numbers are refused; no statement runs and the ledger stays as it is."""
+"""Threats 1, 26, 34, 35, 37 and 41: hostile text and numbers are refused, unread and unpaid."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from dither.sql.statement import Statement
 
 HOSTILE = [text.replace("FROM t", "FROM visits") for text in queries.REFUSED]
 HOSTILE_NUMBERS: list[Any] = [
-    math.nan, "nan", Decimal("NaN"), math.inf, "inf", -math.inf, -1, "-1", 0, "0", 0.0, -0.0, 1e-320, "1e-320", 10**400, "1e400",
-    Decimal("1e400"), Fraction(1, 10**400), True, False, np.bool_(True), "abc", "", " ", "1e", "0x1", "1/0", "١", "1_0", b"1", None,
-    [], {}, 1j, np.float64("nan"), np.array([1.0, 2.0]), "9" * 10_000,
+    math.nan, "nan", Decimal("NaN"), math.inf, "inf", -math.inf, -1, "-1", 0, "0", 0.0, -0.0, 1e-320, "1e-320",
+    10**400, "1e400", Decimal("1e400"), Fraction(1, 10**400), True, False, np.bool_(True), "abc", "", " ", "1e", "0x1", "1/0",
+    "١", "1_0", b"1", None, [], {}, 1j, np.float64("nan"), np.array([1.0, 2.0]), "9" * 10_000,
 ]  # fmt: skip
 
 
@@ -59,7 +59,7 @@ class Passthrough(Curator):
         (table,) = self.tables()
         try:
             self._engine.run(Statement(table, text, (), 1))
-        except Exception:
+        except Exception:  # noqa: BLE001
             raise UnsupportedQuery("no") from None
         return super()._price(text, **stated)
 
