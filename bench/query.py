@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import os
+import secrets
 import statistics
 import subprocess
 import sys
@@ -119,16 +120,38 @@ class TimedEngine:
         self.engine.close()
 
 
-def bare_fsync(folder: Path) -> float:
-    """One write of a page and its fsync, in milliseconds."""
-    with open(folder / "fsync", "wb") as file:
+class Syncs:
+    """Time spent making data durable: calls from Python as they happen, and for those inside SQLite (one a commit, two
+    commits a question) the same work done bare, right after each question, on the same disk."""
 
+    NAMES = ("fsync", "fdatasync")
+
+    def __init__(self, folder: Path) -> None:
+        self.file = open(folder / "sync", "wb")  # noqa: SIM115 - closed with the others
+        self.system = {name: getattr(os, name) for name in self.NAMES}
+        self.spent = 0.0
+        self.bare: list[float] = []
+
+    def __enter__(self) -> Syncs:
+        for name, call in self.system.items():
+            setattr(os, name, lambda descriptor, call=call: self._timed(lambda: call(descriptor)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, call in self.system.items():
+            setattr(os, name, call)
+        self.file.close()
+
+    def _timed(self, work: Callable[[], None]) -> None:
+        self.spent += milliseconds(work)
+
+    def measure_bare(self) -> None:
         def work() -> None:
-            file.write(b"x" * 4096)
-            file.flush()
-            os.fsync(file.fileno())
+            self.file.write(b"x" * 8192)
+            self.file.flush()
+            self.system["fsync"](self.file.fileno())
 
-        return statistics.median(milliseconds(work) for _ in range(50))
+        self.bare.append(milliseconds(work))
 
 
 def compare(folder: Path) -> list[bool]:
@@ -136,40 +159,37 @@ def compare(folder: Path) -> list[bool]:
     plain = plain_connection(folder)
     curator = open_curator(folder)
     timed = curator._engine = TimedEngine(curator._engine)
-    fsyncs: list[float] = []
-    system_fsync = os.fsync
-    os.fsync = lambda descriptor: fsyncs.append(milliseconds(lambda: system_fsync(descriptor)))
-    ratios, walks, price = [], [], 0
-    try:
+    ratios, walks, price, run = [], [], 0, secrets.token_hex(8)
+    with Syncs(folder) as syncs:
         for name, sql in QUERIES.items():
             bare, engine, walk = [], [], []
             for round_ in range(-2, ROUNDS):  # the first two warm both sides up
                 asked = milliseconds(lambda sql=sql: plain.sql(sql).to_arrow_table())
                 price += 1
-                timed.spent = 0.0
-                fsyncs.clear()
-                # A price never asked before: neither a stored answer nor a noise table can be used again.
-                total = milliseconds(lambda sql=sql, price=price: curator.sql(sql, epsilon=f"0.5{price:04d}"))
+                timed.spent = syncs.spent = 0.0
+                # A fresh request at a price never asked before: no stored answer, no ready table of noise.
+                fresh = {"epsilon": f"0.5{price:04d}", "request": f"{run}-{price}"}
+                total = milliseconds(lambda sql=sql, fresh=fresh: curator.sql(sql, **fresh))
+                rest = total - timed.spent - syncs.spent
+                syncs.measure_bare()
                 if round_ >= 0:
                     bare.append(asked)
                     engine.append(timed.spent)
-                    walk.append(total - timed.spent - sum(fsyncs))
-            ours, theirs, rest = map(statistics.median, (engine, bare, walk))
+                    walk.append(rest - 2 * syncs.bare[-1])
+            ours, theirs = statistics.median(engine), statistics.median(bare)
             ratios.append(ours / theirs)
-            walks.append(rest)
+            walks += walk
             print(
-                f"{name:18} plain {theirs:7.1f} ms   engine {ours:7.1f} ms   {ours / theirs:5.2f}x  walk {rest:5.1f} ms"
+                f"{name:18} plain {theirs:7.1f} ms   engine {ours:7.1f} ms   {ours / theirs:5.2f}x"
+                f"   rest of the walk {statistics.median(walk):5.1f} ms"
             )
-    finally:
-        os.fsync = system_fsync
-        plain.close()
-        curator.close()
+    plain.close()
+    curator.close()
     mean = math.exp(statistics.fmean(map(math.log, ratios)))
-    fsync = bare_fsync(folder)
-    beyond = statistics.median(walks) - 2 * fsync  # the database's own two; the others were timed where they happen
+    fsync = f" ms (median, beyond fsyncs of {statistics.median(syncs.bare):.2f} ms)"
     return [
         verdict("engine / plain", mean, SLOWEST_ENGINE, "x (geometric mean)"),
-        verdict("rest of the walk", beyond, LONGEST_WALK, f" ms (median, beyond fsyncs of {fsync:.2f} ms)"),
+        verdict("rest of the walk", statistics.median(walks), LONGEST_WALK, fsync),
     ]
 
 
@@ -187,7 +207,7 @@ def run_side(folder: Path, side: str) -> None:
     else:
         with open_curator(folder) as curator:
             for sql in QUERIES.values():
-                curator.sql(sql, epsilon="0.7")
+                curator.sql(sql, epsilon="0.7", request=secrets.token_hex(8))
     status = Path("/proc/self/status").read_text(encoding="ascii")
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     print(json.dumps({"peak": int(peak.split()[1]) / 1024}))
