@@ -104,7 +104,7 @@ def test_every_path_accepts_a_place_with_the_mean_of_exp_minus_g_over_it(name, c
         mean_low, mean_high = certified(mean, 64)
         assert low <= mean_high
         assert mean_low <= high
-        assert high - low < Fraction(1, 7)
+        assert high - low < Fraction(1, 5)
 
 
 @pytest.mark.parametrize("make", [geometric_affine, laplace_affine, gaussian_affine])
