@@ -199,11 +199,26 @@ class Curator:
 
     def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
         """From here on every failure is the same to the analyst, and stays charged."""
-        stored = self._attempt(reservation, priced) if reservation.answer is None else reservation.answer
+        if reservation.answer is not None:
+            self._check_labels(reservation, priced)
+            return reservation.answer
+        stored = self._attempt(reservation, priced)
         if stored is None:
             # Raised here and not where it failed: an exception remembers the one it was raised beside.
             raise QueryFailed
         return stored
+
+    def _check_labels(self, reservation: Reservation, priced: PricedQuestion) -> None:
+        """Stored numbers are in the order of the keys declared then; they are never shown under other labels."""
+        table = priced.question.table.name
+        if reservation.snapshot != priced.snapshot and any(
+            entry.kind == "register" and entry.body.get("table") == table and entry.sequence > reservation.id
+            for entry in self._ledger.entries()
+        ):
+            raise PolicyError(
+                f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
+                "again, perhaps declared differently; ask anew under another request id."
+            )
 
     def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
         """Exact aggregates, noise, settle; None if anything at all went wrong."""

@@ -1,0 +1,102 @@
+"""Request ids make a retry safe: one charge, one answer, whatever happened in between."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dither as dt
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+COUNT = "SELECT COUNT(*) FROM visits"
+Killed = Callable[[Callable[[], object]], None]
+
+
+class KillsAtRun:
+    """An engine under which the process dies."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+
+    def run(self, statement: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+def die_while_asking(folder: Path, request: str | None) -> None:
+    curator = dt.Curator.open(folder)
+    curator._engine = KillsAtRun(curator._engine)  # type: ignore[assignment]
+    curator.analyst("alice").sql(COUNT, epsilon=1, request=request)
+
+
+def test_a_request_left_by_a_killed_process_is_answered_under_its_own_charge(
+    clinic: dt.Curator, folder: Path, killed: Killed
+) -> None:
+    killed(lambda: die_while_asking(folder, "r1"))
+    assert [pending.request for pending in clinic._ledger.pending()] == ["r1"]
+    assert clinic.budget("patients").spent.epsilon == 1
+    alice = clinic.analyst("alice")
+    answer = alice.sql(COUNT, epsilon=1, request="r1")
+    assert alice.sql(COUNT, epsilon=1, request="r1").to_bytes() == answer.to_bytes()
+    assert alice.sql(COUNT, epsilon=1).to_bytes() == answer.to_bytes(), "it is the analyst's answer from now on"
+    assert clinic.budget("patients").spent.epsilon == 1
+    assert clinic._ledger.pending() == []
+    clinic.verify()
+
+
+def test_without_a_request_id_a_killed_question_stays_charged(clinic: dt.Curator, folder: Path, killed: Killed) -> None:
+    killed(lambda: die_while_asking(folder, None))
+    clinic.analyst("alice").sql(COUNT, epsilon=1)
+    assert clinic.budget("patients").spent.epsilon == 2
+
+
+def test_a_request_whose_snapshot_is_gone_is_settled_as_failed(
+    clinic: dt.Curator, folder: Path, killed: Killed, visits: Any
+) -> None:
+    killed(lambda: die_while_asking(folder, "r1"))
+    clinic.refresh("visits", visits(older=5))
+    for _ in range(2):
+        with pytest.raises(dt.QueryFailed):
+            clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
+    assert clinic.budget("patients").spent.epsilon == 1
+    assert clinic._ledger.pending() == []
+
+
+def test_an_answered_request_survives_a_refresh(clinic: dt.Curator, visits: Any) -> None:
+    answer = clinic.sql(COUNT, epsilon=1, request="r1")
+    clinic.refresh("visits", visits(older=5))
+    assert clinic.sql(COUNT, epsilon=1, request="r1").to_bytes() == answer.to_bytes()
+    assert clinic.budget("patients").spent.epsilon == 1
+
+
+def test_a_request_id_means_one_question_at_one_price(clinic: dt.Curator) -> None:
+    clinic.sql(COUNT, epsilon=1, request="r1")
+    for text, price in ((COUNT, "0.5"), ("SELECT SUM(age) FROM visits", 1)):
+        with pytest.raises(dt.PolicyError, match="'r1' was used before"):
+            clinic.sql(text, epsilon=price, request="r1")
+    assert clinic.budget("patients").spent.epsilon == 1
+
+
+def test_request_ids_belong_to_an_analyst(clinic: dt.Curator) -> None:
+    clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
+    clinic.analyst("bob").sql("SELECT SUM(age) FROM visits", epsilon=1, request="r1")
+    assert clinic.budget("patients").spent.epsilon == 2
+
+
+def test_an_answered_request_under_another_declaration(clinic: dt.Curator, visits: Any, declared: Any) -> None:
+    """The stored numbers stand in the order of the old labels; they must never be shown under others."""
+    text = "SELECT region, COUNT(*) FROM visits GROUP BY region"
+    clinic.sql(text, epsilon=1, request="r1")
+    clinic.drop("visits")
+    declared["columns"]["region"] = dt.Category(["south", "north"])
+    clinic.register("visits", visits(), people="patients", **declared)
+    with pytest.raises(dt.PolicyError, match="declared differently"):
+        clinic.sql(text, epsilon=1, request="r1")
+    assert clinic.budget("patients").spent.epsilon == 1
