@@ -2,6 +2,7 @@
 
 from dither import sensitivity
 from dither.accounting import ZCDP, ApproxDP, Filter, PureDP, compose
+from dither.answer import Answer
 from dither.budgets import BudgetView
 from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
 from dither.curator import Analyst, Curator
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ZCDP",
     "Analyst",
+    "Answer",
     "ApproxDP",
     "Bool",
     "BudgetExceeded",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Budget = PureDP | ApproxDP
 
+_WIDTH = 30  # characters of the bar
+
 
 @dataclass(frozen=True)
 class Amount:
@@ -27,6 +29,19 @@ class Amount:
     epsilon: Fraction | None
     delta: Fraction | None
     rho: Fraction | None
+
+    @property
+    def adding(self) -> Fraction:
+        """The figure that adds up in this kind of budget."""
+        return (self.epsilon or Fraction(0)) if self.rho is None else self.rho
+
+    def figures(self, *, up: bool, digits: int = 4) -> dict[str, str]:
+        """The fields this kind has, as text rounded to the side that promises less."""
+        named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: decimal_text(value, up=up, digits=digits) for name, value in named.items() if value is not None}
+
+    def shown(self, *, up: bool) -> str:
+        return ", ".join(f"{name} {text}" for name, text in self.figures(up=up).items())
 
 
 @dataclass(frozen=True)
@@ -37,6 +52,28 @@ class BudgetView:
     total: Amount
     spent: Amount
     left: Amount
+
+    def __str__(self) -> str:
+        share = self.spent.adding / self.total.adding if self.total.adding else Fraction(1)
+        full = -(-_WIDTH * share.numerator // share.denominator)
+        return "\n".join(
+            [
+                f"granted: {self.total.shown(up=False)}",
+                f"  [{'#' * full}{'.' * (_WIDTH - full)}] {float(share):.1%} spent: {self.spent.shown(up=True)}",
+                f"  left: {self.left.shown(up=False)}",
+            ]
+        )
+
+
+def decimal_text(value: Fraction, *, up: bool, digits: int = 4) -> str:
+    """A few significant digits, rounded to the side that promises less.
+
+    >>> decimal_text(Fraction(1, 3), up=True), decimal_text(Fraction(1, 3), up=False)
+    ('0.3334', '0.3333')
+    """
+    with localcontext(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR):
+        number = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+    return f"{number:f}" if Decimal("0.0001") <= abs(number) < 10**digits or not number else f"{number:e}"
 
 
 def terms_of(budget: Budget) -> dict[str, str]:
@@ -90,13 +127,8 @@ def too_dear(asked: Mapping[str, str], people: BudgetView, analyst: BudgetView |
 
 
 def _left(account: BudgetView) -> str:
-    parts = [("epsilon", account.left.epsilon), ("rho", account.left.rho)]
-    return ", ".join(f"{name} at most {_rounded_down(value)}" for name, value in parts if value is not None)
-
-
-def _rounded_down(value: Fraction) -> str:
-    with localcontext(prec=6, rounding=ROUND_DOWN):
-        return f"{(Decimal(value.numerator) / Decimal(value.denominator)).normalize():f}"
+    figures = account.left.figures(up=False, digits=6)
+    return ", ".join(f"{name} at most {text}" for name, text in figures.items() if name != "delta")
 
 
 def _parts(balance: Balance) -> tuple[Charge, Charge, Charge]:

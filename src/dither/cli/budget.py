@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
@@ -13,7 +11,7 @@ from dither.errors import PolicyError
 
 if TYPE_CHECKING:
     from dither import Curator
-    from dither.budgets import Amount, BudgetView
+    from dither.budgets import BudgetView
 
 _DESCRIPTION = """\
 Show budgets: of all people and analysts, or of those named. Spent is rounded up and
@@ -23,8 +21,6 @@ that rho is worth, which does not add up."""
 _EXAMPLES = """\
   dither budget clinic
   dither budget clinic --analyst alice --json"""
-
-_WIDTH = 30
 
 
 def add(commands: Commands) -> None:
@@ -49,17 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def budget_text(name: str, account: BudgetView) -> str:
     """An account in three lines, with a bar."""
-    spent, total = _currency(account.spent), _currency(account.total)
-    share = spent / total if total else Fraction(1)
-    full = -(-_WIDTH * share.numerator // share.denominator)
-    bar = "#" * full + "." * (_WIDTH - full)
-    return "\n".join(
-        [
-            f"{name}: {_amount(account.total, up=False)}",
-            f"  [{bar}] {float(share):.1%} spent: {_amount(account.spent, up=True)}",
-            f"  left: {_amount(account.left, up=False)}",
-        ]
-    )
+    return str(account).replace("granted", name, 1)
 
 
 def _accounts(curator: Curator, arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
@@ -82,41 +68,12 @@ def _known(curator: Curator) -> Iterator[tuple[str, str | None]]:
             yield str(entry.body["people"]), None if analyst is None else str(analyst)
 
 
-def _currency(amount: Amount) -> Fraction:
-    """What adds up in this kind of budget."""
-    return (amount.epsilon or Fraction(0)) if amount.rho is None else amount.rho
-
-
-def _parts(amount: Amount) -> Iterator[tuple[str, Fraction]]:
-    for name, value in (("epsilon", amount.epsilon), ("delta", amount.delta), ("rho", amount.rho)):
-        if value is not None:
-            yield name, value
-
-
-def _amount(amount: Amount, *, up: bool) -> str:
-    return ", ".join(f"{name} {decimal_text(value, up=up)}" for name, value in _parts(amount))
-
-
 def _document(people: str, analyst: str | None, account: BudgetView) -> dict[str, object]:
-    def plain(amount: Amount, up: bool) -> dict[str, str]:
-        return {name: decimal_text(value, up=up, digits=15) for name, value in _parts(amount)}
-
     return {
         "people": people,
         "analyst": analyst,
         "kind": account.kind,
-        "total": plain(account.total, False),
-        "spent": plain(account.spent, True),
-        "left": plain(account.left, False),
+        "total": account.total.figures(up=False, digits=15),
+        "spent": account.spent.figures(up=True, digits=15),
+        "left": account.left.figures(up=False, digits=15),
     }
-
-
-def decimal_text(value: Fraction, *, up: bool, digits: int = 4) -> str:
-    """A few significant digits, rounded to the side that promises less.
-
-    >>> decimal_text(Fraction(1, 3), up=True), decimal_text(Fraction(1, 3), up=False)
-    ('0.3334', '0.3333')
-    """
-    with localcontext(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR):
-        number = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
-    return f"{number:f}" if Decimal("0.0001") <= abs(number) < 10**digits or not number else f"{number:e}"
