@@ -111,6 +111,8 @@ class DuckDBEngine:
     def _connection(self, path: Path) -> duckdb.DuckDBPyConnection:
         with self._idle:
             if path not in self._open:
+                for gone in [known for known in self._open if not known.exists()]:
+                    self._open.pop(gone).close()  # another process dropped it
                 self._open[path] = _read_only(path, self._settings)
             return self._open[path]
 

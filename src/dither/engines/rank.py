@@ -6,6 +6,7 @@ identical rows can change places. For every K, the rows with rank <= K are chose
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -32,23 +33,28 @@ def rank_expression(owner_type: str, columns: dict[str, Column]) -> str:
 def secret_key(path: Path) -> str:
     """The key of this folder's snapshots, made once; readable by its owner alone."""
     try:
-        made = os.open(path.with_suffix(f".{os.getpid()}"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(made, "wb") as file:
-            file.write(os.urandom(_KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(path.with_suffix(f".{os.getpid()}"), path)  # fails if there is one already, whoever made it
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(path.with_suffix(f".{os.getpid()}"))
+        if not path.exists():
+            _make_key(path)
         mode, key = stat.S_IMODE(path.stat().st_mode), path.read_bytes()
     except OSError as error:
         raise PolicyError(f"the snapshot folder {path.parent} cannot be used: {error.strerror}.") from None
     if mode & 0o077 or len(key) != _KEY_BYTES:
         raise PolicyError(f"{path} must hold {_KEY_BYTES} bytes and be readable by its owner alone (mode 0600).")
     return key.hex()
+
+
+def _make_key(path: Path) -> None:
+    """Written whole before it has its name; if two processes make one at once, the first stays."""
+    draft = path.with_suffix(f".{os.getpid()}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(os.urandom(_KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _written(value: str, *, text: bool) -> str:

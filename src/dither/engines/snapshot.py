@@ -52,15 +52,17 @@ def write_snapshot(
 ) -> LoadReport:
     """Write the snapshot to work/rows.duckdb. Anything wrong raises PolicyError, whose text never contains data."""
     import duckdb
+    import pyarrow as pa
 
     connection = duckdb.connect(":memory:", config=settings.config())
     try:
         return _Load(connection, table, strict, progress).run(source, work, key)
     except DitherError:
         raise
-    except (duckdb.Error, OSError):
+    except (duckdb.Error, pa.ArrowException, OSError):
         raise PolicyError(
-            f"table {table.name!r}: the source could not be read to its end; nothing was stored."
+            f"table {table.name!r} could not be copied (a damaged source, a full disk or too little memory); "
+            "nothing was stored."
         ) from None
     finally:
         connection.close()
@@ -103,13 +105,15 @@ class _Load:
 
     def _stage(self, source: Any) -> tuple[int, str]:
         """Every record sanitised, with what was changed; the number of lines that are no records; the owner's type."""
+        import duckdb
+
         wanted = [self.table.owner, *self.table.columns]
         opened = open_source(self.connection, source, wanted)
         sql, owner_type = self._staging(opened)
         try:
             self._watch("sanitising", 0.0, 0.4, sql)
-        except Exception as error:
-            if "read_parquet" not in opened.relation or "memory" in type(error).__name__.lower():
+        except duckdb.InvalidInputException:  # text that is not UTF-8, which only Arrow can read as bytes
+            if not opened.parquet:
                 raise
             self._do("DROP TABLE IF EXISTS staged_file.records")
             sql, owner_type = self._staging(parquet_by_arrow(self.connection, str(source), wanted))

@@ -35,6 +35,7 @@ class Source:
     relation: str
     types: dict[str, str]
     rejects: bool = False  # lines that are no records are counted by the reader
+    parquet: bool = False
 
     def column(self, wanted: str) -> str:
         """The source's own spelling of a column; like SQL, a name is matched without regard to case if need be."""
@@ -71,7 +72,7 @@ def _files(connection: duckdb.DuckDBPyConnection, path: str, wanted: Sequence[st
     listed = ", ".join(quoted(name, mark="'") for name in found)
     relation = f"read_parquet([{listed}], union_by_name=true)"
     try:
-        return Source(relation, _types(connection, relation))
+        return Source(relation, _types(connection, relation), parquet=True)
     except Exception:  # noqa: BLE001 - the engine's text may quote the file's content
         raise PolicyError(f"{path} cannot be read as Parquet; check that the file is complete.") from None
 
