@@ -7,7 +7,6 @@ docs/noise.md), so the floor is certain wherever y - floor(y) <= 1 - slack. The 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -59,7 +58,8 @@ class Affine:
 
 def rational_offset(value: Fraction) -> Offset:
     """A rational c."""
-    return lambda bits: (math.floor(value * (1 << bits)), math.ceil(value * (1 << bits)))
+    numerator, denominator = value.numerator, value.denominator
+    return lambda bits: ((numerator << bits) // denominator, -((-numerator << bits) // denominator))
 
 
 def float_constants(affine: Affine) -> tuple[float, float, float]:

@@ -1,0 +1,43 @@
+"""Threat 31: how long a single draw takes tells nothing about its value."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from dither import noise
+
+
+def correlation(draw, count=8000):
+    """Of the size of the noise and the time it took, interruptions of the process cut off."""
+    sizes, times = np.empty(count), np.empty(count)
+    for i in range(count):
+        start = time.perf_counter_ns()
+        value = draw()
+        times[i] = time.perf_counter_ns() - start
+        sizes[i] = abs(value)
+    return np.corrcoef(sizes, np.minimum(times, 3 * np.median(times)))[0, 1]
+
+
+def geometric_by_trials():
+    """Planted bug: one coin for each unit of noise."""
+    value = 0
+    while noise.uniform_below(10):
+        value += 1
+    return value
+
+
+@pytest.mark.parametrize(
+    "draw", [noise.discrete_laplace, noise.rounded_gaussian, noise.geometric, noise.discrete_gaussian]
+)
+@pytest.mark.parametrize("scale", [10, 100_000])
+def test_time_and_noise_are_not_correlated(draw, scale):
+    draw(scale)
+    # One in a thousand runs of a constant-time sampler passes 0.05 by chance; three in a row never do.
+    assert any(abs(correlation(lambda: draw(scale))) < 0.05 for _ in range(3))
+
+
+def test_a_sampler_that_counts_trials_is_caught():
+    assert all(correlation(geometric_by_trials, 2000) > 0.2 for _ in range(3))
