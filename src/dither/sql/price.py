@@ -107,9 +107,20 @@ def mechanism_from(parameters: Mapping[str, str]) -> Mechanism:
 
 
 def _mechanism(kind: str, share: Fraction, sensitivity: Sensitivity) -> Mechanism:
-    if kind == "zcdp":
-        return Gaussian(rho=share, sensitivity=sensitivity.l2, relation=Relation.OWNER)
-    return Laplace(epsilon=share, sensitivity=sensitivity.l1, relation=Relation.OWNER)
+    try:
+        if kind == "zcdp":
+            return Gaussian(rho=share, sensitivity=sensitivity.l2, relation=Relation.OWNER)
+        return Laplace(epsilon=share, sensitivity=sensitivity.l1, relation=Relation.OWNER)
+    except ParameterError:
+        # The mechanism speaks of grids and scales; an analyst has a price and columns.
+        what = f"one owner can move a measure of this query by {float(sensitivity.linf):.3g}"
+        if share > 1:
+            raise ParameterError(
+                f"{what}, and this price would leave it almost without noise; state a smaller price."
+            ) from None
+        raise ParameterError(
+            f"{what}, and no noise that wide can be drawn; state a larger price, or ask about narrower columns."
+        ) from None
 
 
 def _parameters(mechanism: Mechanism) -> dict[str, str]:
