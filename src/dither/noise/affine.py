@@ -26,9 +26,9 @@ Offset = Callable[[int], tuple[int, int]]
 
 # Draws per piece of the quick pass (its arrays stay in cache), and per round of settling what it leaves open.
 CHUNK = 1 << 15
+BATCH = 1 << 20
 _LIFT_BITS = 80
 _LIFT = 1 << _LIFT_BITS
-BATCH = 1 << 20
 
 
 @dataclass(frozen=True)

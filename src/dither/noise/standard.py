@@ -90,9 +90,9 @@ def build_standard(
     cell_limit: int = 1 << 12,
 ) -> Standard:
     """A standard law over a given table of its cells."""
-    decided = table.direct != UNDECIDED
-    # Cells far out have a smaller chance of sure acceptance: leave them to the careful path too.
-    near = decided & (table.direct < int(Fraction(7, 2) / step)) if curve else decided
+    # Cells far out have a smaller chance of sure acceptance: they are left to the careful path too.
+    nearest = min(cell_limit, int(Fraction(7, 2) / step)) if curve else cell_limit
+    near = (table.direct != UNDECIDED) & (table.direct < nearest)
     farthest = int(table.direct[near].max())
     direct = np.where(near, table.direct.astype(np.float64) * 2.0**position_bits - 0.5, np.nan)
     sure_coin = math.ceil((tilt + curve * (farthest + 1)) * (1 << coin_bits))
