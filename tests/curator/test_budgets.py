@@ -1,0 +1,79 @@
+"""Budgets in the terms they were declared in; spent is never understated, left never overstated."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import dither as dt
+from dither.accounting.currency import Currency
+from dither.budgets import budget_from, terms_of, too_dear, view
+from dither.ledger import Balance, Charge
+
+BUDGETS = [dt.PureDP("1/3"), dt.ApproxDP(4, "1e-6"), dt.ApproxDP("0.5", "1e-9", composition="basic")]
+
+
+def balance(budget: object, part: Fraction) -> Balance:
+    currency = Currency.of(budget)  # type: ignore[arg-type]
+    cap = Charge(currency.cap_cost, currency.cap_delta)
+    spent = Charge(cap.cost * part)
+    return Balance(cap, spent, Charge(cap.cost - spent.cost, cap.delta))
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_terms_are_exact_text(budget: dt.PureDP | dt.ApproxDP) -> None:
+    terms = terms_of(budget)
+    assert all(isinstance(value, str) for value in terms.values())
+    again = budget_from(terms)
+    assert Currency.of(again).cap_cost == Currency.of(budget).cap_cost
+    assert terms_of(again) == terms
+    assert again.relation is dt.Relation.OWNER
+
+
+def test_other_budgets_are_refused() -> None:
+    with pytest.raises(dt.PolicyError, match=r"a budget is PureDP\(4\) or ApproxDP"):
+        terms_of(4)  # type: ignore[arg-type]
+    with pytest.raises(dt.RelationMismatch, match="added or removed"):
+        terms_of(dt.PureDP(4, relation="edge"))
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("part", [Fraction(0), Fraction(1, 3), Fraction(1)])
+def test_what_is_spent_and_left(budget: dt.PureDP | dt.ApproxDP, part: Fraction) -> None:
+    seen = view(budget, balance(budget, part), people=budget)
+    assert seen.total.epsilon == budget.epsilon
+    if seen.kind != "zcdp":
+        assert seen.spent.epsilon == budget.epsilon * part
+        assert seen.left.epsilon == budget.epsilon * (1 - part)
+        assert seen.spent.rho is None
+        return
+    currency = Currency.of(budget)
+    assert seen.spent.rho == currency.cap_cost * part
+    if part == 0:
+        assert (seen.spent.epsilon, seen.spent.delta) == (0, 0)
+    else:
+        assert seen.spent.delta == budget.delta / 2
+        assert 0 < seen.spent.epsilon <= budget.epsilon
+    if part < 1:
+        assert currency.price_of(epsilon=seen.left.epsilon).cost <= seen.left.rho
+    else:
+        assert (seen.left.epsilon, seen.left.rho) == (0, 0)
+
+
+def test_a_refusal_names_the_largest_price_that_fits_and_rounds_it_down() -> None:
+    people = view(dt.PureDP(1), balance(dt.PureDP(1), Fraction(1, 3)), people=dt.PureDP(1))
+    said = str(too_dear({"epsilon": "5"}, people, None))
+    assert "price epsilon=5 does not fit" in said
+    assert "at most 0.666666." in said
+    assert "analyst" not in said
+    assert "this analyst's own cap" in str(too_dear({"epsilon": "5"}, people, people))
+
+
+def test_the_largest_price_that_fits_is_granted(make: object) -> None:
+    clinic = make(dt.ApproxDP(1, "1e-6"))  # type: ignore[operator]
+    clinic.sql("SELECT COUNT(*) FROM visits", epsilon="0.3")
+    left = clinic.budget("patients").left
+    clinic.sql("SELECT SUM(age) FROM visits", epsilon=left.epsilon)
+    with pytest.raises(dt.BudgetExceeded):
+        clinic.sql("SELECT SUM(paid) FROM visits", epsilon="0.1")

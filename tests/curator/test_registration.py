@@ -1,0 +1,100 @@
+"""Tables come and go; a failed load leaves the old data, no copy of the new, and no number to be used twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dither as dt
+from dither.ledger import Ledger
+from dither.policy import PolicyFile
+
+COUNT = "SELECT COUNT(*) FROM visits"
+
+
+def snapshots(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "snapshots").glob("*.duckdb"))
+
+
+def test_refresh_and_drop_delete_the_old_copy(clinic: dt.Curator, folder: Path, visits: Any) -> None:
+    assert snapshots(folder) == ["visits-000001.duckdb"]
+    clinic.refresh("VISITS", visits(older=5))
+    assert snapshots(folder) == ["visits-000002.duckdb"]
+    clinic.sql(COUNT, epsilon=1)
+    clinic.drop("visits")
+    assert snapshots(folder) == []
+    assert clinic.tables() == []
+    assert clinic.budget("patients").spent.epsilon == 1
+    events = [(entry.kind, entry.body.get("snapshot")) for entry in clinic.ledger() if "table" in entry.body]
+    assert events == [("register", "1"), ("refresh", "2"), ("drop", None)]
+
+
+def test_a_failed_refresh_keeps_the_old_data_and_its_answers(clinic: dt.Curator, folder: Path, visits: Any) -> None:
+    answer = clinic.sql(COUNT, epsilon=1)
+    with pytest.raises(dt.PolicyError, match="no column 'paid'"):
+        clinic.refresh("visits", visits().drop_columns(["paid"]))
+    assert snapshots(folder) == ["visits-000001.duckdb"]
+    assert clinic.sql(COUNT, epsilon=1).to_bytes() == answer.to_bytes()
+    clinic.refresh("visits", visits())
+    assert snapshots(folder) == ["visits-000003.duckdb"], "a number is never given out twice, not even after a failure"
+
+
+@pytest.mark.parametrize("failing", ["record", "write"])
+def test_an_undeclared_copy_is_not_left_behind(
+    clinic: dt.Curator, folder: Path, visits: Any, declared: Any, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """The disk fills up after the data are in, before they are declared."""
+    before = clinic.tables()
+    write = PolicyFile.write
+
+    def full(*given: Any, **named: Any) -> Any:
+        raise dt.LedgerError("no space left")
+
+    def full_later(self: PolicyFile, policy: Any) -> None:
+        if "more" in policy.tables:
+            full()
+        write(self, policy)
+
+    if failing == "record":
+        monkeypatch.setattr(Ledger, "record", full)
+    else:
+        monkeypatch.setattr(PolicyFile, "write", full_later)
+    with pytest.raises(dt.LedgerError, match="no space"):
+        clinic.register("more", visits(), people="patients", **declared)
+    monkeypatch.undo()
+    assert clinic.tables() == before
+    assert snapshots(folder) == ["visits-000001.duckdb"]
+    clinic.register("more", visits(), people="patients", **declared)
+
+
+def test_two_curators_share_a_folder(clinic: dt.Curator, folder: Path, visits: Any, declared: Any) -> None:
+    with dt.Curator.open(folder) as other:
+        other.register("more", visits(), people="patients", **declared)
+        clinic.sql("SELECT COUNT(*) FROM more", epsilon=1)
+        assert other.budget("patients").spent.epsilon == 1
+        clinic.refresh("visits", visits(older=5))
+        assert other.sql(COUNT, epsilon=1).names == ("count",)
+        other.drop("more")
+        with pytest.raises(dt.PolicyError, match="there is no table 'more'"):
+            clinic.sql("SELECT COUNT(*) FROM more", epsilon=1)
+
+
+def test_register_without_people_makes_them(clinic: dt.Curator, visits: Any, declared: Any) -> None:
+    clinic.register("Survey", visits(), budget=dt.PureDP(2), **declared)
+    clinic.sql("SELECT COUNT(*) FROM survey", epsilon=1)
+    assert clinic.budget("survey").spent.epsilon == 1
+    assert clinic.budget("patients").spent.epsilon == 0
+    clinic.drop("survey")
+    clinic.register("survey", visits(), budget=dt.PureDP(2), **declared)
+    assert clinic.budget("survey").spent.epsilon == 1, "registering again resets nothing"
+
+
+def test_progress_is_shown(make: Callable[..., dt.Curator], visits: Any) -> None:
+    seen: list[float] = []
+    clinic = make()
+    clinic.refresh("visits", visits(), progress=lambda _, done: seen.append(done))
+    assert seen[-1] == 1
+    assert seen == sorted(seen)
