@@ -185,7 +185,7 @@ class Curator:
 
         people, charge = priced.question.table.people, Charge(priced.price.cost, priced.price.delta)
         question, snapshot, plan = priced.question.canonical(), priced.snapshot, priced.recipe()
-        if request is None:
+        if request is None or self._ledger.requested(people, analyst, request) is None:
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
             if repeated is not None:
                 return repeated

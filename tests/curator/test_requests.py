@@ -100,3 +100,10 @@ def test_an_answered_request_under_another_declaration(clinic: dt.Curator, visit
     with pytest.raises(dt.PolicyError, match="declared differently"):
         clinic.sql(text, epsilon=1, request="r1")
     assert clinic.budget("patients").spent.epsilon == 1
+
+
+def test_a_new_request_id_does_not_make_a_repeat_cost(clinic: dt.Curator) -> None:
+    alice = clinic.analyst("alice")
+    paid = alice.sql(COUNT, epsilon=1, request="r1")
+    assert alice.sql(COUNT, epsilon=1, request="r2").to_bytes() == paid.to_bytes()
+    assert clinic.budget("patients").spent.epsilon == 1

@@ -171,3 +171,12 @@ def test_a_large_answer_that_cannot_be_stored_leaves_the_reservation_open(
         ledger.settle(number, LARGE)
     assert [reservation.id for reservation in ledger.pending()] == [number]
     assert ledger.settle(number, b"small") == b"small"
+
+
+def test_a_request_can_be_looked_up_by_the_one_who_made_it(ledger: Ledger, reserve: Reserve) -> None:
+    made = reserve(ledger, request="r1")
+    found = ledger.requested("patients", "alice", "r1")
+    assert found is not None
+    assert (found.id, found.state) == (made.id, "reserved")
+    assert ledger.requested("patients", "bob", "r1") is None
+    assert ledger.requested("patients", "alice", "r2") is None

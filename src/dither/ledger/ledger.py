@@ -214,6 +214,16 @@ class Ledger:
             if index.is_open(page, reservation_id):
                 index.settle(page, reservation_id, page.append("fail", {"reservation": reservation_id}))
 
+    def requested(self, people: str, analyst: str | None, request: str) -> Reservation | None:
+        """What this very analyst reserved under a request id, whatever became of it; None if there is nothing."""
+        people, analyst = canonical_names(people, analyst)
+        with self._journal.reading() as page:
+            known = index.by_request(page, people, analyst, request)
+            found = None if known is None else index.reservation(page, self._folder, known)
+        if found is not None:
+            self._journal.anchor_up_to(page.head.sequence)
+        return found
+
     def find(self, people: str, analyst: str | None, question: str, snapshot: str, charge: Charge) -> bytes | None:
         """The best settled answer that this very analyst paid at least `charge` for; None if there is none.
 
