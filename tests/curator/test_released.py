@@ -1,0 +1,37 @@
+"""What the ledger stores for a question reads back exactly, or is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dither.answer.released import NoisyMeasure, Released
+from dither.errors import LedgerError
+
+SMALL = NoisyMeasure('["CountRows", null]', np.array([3, -4, 2**63 - 1, -(2**63)]), {"mechanism": "Laplace"})
+LARGE = NoisyMeasure("sum", np.array([2**70, -(2**90), 0], dtype=object), {"mechanism": "Gaussian", "rho": "1/3"})
+RELEASED = Released({"epsilon": "0.5"}, (SMALL, LARGE))
+
+
+def test_it_reads_back_exactly() -> None:
+    again = Released.from_bytes(RELEASED.to_bytes())
+    assert again.price == RELEASED.price
+    for measure, expected in zip(again.measures, RELEASED.measures, strict=True):
+        assert (measure.measure, measure.mechanism) == (expected.measure, expected.mechanism)
+        assert measure.values.tolist() == expected.values.tolist()
+        assert measure.values.dtype == expected.values.dtype
+    assert again.to_bytes() == RELEASED.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [
+        (b"", "not in a format"),
+        (b"something else", "not in a format"),
+        (RELEASED.to_bytes().replace(b'"format":1', b'"format":2'), "format 2; this dither reads format 1"),
+        (RELEASED.to_bytes().replace(b'"int64"', b'"int32"'), "encoding 'int32'"),
+    ],
+)
+def test_anything_else_is_refused(stored: bytes, words: str) -> None:
+    with pytest.raises(LedgerError, match=words):
+        Released.from_bytes(stored)
