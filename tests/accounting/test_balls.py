@@ -67,6 +67,14 @@ def test_a_tie_goes_outward():
     assert low <= 0 <= high
 
 
+def test_a_ball_that_never_shrinks_is_rounded_outward():
+    assert floor_of(lambda: arb(2, 0.75)) == 1
+    assert ceil_of(lambda: arb(2, 0.75)) == 3
+    low, high = bounds(lambda: arb(2, 0.75))
+    assert low <= Fraction(5, 4)
+    assert high >= Fraction(11, 4)
+
+
 def test_values_without_an_enclosure_are_refused():
     for rounding in (floor_of, ceil_of, bounds):
         with pytest.raises(ArithmeticError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 import threading
 from fractions import Fraction
 
@@ -74,13 +75,31 @@ def test_threads_together_get_no_more_than_the_cap():
                 continue
             granted.append(1)
 
-    threads = [threading.Thread(target=spend) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # as many chances to interleave as there are
+    try:
+        threads = [threading.Thread(target=spend) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
     assert len(granted) == 1000
     assert account.left.cost == 0
+
+
+def test_one_charge_at_a_time():
+    """While one charge is being decided every other one waits: no two can see the same balance."""
+    account = Filter(PureDP(1))
+    waiting = threading.Thread(target=lambda: account.spend(PureDP("0.5")))
+    with account._lock:
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        assert account.spent.cost == 0
+    waiting.join()
+    assert account.spent.cost == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("seed", range(20))
