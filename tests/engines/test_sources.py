@@ -153,6 +153,16 @@ def test_a_line_that_is_no_record_is_dropped_alone(load: Any, tmp_path: Path) ->
     assert loaded.report.dropped_without_owner == 4
 
 
+@pytest.mark.parametrize("note", ['"never closed', '"clo"sed early'])
+def test_quotation_marks_that_do_not_pair_are_refused(load: Any, tmp_path: Path, note: str) -> None:
+    """One record must not swallow those after it."""
+    path = tmp_path / "torn.csv"
+    path.write_text(f"id,age,note\na,1,x\nb,2,{note}\nc,3,y\nd,4,z\n")
+    with pytest.raises(PolicyError, match="1 lines of the CSV source have quotation marks") as caught:
+        load(path, {"age": Int(0, 120), "note": Text()})
+    assert "closed" not in str(caught.value)
+
+
 def test_how_one_record_is_read_does_not_depend_on_the_others(load: Any, tmp_path: Path) -> None:
     """A reader that guesses types would read 007 as a number until one record somewhere says x."""
     path = tmp_path / "guess.csv"

@@ -118,9 +118,20 @@ class _Load:
             self._do("DROP TABLE IF EXISTS staged_file.records")
             sql, owner_type = self._staging(parquet_by_arrow(self.connection, str(source), wanted))
             self._watch("sanitising", 0.0, 0.4, sql)
-        if not opened.rejects:
-            return 0, owner_type
-        return self._one("SELECT COUNT(DISTINCT (scan_id, file_id, line)) FROM reject_errors")[0], owner_type
+        return (self._rejected() if opened.rejects else 0), owner_type
+
+    def _rejected(self) -> int:
+        """Lines that are no records. A quotation mark without its pair may swallow other people's, so it is refused."""
+        lines, torn = self._one(
+            "SELECT COUNT(DISTINCT (scan_id, file_id, line)), COUNT(*) FILTER (error_type = 'UNQUOTED VALUE') "
+            "FROM reject_errors"
+        )
+        if torn:
+            raise PolicyError(
+                f"table {self.table.name!r}: {torn} lines of the CSV source have quotation marks that do not pair, so "
+                'records cannot be told apart; write a quotation mark inside a quoted field as "".'
+            )
+        return int(lines)
 
     def _staging(self, source: Source) -> tuple[str, str]:
         own = source.column(self.table.owner)
