@@ -86,6 +86,24 @@ NASTY: dict[str, str] = {
     "deep arithmetic": "SELECT SUM(((((x + 1) * 2 - 3) * 4 + 5) * 6 - 7) / 8) FROM t",
 }
 
+OPERANDS = ("x", "big", "amount", "(uid - 4217)", "0", "(-1)", "NULLIF(x, x)")
+OPERATORS = (
+    "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / {b}", "{a} % {b}", "-{a}", "ABS({a})", "NULLIF({a}, {b})",
+    "COALESCE({a}, {b})", "LEAST({a}, {b})", "GREATEST({a}, {b})", "CASE WHEN {a} > {b} THEN {a} ELSE {b} END",
+)  # fmt: skip
+SIGNS = ("<", "<>", ">=")
+
+
+def operators_on(a: str, b: str) -> tuple[str, str]:
+    """Every operator on two operands: computed in every row, and deciding about every row."""
+    computed = [operator.format(a=a, b=b) for operator in OPERATORS]
+    decided = [f"({value}) {sign} {b}" for value in computed for sign in SIGNS]
+    return (
+        f"SELECT {', '.join(f'COUNT({value})' for value in computed)} FROM t",
+        f"SELECT COUNT(*) FROM t WHERE {' OR '.join(decided)}",
+    )
+
+
 # Refused before anything is read or charged.
 REFUSED: tuple[str, ...] = (
     "",

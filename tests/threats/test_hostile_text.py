@@ -22,7 +22,8 @@ from dither.sql.statement import Statement
 HOSTILE = [text.replace("FROM t", "FROM visits") for text in queries.REFUSED]
 HOSTILE_NUMBERS: list[Any] = [
     math.nan, "nan", Decimal("NaN"), math.inf, "inf", -math.inf, -1, "-1", 0, "0", 0.0, -0.0, 1e-320, "1e-320",
-    10**400, "1e400", Decimal("1e400"), Fraction(1, 10**400), True, False, np.bool_(True), "abc", "", " ", "1e", "0x1", "1/0",
+    10**400, "1e400", Decimal("1e400"), Fraction(1, 10**400), True, False, np.bool_(True), "abc", "", " ", "1e", "0x1",
+    "1/0",
     "١", "1_0", b"1", None, [], {}, 1j, np.float64("nan"), np.array([1.0, 2.0]), "9" * 10_000,
 ]  # fmt: skip
 

@@ -49,6 +49,14 @@ def test_the_order_of_rows_does_not_matter(sides: Sides, name: str) -> None:
     check_same_aggregates(sides["D"], sides["D in another order"], SUPPORTED[name])
 
 
+@pytest.mark.parametrize("a", queries.OPERANDS)
+def test_every_operator_on_nasty_values(sides: Sides, a: str) -> None:
+    """Threat 55: whatever the values of one owner, no operator raises, and none carries a value past its bound."""
+    for b in queries.OPERANDS:
+        for text in queries.operators_on(a, b):
+            assert check_neighbours(sides["D"], sides["without 4217"], text).status == "answered"
+
+
 @pytest.mark.parametrize("text", queries.REFUSED, ids=lambda text: repr(text[:70]))
 def test_refusals(sides: Sides, text: str) -> None:
     seen = check_neighbours(sides["D"], sides["without 4217"], text)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import threats_population as population
 from threats_clinic import COUNT, open_clinic
 
 from dither.accounting import ApproxDP, PureDP
@@ -118,6 +119,28 @@ def test_planted_no_noise(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -> N
     plant(monkeypatch, lambda mechanism, size: np.zeros(size or 1, dtype=np.int64))
     with pytest.raises(AssertionError, match="without noise"):
         check_noisy(clinic)
+
+
+def check_support(release: Callable[[int], Any]) -> None:
+    """Threat 10: every output is a whole number, and what D can give D' can give."""
+    outputs = [np.asarray(release(value)) for value in (100, 101)]
+    for drawn in outputs:
+        assert drawn.dtype == np.int64, "off the grid"
+    reached = [set(drawn[abs(drawn - 100) <= 10].tolist()) for drawn in outputs]
+    assert reached[0] == reached[1] == set(range(90, 111)), "neighbours reach different outputs"
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(epsilon=1, sensitivity=1), Gaussian(rho="0.1", sensitivity=1)])
+def test_neighbours_reach_the_same_outputs(mechanism: Any) -> None:
+    draws = 10**7 if population.CAMPAIGN else 3 * 10**6
+    check_support(lambda value: mechanism.release(np.full(draws, value)).value)
+
+
+def test_planted_outputs_that_differ_between_neighbours() -> None:
+    with pytest.raises(AssertionError, match="off the grid"):
+        check_support(lambda value: value + np.random.laplace(size=10**5))
+    with pytest.raises(AssertionError, match="reach different outputs"):
+        check_support(lambda value: value + 2 * np.random.randint(-50, 50, size=10**5))
 
 
 def test_planted_float_noise(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
