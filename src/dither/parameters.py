@@ -33,9 +33,7 @@ def exact(value: Number, name: str) -> Fraction:
     """The rational number that `value` means; refuses bool, NaN, infinities and absurd magnitudes."""
     number = _read(value, name)
     if number.numerator.bit_length() > _MOST_BITS or number.denominator.bit_length() > _MOST_BITS:
-        raise ParameterError(
-            f"{name} has too many digits; round it outward to at most 1200."
-        )
+        raise ParameterError(f"{name} has too many digits; round it outward to at most 1200.")
     if number and not SMALLEST <= abs(number) <= LARGEST:
         raise ParameterError(f"{name} must be 0 or of a magnitude between 1e-300 and 1e300; got {_show(value)}.")
     return number
