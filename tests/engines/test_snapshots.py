@@ -84,6 +84,10 @@ def test_has_drop_and_refresh(engine: DuckDBEngine) -> None:
     engine.drop(TABLE)
     assert not engine.has(TABLE)
     assert total(engine, moved) == 3
+    (Path(engine._folder) / "visits-000002.duckdb").unlink()  # as another process would drop it
+    third = Table("visits", "people", "id", 2, COLUMNS, snapshot=3)
+    engine.load(third, SOURCE.slice(0, 1))
+    assert total(engine, Statement(third, TOTAL.sql, (), 1)) == 1
     with pytest.raises(EngineError):
         engine.run(TOTAL)
     engine.drop(TABLE)
@@ -164,9 +168,13 @@ def test_progress_goes_forward_to_the_end(tmp_path: Path) -> None:
     assert callers == {threading.get_ident()}
 
 
-def test_an_interrupted_load_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("calls", [1, 2, 4])
+def test_an_interrupted_load_leaves_nothing(tmp_path: Path, calls: int) -> None:
+    seen = []
+
     def stop(what: str, done: float) -> None:
-        if what == "ranking":
+        seen.append(what)
+        if len(seen) == calls:
             raise KeyboardInterrupt
 
     engine = DuckDBEngine(tmp_path / "snapshots")
@@ -187,6 +195,20 @@ def test_what_a_killed_load_left_is_removed_by_the_next(tmp_path: Path) -> None:
     assert [path.name[:9] for path in folder.iterdir() if path.is_dir()] == [".loading-"]
     DuckDBEngine(folder).load(TABLE, SOURCE)
     assert {path.name for path in folder.iterdir()} == {"rank.key", "visits-000001.duckdb"}
+
+
+def test_a_load_that_still_runs_is_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "snapshots"
+    other = Table("other", "people", "id", 2, COLUMNS, snapshot=2)
+
+    def meanwhile(what: str, done: float) -> None:
+        if what == "ranking" and not DuckDBEngine(folder).has(other):
+            DuckDBEngine(folder).load(other, SOURCE)
+
+    engine = DuckDBEngine(folder)
+    assert engine.load(TABLE, SOURCE, progress=meanwhile).rows == 4
+    assert engine.has(TABLE)
+    assert engine.has(other)
 
 
 def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:

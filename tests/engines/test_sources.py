@@ -131,14 +131,43 @@ def test_pandas_objects_are_read_one_by_one(load: Any) -> None:
     ]
 
 
+def test_rare_arrow_types(load: Any) -> None:
+    source = pa.table(
+        {
+            "id": pa.array(["a", "b"], pa.string_view()),
+            "half": pa.array([0.5, 2.25], pa.float16()),
+            "label": pa.array([7, 8]).dictionary_encode(),
+            "nothing": pa.nulls(2),
+        }
+    )
+    columns = {"half": Fixed(0, 9, decimals=2), "label": Category(["7"]), "nothing": Int(0, 9)}
+    assert sorted(load(source, columns).rows('"_owner", "half", "label", "nothing"')) == [
+        ("a", 50, 0, None),
+        ("b", 225, None, None),
+    ]
+
+
+def test_objects_that_have_no_text_are_no_values(load: Any) -> None:
+    class Silent:
+        def __str__(self) -> str:
+            raise ValueError("canary")
+
+    frame = pd.DataFrame({"id": [1, 2], "x": pd.Series([Silent(), "5"], dtype=object)})
+    frame["y"] = pd.Categorical.from_codes([0, 1], categories=pd.Index([b"x", 6], dtype=object))
+    loaded = load(frame, {"x": Int(0, 9), "y": Int(0, 9)})
+    assert sorted(loaded.rows('"_owner", "x", "y"')) == [(1, None, None), (2, 5, 6)]
+
+
 def test_text_that_is_not_utf8_is_lost_alone(load: Any, tmp_path: Path) -> None:
     bad = pa.array([b"good", b"\xff\xfe", "schön".encode()], pa.binary()).view(pa.string())
     table = pa.table({"id": [1, 2, 3], "note": bad})
     pq.write_table(table, tmp_path / "bad.parquet")
+    shown: list[tuple[str, float]] = []
     for source in (table, tmp_path / "bad.parquet"):
-        loaded = load(source, {"note": Text()})
+        loaded = load(source, {"note": Text()}, progress=lambda what, done: shown.append((what, done)))
         assert dict(loaded.rows('"_owner", "note"')) == {1: "good", 2: None, 3: "schön"}
         assert loaded.report.replaced == {"note": 1}
+    assert shown[-1] == ("verified", 1.0)
 
 
 def test_a_line_that_is_no_record_is_dropped_alone(load: Any, tmp_path: Path) -> None:
@@ -193,6 +222,9 @@ def test_names_are_matched_like_sql(load: Any) -> None:
         (("records.db", "visitors"), "has no table 'visitors'; it has: visits"),
         ("empty.csv", "must name its columns|no column"),
         ("header.csv", "no row with an owner"),
+        ("twice.csv", "each differently"),
+        ("*der.csv", "no row with an owner"),
+        ("[th]*e*.csv", "different headers"),
         (RECORDS.slice(0, 0), "no row with an owner"),
         (RECORDS.filter(pa.compute.is_null(RECORDS["id"])), "no row with an owner"),
         (RECORDS.drop_columns(["age"]), "no column 'age'; it has: id, amount, region"),
@@ -208,6 +240,7 @@ def test_what_cannot_be_read_is_refused_and_leaves_nothing(tmp_path: Path, sourc
     (tmp_path / "broken.parquet").write_bytes(b"canary" * 100)
     (tmp_path / "broken.db.csv").write_bytes(b"\xff\xfecanary,canary\n")
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "twice.csv").write_text("id,age,AGE\n1,2,3\n")
     (tmp_path / "header.csv").write_text(",".join(RECORDS.column_names) + "\n")
     if isinstance(source, str):
         source = tmp_path / source
