@@ -84,6 +84,13 @@ def test_a_request_id_means_one_question_at_one_price(clinic: dt.Curator) -> Non
     assert clinic.budget("patients").spent.epsilon == 1
 
 
+def test_a_repeat_is_free_under_a_new_request_id_too(clinic: dt.Curator) -> None:
+    answer = clinic.sql(COUNT, epsilon=1, request="r1")
+    for request in ("r2", "r3", None):
+        assert clinic.sql(COUNT, epsilon=1, request=request).to_bytes() == answer.to_bytes()
+    assert clinic.budget("patients").spent.epsilon == 1
+
+
 def test_request_ids_belong_to_an_analyst(clinic: dt.Curator) -> None:
     clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
     clinic.analyst("bob").sql("SELECT SUM(age) FROM visits", epsilon=1, request="r1")
