@@ -42,7 +42,7 @@ class Average(Aggregator):
         fewest, most = count - near, count + near
         # A quotient over a positive interval of counts is extreme at one of its ends, which one by the sign above.
         known = fewest >= 1.0
-        fewest = np.maximum(fewest, 1.0)
+        fewest, most = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
         below, above = total - far, total + far
         lower = self._shown(below / np.where(below < 0, fewest, most), -1)
         upper = self._shown(above / np.where(above < 0, most, fewest), 1)

@@ -1,0 +1,45 @@
+"""Whatever numbers a release holds, it can be shown: nothing after the noise may fail on a value."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dither as dt
+from dither.answer import Answer
+from dither.answer.released import NoisyMeasure, Released
+from dither.present import present
+
+QUESTIONS = [
+    "SELECT COUNT(*), SUM(age), SUM(paid), AVG(age), AVG(paid), COUNT(DISTINCT patient) FROM visits",
+    "SELECT region, ward, AVG(paid * age), SUM(paid / age), COUNT(remark) FROM visits GROUP BY region, ward",
+]
+EXTREMES = (0, 1, -1, 10**6, 2**63 - 1, -(2**63), 2**130, -(2**130))
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+@pytest.mark.parametrize("epsilon", ["0.001", "1", "1000"])
+def test_any_noisy_numbers_can_be_shown(clinic: dt.Curator, text: str, epsilon: str) -> None:
+    priced = clinic._price(text, epsilon=epsilon)
+    groups = priced.aggregates[0].group_count
+    for first in EXTREMES:
+        for second in EXTREMES:
+            noisy = []
+            for place, item in enumerate(priced.measures):
+                values = np.array([(first, second)[place % 2]] * groups, dtype=object)
+                small = all(-(2**63) <= value < 2**63 for value in values)
+                noisy.append(
+                    NoisyMeasure(item.measure.text, values.astype(np.int64) if small else values, item.parameters())
+                )
+            answer = present(priced.question, Released(priced.asked, noisy).to_bytes(), Fraction(19, 20))
+            assert len(answer) == groups
+            assert str(answer)
+            assert answer.to_json()
+            assert Answer.from_bytes(answer.to_bytes()).to_bytes() == answer.to_bytes()
+            assert answer.to_arrow(intervals=True).num_rows == groups
+            for name in answer.names:
+                if name.startswith("avg"):
+                    low, high = answer.interval(name)
+                    assert (np.asarray(low) <= np.asarray(high)).all()
