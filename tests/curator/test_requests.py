@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,15 @@ def test_a_repeat_is_free_under_a_new_request_id_too(clinic: dt.Curator) -> None
     answer = clinic.sql(COUNT, epsilon=1, request="r1")
     for request in ("r2", "r3", None):
         assert clinic.sql(COUNT, epsilon=1, request=request).to_bytes() == answer.to_bytes()
+    assert clinic.budget("patients").spent.epsilon == 1
+
+
+def test_one_request_from_many_threads_is_charged_once(clinic: dt.Curator) -> None:
+    """Whoever settles first wins; the others discard their own noise."""
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(clinic.sql, COUNT, epsilon=1, request="r1") for _ in range(16)]
+        answers = {future.result().to_bytes() for future in asked}
+    assert len(answers) == 1
     assert clinic.budget("patients").spent.epsilon == 1
 
 
