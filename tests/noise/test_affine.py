@@ -15,11 +15,13 @@ from dither.noise.affine import (
     draw_batch,
     float_constants,
     floor_exactly,
+    magnitudes_of,
     quick_pass,
     rational_offset,
     split_words,
 )
 from dither.noise.balls import LazyUniform
+from dither.noise.careful import Places
 from dither.noise.entropy import learn_bits
 from dither.noise.gaussian import gaussian_affine
 from dither.noise.geometric import geometric_affine
@@ -196,6 +198,18 @@ def test_uncertain_floors_are_settled_in_integers():
         start = (int(affine.standard.table.direct[top]) << 31) + place
         ends = {int(affine.step * n + Fraction(1, 2)) for n in (start, start + 1)}
         assert abs(int(drawn[i])) in ends
+
+
+def test_cells_beyond_the_limit_are_never_left_to_floats():
+    affine = gaussian_affine(Fraction(1 << 29, 3))
+    cells = np.arange(10**9, 10**9 + 500)
+    places = np.arange(500) * 4_000_003
+    found = magnitudes_of(affine, float_constants(affine), Places(cells, places, {}), lambda: (32, 0))
+    exact = [
+        floor_exactly(affine, int(c), LazyUniform(int(p), 31, lambda: (32, 0)))
+        for c, p in zip(cells, places, strict=True)
+    ]
+    assert found.tolist() == exact
 
 
 def test_nothing_left_open_is_fine(script):

@@ -149,4 +149,34 @@ def test_rejected_places_are_drawn_again_within_their_cell():
     settled = settle(standard, top, first.copy(), np.zeros(count, np.int64), fill)
     assert (settled.cells == 100).all()
     assert (settled.places != first).mean() > 0.99
-    assert 0 <= settled.places.min() <= settled.places.max() < 1 << 31
+    assert 0 <= settled.places.min() < 1 << 22
+    assert (1 << 31) - (1 << 22) < settled.places.max() < 1 << 31
+
+
+def near_the_exponent(standard, cell, place, below):
+    """A first coin of 48 bits that lies this far below the exponent of a place."""
+    return int(standard.exponent(cell, Fraction(place, 1 << 31)) * (1 << 48)) - below
+
+
+def test_a_place_rejected_after_learning_its_bits_is_forgotten(script):
+    standard = half_normal()
+    place, again = 1 << 29, 12345
+    first = near_the_exponent(standard, 300, place, below=-1)
+    # V1 and T must learn bits to be told apart: zeros for V1 and ones for T put V1 below G; V2 above V1 rejects.
+    source = script([first & 0xFFFFFFFF, 0xFFFFFFFF, again << 1, 0xFFFFFFFF, 0, 0], [0, 1] * 40)
+    top = np.array([top_word_of(standard.table, 300)], np.uint16)
+    settled = settle(standard, top, np.array([place]), np.array([first >> 32]), source.fill, source.learn)
+    assert len(source.bits) < 80
+    assert settled.places.tolist() == [again]
+    assert settled.refined == {}
+
+
+def test_a_run_of_two_accepts(script):
+    standard = half_normal()
+    place = 1 << 29
+    first = near_the_exponent(standard, 300, place, below=1 << 30)
+    # G > V1 > V2 = 0.00..., and a third coin of ones.
+    source = script([first & 0xFFFFFFFF, 0], [1] * 40)
+    top = np.array([top_word_of(standard.table, 300)], np.uint16)
+    settled = settle(standard, top, np.array([place]), np.array([first >> 32]), source.fill, source.learn)
+    assert settled.places.tolist() == [place]

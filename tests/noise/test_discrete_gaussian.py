@@ -11,7 +11,7 @@ import pytest
 from dither.noise import discrete_gaussian
 from dither.noise.balls import LazyUniform, ball, precision
 from dither.noise.discrete_gaussian import acceptance, accepts, many_by_rejection, proposal_sigma, surely_accepted
-from dither.noise.discrete_gaussian_law import DiscreteGaussianLaw
+from dither.noise.discrete_gaussian_law import DiscreteGaussianLaw, remainder
 from dither.noise.gaussian import RoundedGaussianLaw
 
 VARIANCES = [Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(100)]
@@ -32,6 +32,16 @@ def test_tails_are_sums_of_weights(variance, bits):
             assert tail.overlaps(sum_above)
             assert tail > 0
             assert tail.rel_accuracy_bits() > bits // 3
+
+
+@pytest.mark.parametrize("variance", VARIANCES)
+def test_remainders_contain_the_sums_they_stand_for(variance):
+    with precision(200):
+        for x in (1, 3, 20):
+            weights = [(ball(-y * y) / (2 * ball(variance))).exp() for y in range(x, x + 400)]
+            left = remainder(variance, x)
+            assert left.contains(sum(weights, ball(0)))
+            assert left.contains(ball(0))
 
 
 def masses(variance, k):

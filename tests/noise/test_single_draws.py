@@ -8,13 +8,14 @@ from fractions import Fraction
 import pytest
 
 from dither.noise.balls import LazyUniform, ball, fresh_uniform, outward, precision, whole_part
+from dither.noise.entropy import random_bits
 from dither.noise.gaussian import RoundedGaussianLaw, gaussian_affine
 from dither.noise.geometric import geometric_affine
 from dither.noise.geometric_law import GeometricLaw
 from dither.noise.laplace import LaplaceLaw, laplace_affine, laplace_shift
 from dither.noise.law import locate
 from dither.noise.single import accepted_place, draw_one
-from dither.noise.standard import HalfNormalCellLaw, build_standard
+from dither.noise.standard import HalfNormalCellLaw, build_standard, half_normal
 from dither.noise.table import build_table
 
 
@@ -105,6 +106,63 @@ def test_every_path_accepts_a_place_with_the_mean_of_exp_minus_g_over_it(name, c
         assert low <= mean_high
         assert mean_low <= high
         assert high - low < Fraction(1, 5)
+
+
+@pytest.mark.parametrize("name", STANDARDS)
+@pytest.mark.parametrize("place", [300, 700, 1000])
+def test_coins_of_few_bits_are_decided_by_floats_only_where_the_unknown_bits_allow(
+    name, place, script, bit_leaves, certified
+):
+    standard = STANDARDS[name]()
+    low = high = Fraction(0)
+    for coin in range(16):
+        for second in range(16):
+
+            def run(bits, coin=coin, second=second):
+                words = [place, coin, second]
+
+                def source(width):
+                    if not words:
+                        raise Redrawn
+                    return words.pop(0)
+
+                try:
+                    accepted_place(standard, 3, source, script(bits=bits).learn, 10, 4)
+                except Redrawn:
+                    return False
+                return True
+
+            for bits, accepted in bit_leaves(run, 8):
+                low += Fraction(accepted is True, 256 << len(bits))
+                high += Fraction(accepted is not False, 256 << len(bits))
+    largest = certified(lambda: (-ball(standard.exponent(3, Fraction(place, 1 << 10)))).exp())[1]
+    smallest = certified(lambda: (-ball(standard.exponent(3, Fraction(place + 1, 1 << 10)))).exp())[0]
+    assert low <= largest
+    assert smallest <= high
+    assert high - low < Fraction(1, 50)
+
+
+def test_cells_beyond_the_limit_accept_as_rarely_as_they_should():
+    # Steps of 1/2, cell 30: the mean of exp(-G) is 0.131, so a place takes 7.6 tries; with floats alone about three.
+    step = Fraction(1, 2)
+    standard = build_standard(build_table(HalfNormalCellLaw(step), 8, 4), step, Fraction(0), step * step, cell_limit=8)
+    tries = []
+
+    def source(bits):
+        tries.append(bits == 95)
+        return random_bits(bits)
+
+    for _ in range(400):
+        accepted_place(standard, 30, source)
+    assert 2300 < sum(tries) < 4000
+
+
+def test_a_run_of_two_accepts(script):
+    standard = half_normal()
+    exponent = standard.exponent(300, Fraction(1, 4))
+    words = iter([1 << 93, int(exponent * (1 << 48)) - (1 << 20), 0])
+    found = accepted_place(standard, 300, lambda width: next(words), script(bits=[1] * 60).learn)
+    assert found.prefix == 1 << 93
 
 
 @pytest.mark.parametrize("make", [geometric_affine, laplace_affine, gaussian_affine])

@@ -68,6 +68,13 @@ def test_the_coin_accepts_a_uniform_place_with_the_mean_of_exp_minus_g_for_the_h
     assert high - low < cut_off
 
 
+def test_cells_with_large_exponents_accept_as_rarely_as_they_should():
+    # Cell 30 of the coarse half-normal: G = 7.5 T + T^2/8 and the mean of exp(-G) is 0.131; one coin gives above 0.3.
+    standard = coarse_half_normal()
+    accepted = sum(accepts(standard, 30, LazyUniform()) for _ in range(4000))
+    assert 300 < accepted < 750
+
+
 def test_a_coin_with_the_wrong_exponent_is_noticed(script, bit_leaves, certified):
     # Planted bug: half the tilt, so too many places are accepted.
     low, _ = acceptance_bounds(replace(coarse_exponential(), tilt=Fraction(1, 4)), 0, script, bit_leaves, 14)

@@ -61,6 +61,26 @@ def test_every_magnitude_is_that_of_exact_arithmetic(make, scale, kernel_words):
     assert len(learnt) < 5
 
 
+def test_no_float_error_is_large_enough_to_matter(kernel_words):
+    # The largest scale with a split, and the last cell: here the bracket's roundings are as large as they get.
+    affine, count = laplace_affine(Fraction((1 << 57) - 5)), 20_000
+    cells = np.full(count, affine.standard.cell_limit - 1, np.int64)
+    places = kernel_words(np.uint32, count).astype(np.int64) >> 1
+    more = kernel_words(np.uint64, count)
+
+    def fill(array):
+        array[:] = more
+
+    magnitudes = wide_magnitudes(affine, Split.of(affine), cells, places, {}, fill, lambda: (32, 0))
+    exact = [
+        floor_exactly(
+            affine, int(cells[i]), LazyUniform((int(places[i]) << 53) | (int(more[i]) >> 11), 84, lambda: (32, 0))
+        )
+        for i in range(count)
+    ]
+    assert magnitudes.tolist() == exact
+
+
 def test_without_slack_the_float_bracket_would_be_wrong(kernel_words):
     affine = laplace_affine(Fraction((1 << 57) - 5))
     # Planted bug: every float floor is taken as certain.

@@ -146,7 +146,7 @@ def draw_batch(affine: Affine, out: NDArray[np.int64], fill: Fill, learn: Learn 
     )
     if rest.where.size:
         settled = settle_open(affine.standard, rest, fill, learn)
-        magnitudes = _magnitudes(affine, constants, settled, learn)
+        magnitudes = magnitudes_of(affine, constants, settled, learn)
         out[rest.where] = np.where(rest.signed_places < 0, -magnitudes, magnitudes) if affine.signed else magnitudes
 
 
@@ -207,7 +207,7 @@ def settle_open(standard: Standard, rest: Open, fill: Fill, learn: Learn) -> Pla
     return settle(standard, rest.top, places, rest.coins.astype(np.int64), fill, learn)
 
 
-def _magnitudes(
+def magnitudes_of(
     affine: Affine, constants: tuple[float, float, float], settled: Places, learn: Learn
 ) -> NDArray[np.int64]:
     """The magnitudes of settled numbers: float64 where certain, integers elsewhere."""

@@ -32,13 +32,13 @@ def _terms(variance: Fraction, bits: int) -> int:
     return math.isqrt(math.ceil(2 * variance * bits)) + 2
 
 
-def _remainder(variance: Fraction, x: int) -> Ball:
+def remainder(variance: Fraction, x: int) -> Ball:
     """w(x) + w(x + 1) + ..., between 0 and a geometric series: w(x + 1) / w(x) <= exp(-x / variance)."""
     return zero_to(_weight(variance, x) / (1 - (ball(-x) / ball(variance)).exp()))
 
 
 def _sum_above(variance: Fraction, k: int, terms: int) -> Ball:
-    total = _remainder(variance, k + 1 + terms)
+    total = remainder(variance, k + 1 + terms)
     for x in range(k + terms, k, -1):
         total += _weight(variance, x)
     return total
@@ -48,7 +48,7 @@ def _sum_above(variance: Fraction, k: int, terms: int) -> Ball:
 def _sums_above(variance: Fraction, bits: int) -> tuple[Ball, ...]:
     """w(k + 1) + w(k + 2) + ... for k = 0, 1, ...; summed from the far end, so that small sums keep their precision."""
     last = 2 * _terms(variance, bits)
-    sums = [_remainder(variance, last + 1)]
+    sums = [remainder(variance, last + 1)]
     for x in range(last, 0, -1):
         sums.append(sums[-1] + _weight(variance, x))
     # The farthest sums are mostly remainder and left out: a good sum needs enough terms above it.
