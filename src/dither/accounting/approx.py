@@ -28,7 +28,7 @@ class ApproxDP(Guarantee):
 
     As a budget, `composition` fixes its currency for good: "zcdp" (rho adds, converted once at the end) or "basic"
     (epsilons and deltas add). `proven_mu_squared` says that the mechanism is also mu-Gaussian DP, which has
-    the sharper curve.
+    the sharper curve; `proven_rho` that it is delta-approximate rho-zCDP with a smaller rho than epsilon alone implies.
 
     >>> ApproxDP(1, "1e-6").delta
     Fraction(1, 1000000)
@@ -39,6 +39,7 @@ class ApproxDP(Guarantee):
     composition: CompositionRule
     relation: Relation
     proven_mu_squared: Fraction | None = field(compare=False, repr=False)
+    proven_rho: Fraction | None = field(compare=False, repr=False)
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class ApproxDP(Guarantee):
         relation: Relation | str = Relation.ADD_REMOVE,
         *,
         proven_mu_squared: Fraction | None = None,
+        proven_rho: Fraction | None = None,
     ) -> None:
         if composition not in ("zcdp", "basic"):
             raise ParameterError(f'composition must be "zcdp" or "basic"; got {composition!r}.')
@@ -57,6 +59,7 @@ class ApproxDP(Guarantee):
         object.__setattr__(self, "relation", Relation.read(relation))
         mu_squared = None if proven_mu_squared is None else non_negative(proven_mu_squared, "proven_mu_squared")
         object.__setattr__(self, "proven_mu_squared", mu_squared)
+        object.__setattr__(self, "proven_rho", None if proven_rho is None else non_negative(proven_rho, "proven_rho"))
 
     @property
     def gaussian_mu_squared(self) -> Fraction | None:
@@ -83,7 +86,9 @@ class ApproxDP(Guarantee):
 
         if self.proven_mu_squared is not None:
             return ZCDP(self.proven_mu_squared / 2, relation=self.relation, proven_mu_squared=self.proven_mu_squared)
-        return ZCDP(rho_of_pure(self.epsilon), self.delta, relation=self.relation)
+        general = rho_of_pure(self.epsilon)
+        rho = general if self.proven_rho is None else min(general, self.proven_rho)
+        return ZCDP(rho, self.delta, relation=self.relation)
 
     def basic(self) -> ApproxDP:
         return self

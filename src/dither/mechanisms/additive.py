@@ -13,7 +13,6 @@ from dither.mechanisms.exact import Exact, _unseal
 from dither.mechanisms.release import Release
 from dither.mechanisms.values import Steps, Value, add, on_grid, size_of, to_grid
 from dither.neighbours import Relation
-from dither.noise.request import LARGEST_SCALE, SMALLEST_SCALE
 from dither.parameters import Number, positive, probability, whole
 
 
@@ -122,6 +121,8 @@ def read_setting(
 
 def check_scale(steps: Fraction) -> None:
     """Refuse a scale outside the samplers' range, saying which way to turn."""
+    from dither.noise.request import LARGEST_SCALE, SMALLEST_SCALE
+
     if not steps >= SMALLEST_SCALE:
         raise ParameterError(
             f"the noise scale is {float(steps):.3g} grid steps, below 1/1000; "

@@ -1,0 +1,99 @@
+"""The exponential mechanism: choose a candidate by its score, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.accounting.balls import Ball, ball, bounds, float_up
+from dither.accounting.pure import PureDP
+from dither.mechanisms.outcome import Outcome
+from dither.mechanisms.probabilities import certified, nearest
+from dither.mechanisms.scores import LargestChange, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.weights import choose, weights_of
+from dither.neighbours import Relation
+from dither.parameters import Number, probability, whole
+
+
+@dataclass(frozen=True, init=False)
+class Exponential:
+    """epsilon-DP, and epsilon^2/8-zCDP, for scores of which each moves by at most `sensitivity` between neighbours.
+
+    Candidate r is chosen with probability proportional to exp(epsilon u_r / (2 sensitivity)), or to
+    exp(epsilon u_r / sensitivity) with monotone=True: then all scores must move the same way between any two
+    neighbours, as counts do under add_remove and never do under replace. The candidates are fixed in advance, without
+    looking at the data. Only the name of the winner is published, never its score.
+
+    McSherry and Talwar 2007; Dong, Durfee and Rogers 2020 for the rho; docs/proofs/exponential.md.
+
+    >>> m = Exponential(epsilon=1, sensitivity=1)
+    >>> m.probabilities({"A": 0, "B": 2})
+    {'A': 0.2689414213699951, 'B': 0.7310585786300049}
+    >>> m.release({"A": 0, "B": 2000}).value
+    'B'
+    """
+
+    epsilon: Fraction
+    sensitivity: Fraction
+    monotone: bool
+    relation: Relation
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: Number | LargestChange,
+        monotone: bool = False,
+        relation: Relation | str | None = None,
+    ) -> None:
+        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
+            object.__setattr__(self, name, checked)
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much one unit of score raises the logarithm of the probability."""
+        return self.epsilon / (self.sensitivity if self.monotone else 2 * self.sensitivity)
+
+    @property
+    def guarantee(self) -> PureDP:
+        return PureDP(self.epsilon, self.relation, proven_rho=self.epsilon**2 / 8)
+
+    def release(self, scores: ScoreTable) -> Outcome:
+        """The chosen candidate: its key if the scores are a mapping, its position otherwise."""
+        read = read_scores(scores)
+        return Outcome(read.label(int(self._draw(read, 1)[0])), self)
+
+    def probabilities(self, scores: ScoreTable) -> Any:
+        """The exact probabilities, each rounded to the nearest float. They are as private as the scores."""
+        read = read_scores(scores)
+        return read.labelled(read.by_gap(nearest, self._law(read)))
+
+    def probability_bounds(self, scores: ScoreTable) -> Any:
+        """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
+        read = read_scores(scores)
+        return read.labelled(read.by_gap(certified, self._law(read)))
+
+    def error(self, confidence: Number, *, candidates: int, optimal: int = 1) -> float:
+        """w, rounded up, such that the winner's score is above the best one less w with at least this probability.
+
+        `optimal` is a number of candidates known to share the best score: with more of them the bound is sharper.
+        """
+        sure, size = probability(confidence, "confidence"), whole(candidates, "candidates")
+        best = whole(optimal, "optimal", most=size)
+        _, high = bounds(lambda: (ball(Fraction(size, best)).log() - ball(1 - sure).log()) / ball(self.rate))
+        return float_up(high)
+
+    def _law(self, scores: Scores) -> Callable[[], list[Ball]]:
+        """The probability of one candidate for each distinct gap."""
+
+        def evaluate() -> list[Ball]:
+            weights = [(-ball(self.rate * gap / scores.denominator)).exp() for gap in scores.tally]
+            total = sum((weight * many for weight, many in zip(weights, scores.tally.values(), strict=True)), ball(0))
+            return [weight / total for weight in weights]
+
+        return evaluate
+
+    def _draw(self, scores: Scores, count: int) -> Any:
+        return choose(weights_of(scores.gaps, self.rate / scores.denominator), count)

@@ -1,0 +1,83 @@
+"""Permute-and-flip: a choice by scores that is never worse on average than the exponential mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dither.accounting.pure import PureDP
+from dither.mechanisms.outcome import Outcome
+from dither.mechanisms.probabilities import certified, nearest
+from dither.mechanisms.scores import LargestChange, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.weights import flip, weights_of
+from dither.mechanisms.winning import permute_and_flip_law
+from dither.neighbours import Relation
+from dither.noise.uniform import one_below
+from dither.parameters import Number
+
+
+@dataclass(frozen=True, init=False)
+class PermuteAndFlip:
+    """epsilon-DP for scores of which each moves by at most `sensitivity` between neighbours.
+
+    Candidates are visited in random order; r is taken with probability exp(rate (u_r - max u)), rate = epsilon /
+    (2 sensitivity), or epsilon / sensitivity if monotone=True (all scores move the same way, as counts under
+    add_remove). The best candidate is always taken when visited. The expected score is at least that of `Exponential`.
+    Its loss is not confined to an interval of length epsilon, so it is charged epsilon tanh(epsilon/2) in zCDP.
+
+    McKenna and Sheldon 2020; docs/proofs/permuteandflip.md.
+
+    >>> m = PermuteAndFlip(epsilon=2, sensitivity=1)
+    >>> [round(p, 3) for p in m.probabilities([3, 3, 2, 3, 4])]
+    [0.137, 0.137, 0.047, 0.137, 0.541]
+    """
+
+    epsilon: Fraction
+    sensitivity: Fraction
+    monotone: bool
+    relation: Relation
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: Number | LargestChange,
+        monotone: bool = False,
+        relation: Relation | str | None = None,
+    ) -> None:
+        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
+            object.__setattr__(self, name, checked)
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much one unit of score raises the logarithm of the acceptance probability."""
+        return self.epsilon / (self.sensitivity if self.monotone else 2 * self.sensitivity)
+
+    @property
+    def guarantee(self) -> PureDP:
+        return PureDP(self.epsilon, self.relation)
+
+    def release(self, scores: ScoreTable) -> Outcome:
+        """The chosen candidate: its key if the scores are a mapping, its position otherwise."""
+        read = read_scores(scores)
+        return Outcome(read.label(self._draw(read)), self)
+
+    def probabilities(self, scores: ScoreTable) -> Any:
+        """The exact probabilities, each rounded to the nearest float (at most 300 candidates)."""
+        read = read_scores(scores)
+        return read.labelled(read.by_gap(nearest, permute_and_flip_law(read, self.rate)))
+
+    def probability_bounds(self, scores: ScoreTable) -> Any:
+        """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
+        read = read_scores(scores)
+        return read.labelled(read.by_gap(certified, permute_and_flip_law(read, self.rate)))
+
+    def _draw(self, scores: Scores) -> int:
+        # All coins at once: the first heads of a random order is a uniform choice among the heads.
+        weights = weights_of(scores.gaps, self.rate / scores.denominator)
+        best = scores.gaps == 0
+        heads = np.flatnonzero(best | flip(weights.lower, weights.upper, weights.exactly))
+        return int(heads[one_below(int(heads.size))])
