@@ -105,8 +105,9 @@ def _load(
     progress: Progress | None,
     opening: Callable[[], None] | None = None,
 ) -> LoadReport:
+    engine.keep_only(declared.tables.values())
     # The number is taken before the load, so that not even a failed load can give one out twice.
-    counted = replace(declared, last_snapshot=declared.last_snapshot + 1)
+    counted = replace(declared, last_snapshot=max(declared.last_snapshot, _last_recorded(ledger)) + 1)
     policy.write(counted)
     fresh = replace(table, snapshot=counted.last_snapshot)
     report = engine.load(fresh, source, strict=strict, progress=progress)
@@ -121,3 +122,9 @@ def _load(
             engine.drop(fresh)
         raise
     return report
+
+
+def _last_recorded(ledger: Ledger) -> int:
+    """The highest snapshot number that the ledger knows: a policy file restored from a backup may know fewer."""
+    numbers = (entry.body.get("snapshot") for entry in ledger.entries() if entry.kind in ("register", "refresh"))
+    return max((int(str(number)) for number in numbers), default=0)

@@ -98,3 +98,23 @@ def test_progress_is_shown(make: Callable[..., dt.Curator], visits: Any) -> None
     clinic.refresh("visits", visits(), progress=lambda _, done: seen.append(done))
     assert seen[-1] == 1
     assert seen == sorted(seen)
+
+
+def test_what_a_killed_refresh_left_behind_is_removed_by_the_next_load(
+    clinic: dt.Curator, folder: Path, visits: Any
+) -> None:
+    (folder / "snapshots" / "visits-000000.duckdb").write_bytes(b"an old copy")
+    clinic.refresh("visits", visits())
+    assert snapshots(folder) == ["visits-000002.duckdb"]
+
+
+def test_a_restored_policy_file_does_not_give_a_number_out_twice(clinic: dt.Curator, folder: Path, visits: Any) -> None:
+    """Otherwise an answer stored for the old data could be shown for the new."""
+    old = (folder / "policy.json").read_bytes()
+    clinic.refresh("visits", visits(older=1))
+    paid = clinic.sql(COUNT, epsilon=1)
+    (folder / "policy.json").write_bytes(old)
+    clinic.refresh("visits", visits(older=2))
+    assert snapshots(folder) == ["visits-000003.duckdb"]
+    assert clinic.sql(COUNT, epsilon=1) is not paid
+    assert clinic.budget("patients").spent.epsilon == 2

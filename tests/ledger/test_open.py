@@ -346,3 +346,22 @@ def test_several_ledgers_of_one_folder_in_one_process(ledger: Ledger, folder: Pa
             ask(other, "bob", "1/10")
         assert ledger.balance("patients") == other.balance("patients")
         assert ledger.verify() == other.verify() == 11
+
+
+def test_a_read_only_database_is_refused_before_sqlite_sees_it(ledger: Ledger, folder: Path) -> None:
+    ledger.close()
+    before = sorted(path.name for path in folder.iterdir())
+    (folder / "ledger.sqlite").chmod(0o400)
+    with pytest.raises(LedgerError, match="read-only"):
+        Ledger.open(folder)
+    (folder / "ledger.sqlite").chmod(0o600)
+    assert sorted(path.name for path in folder.iterdir()) == before
+    Ledger.open(folder).close()
+
+
+def test_a_key_that_cannot_be_read_is_said_so(ledger: Ledger, folder: Path) -> None:
+    ledger.close()
+    (folder / "ledger.key").unlink()
+    (folder / "ledger.key").mkdir(mode=0o700)
+    with pytest.raises(LedgerError, match="cannot be read"):
+        Ledger.open(folder)

@@ -9,6 +9,8 @@ import shutil
 import tempfile
 import threading
 import weakref
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +79,13 @@ class DuckDBEngine:
             connection.close()
         path.unlink(missing_ok=True)
 
+    def keep_only(self, tables: Collection[Table]) -> None:
+        """Delete the snapshots of all other tables: copies that a killed load or refresh left behind."""
+        kept = {self._path(table) for table in tables}
+        for path in self._folder.glob("*.duckdb"):
+            if path not in kept:
+                path.unlink(missing_ok=True)
+
     # Statements
 
     def run(self, statement: Statement) -> list[Exact]:
@@ -84,13 +93,14 @@ class DuckDBEngine:
         with self._idle:
             self._running += 1
         try:
-            return self._measure(statement)
-        except Exception:  # noqa: BLE001 - the engine's own text may quote data
-            raise EngineError from None
+            with suppress(Exception):  # the engine's own text may quote data
+                return self._measure(statement)
         finally:
             with self._idle:
                 self._running -= 1
                 self._idle.notify_all()
+        # Raised here and not where it failed: an exception remembers the one it was raised beside.
+        raise EngineError
 
     def close(self) -> None:
         """Let go of all open snapshots; the next statement opens its own again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,6 +43,8 @@ class Engine(Protocol):
     ) -> LoadReport: ...
 
     def drop(self, table: Table) -> None: ...
+
+    def keep_only(self, tables: Collection[Table]) -> None: ...
 
     def has(self, table: Table) -> bool: ...
 

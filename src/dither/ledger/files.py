@@ -87,13 +87,19 @@ class Folder:
         if not self.database.exists():
             raise LedgerError(f"there is no ledger in {self.path}; make one with create=True, or restore the folder.")
         _check_private(self.database, 0o600)
+        # SQLite would open it all the same, and leave read-only helper files beside it that outlive the mistake.
+        if not stat.S_IMODE(self.database.stat().st_mode) & stat.S_IWUSR or not os.access(self.database, os.W_OK):
+            raise LedgerError(f"the ledger {self.database} is read-only; charges could not be recorded.")
 
     def read_key(self) -> bytes:
         """The key, if it is private and whole."""
         if not self.key.exists():
             raise LedgerError(f"the ledger's key {self.key} is missing; restore it from the curator's backup.")
         _check_private(self.key, 0o600)
-        key = self.key.read_bytes()
+        try:
+            key = self.key.read_bytes()
+        except OSError as error:
+            raise LedgerError(f"the ledger's key {self.key} cannot be read: {error.strerror}.") from error
         if len(key) != KEY_BYTES:
             raise LedgerCorrupt(f"the ledger's key {self.key} must have {KEY_BYTES} bytes; it has {len(key)}.")
         return key
