@@ -1,4 +1,4 @@
-"""The tree itself: imports point down, nothing heavy is imported early, no insecure randomness, no name of a registry."""
+"""The tree itself: imports point down, nothing heavy is imported early, no insecure randomness, no registry named."""
 
 from __future__ import annotations
 
