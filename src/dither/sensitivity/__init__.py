@@ -1,11 +1,55 @@
-"""Global sensitivities: properties of a statistic, a relation and declared bounds, never of the data."""
+"""How far one record can move a statistic: from anywhere (global), from these data (local), smoothly in between.
+
+Calling a statistic gives its global sensitivity, a property of relation and declared bounds, safe to publish. `.local`,
+`.reach`, `.smooth` and `.distance` look at the data: they are secrets that only a mechanism may use.
+"""
 
 from __future__ import annotations
 
+from dither.sensitivity import brute_force, distance
+from dither.sensitivity.centred_sum import centred_sum
 from dither.sensitivity.count import count
 from dither.sensitivity.counts import counts
+from dither.sensitivity.edges import edges
+from dither.sensitivity.extremes import max_ as max  # a statistic's own name is the public one
+from dither.sensitivity.extremes import min_ as min
 from dither.sensitivity.histogram import histogram
+from dither.sensitivity.max_degree import max_degree
+from dither.sensitivity.max_difference import max_difference
+from dither.sensitivity.mean import mean
+from dither.sensitivity.median import median
+from dither.sensitivity.mst_cost import mst_cost
 from dither.sensitivity.norms import Sensitivity
-from dither.sensitivity.sum import sum_ as sum  # the statistic's own name is the public one
+from dither.sensitivity.order_statistic import order_statistic, quantile
+from dither.sensitivity.ratio import ratio
+from dither.sensitivity.reciprocal import reciprocal
+from dither.sensitivity.sum import sum_ as sum
+from dither.sensitivity.triangles import triangles
+from dither.sensitivity.trimmed_mean import trimmed_mean
+from dither.sensitivity.variance import variance
 
-__all__ = ["Sensitivity", "count", "counts", "histogram", "sum"]
+__all__ = [
+    "Sensitivity",
+    "brute_force",
+    "centred_sum",
+    "count",
+    "counts",
+    "distance",
+    "edges",
+    "histogram",
+    "max",
+    "max_degree",
+    "max_difference",
+    "mean",
+    "median",
+    "min",
+    "mst_cost",
+    "order_statistic",
+    "quantile",
+    "ratio",
+    "reciprocal",
+    "sum",
+    "triangles",
+    "trimmed_mean",
+    "variance",
+]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dither.errors import ParameterError, RelationMismatch
 from dither.neighbours import Relation
-from dither.parameters import Number, positive, sqrt_up
+from dither.parameters import Number, exact, positive, sqrt_up
 
 
 @dataclass(frozen=True, init=False)
@@ -33,6 +33,12 @@ class Sensitivity:
         if not self.linf**2 <= self.l2_squared <= self.l1**2:
             raise ParameterError("the norms must satisfy Linf <= L2 <= L1; check which number is which.")
 
+    @classmethod
+    def scalar(cls, moved: Number, relation: Relation | str) -> Sensitivity:
+        """Of one number: the same in every norm."""
+        read = exact(moved, "the sensitivity")
+        return cls(read, read**2, read, relation)
+
     @property
     def l2(self) -> Fraction:
         """The L2 sensitivity, rounded up (exact when the root is a short number)."""
@@ -47,4 +53,12 @@ def row_relation(relation: Relation | str) -> Relation:
             f"this sensitivity is known for add_remove and replace; got {read.value}. "
             "For several rows per owner, bound what one owner contributes and state that bound."
         )
+    return read
+
+
+def only(relation: Relation | str, known: Relation, instead: str) -> Relation:
+    """The one relation under which a sensitivity is known."""
+    read = Relation.read(relation)
+    if read is not known:
+        raise RelationMismatch(f"this sensitivity is known for {known.value} only; got {read.value}. {instead}")
     return read

@@ -1,0 +1,166 @@
+"""A column of numbers, read record by record: clamped to its declared range, put in order only where it matters.
+
+Nothing here raises because of a value. What is outside [lower, upper] becomes the nearer bound; NaN, None and whatever
+is not a number become `lower`. Both depend on that record alone, so one changed record stays one changed record. A
+float means exactly the binary number that it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+
+from dither.errors import ParameterError
+from dither.parameters import Number
+from dither.sensitivity.bounds import declared
+
+Column = Any  # a NumPy array, a list or tuple, an Arrow, pandas or polars column
+
+_FARTHEST_DIGIT = 2000  # decimal exponents beyond this are past every bound, or indistinguishable from 0
+
+
+class Records:
+    """n clamped records; the r-th smallest as an exact number, padded by the bounds outside 1..n."""
+
+    def __init__(self, column: Column, lower: Number | None, upper: Number | None) -> None:
+        self.lower, self.upper = declared(lower, upper)
+        self._order = _order(column, self.lower)
+        self.size = self._order.size
+        if not self.size:
+            raise ParameterError("the column is empty; a statistic of a public number of records needs at least one.")
+
+    @property
+    def width(self) -> Fraction:
+        """The length of the declared range."""
+        return self.upper - self.lower
+
+    def ranks(self, first: int, last: int) -> list[Fraction]:
+        """The values of ranks first..last: `lower` below rank 1, `upper` above rank n."""
+        inside = self._order.between(max(first, 1), min(last, self.size)) if first <= self.size and last >= 1 else []
+        before = [self.lower] * max(0, min(last, 0) - first + 1)
+        after = [self.upper] * max(0, last - max(first, self.size + 1) + 1)
+        # Clamping keeps the order, so it is done after selection, on the few values that matter.
+        return [*before, *(_between(value, self.lower, self.upper) for value in inside), *after]
+
+    def rank(self, r: int) -> Fraction:
+        """The r-th smallest value."""
+        return self.ranks(r, r)[0]
+
+
+def clamped(record: object, lower: Fraction, upper: Fraction) -> Fraction:
+    """One record inside [lower, upper]; `lower` if it is no number."""
+    read = _number(record)
+    return lower if read is None else _between(read, lower, upper)
+
+
+def _between(value: Fraction | float | int, lower: Fraction, upper: Fraction) -> Fraction:
+    if value <= lower:
+        return lower
+    return upper if value >= upper else Fraction(value)
+
+
+class _Listed:
+    """Python numbers, sorted once."""
+
+    def __init__(self, values: Iterable[object], missing: Fraction) -> None:
+        self._sorted = sorted(missing if (read := _number(value)) is None else read for value in values)
+        self.size = len(self._sorted)
+
+    def between(self, first: int, last: int) -> list[Any]:
+        return self._sorted[first - 1 : last]
+
+
+class _Selected:
+    """A NumPy array in which one stretch of ranks is put in order by selection, and grows when more is asked."""
+
+    def __init__(self, array: np.ndarray[Any, Any], missing: Fraction) -> None:
+        self._array, self._missing = array.copy(), missing
+        self.size = len(array)
+        # NaN sorts last in NumPy; here it is the lower bound, so it comes first.
+        self._absent = int(np.count_nonzero(self._array != self._array)) if array.dtype.kind == "f" else 0
+        self._start = self._stop = 0  # positions in order: start <= position < stop
+
+    def between(self, first: int, last: int) -> list[Any]:
+        start, stop = max(0, first - 1 - self._absent), max(0, last - self._absent)
+        absent = [self._missing] * (last - first + 1 - (stop - start))
+        if start == stop:
+            return absent
+        self._put_in_order(start, stop)
+        return [*absent, *self._array[start:stop].tolist()]
+
+    def _put_in_order(self, start: int, stop: int) -> None:
+        array = self._array
+        if self._start == self._stop:
+            array.partition((start, stop - 1))
+            array[start:stop].sort()
+            self._start, self._stop = start, stop
+        if start < self._start:
+            array[: self._start].partition(start)
+            array[start : self._start].sort()
+            self._start = start
+        if stop > self._stop:
+            array[self._stop :].partition(stop - 1 - self._stop)
+            array[self._stop : stop].sort()
+            self._stop = stop
+
+
+def _order(column: Column, missing: Fraction) -> _Listed | _Selected:
+    read = _plain(column)
+    if isinstance(read, list):
+        return _Listed(read, missing)
+    if read.ndim != 1:
+        raise ParameterError(f"a column has one dimension; got an array of {read.ndim}.")
+    if read.dtype.kind == "O":
+        return _Listed(read.tolist(), missing)
+    if read.dtype.kind == "b":
+        return _Selected(read.view(np.uint8), missing)
+    if read.dtype.kind not in "iuf" or read.dtype.itemsize > 8:
+        raise ParameterError(f"a column holds numbers of at most 64 bits; got the type {read.dtype}.")
+    return _Selected(read, missing)
+
+
+def _plain(column: Column) -> list[Any] | np.ndarray[Any, Any]:
+    """A list or an array. Columns with nulls go through a list: NumPy would turn their integers into rounded floats."""
+    if isinstance(column, np.ma.MaskedArray):
+        return list(column.tolist())  # what is masked becomes None
+    if isinstance(column, np.ndarray):
+        return np.asarray(column)
+    if isinstance(column, (list, tuple, range)):
+        return list(column)
+    if hasattr(column, "to_pylist"):  # Arrow
+        return list(column.to_pylist()) if column.null_count else np.asarray(column)
+    if hasattr(column, "null_count") and hasattr(column, "to_list"):  # polars
+        return list(column.to_list()) if column.null_count() else np.asarray(column.to_numpy())
+    if hasattr(column, "to_numpy"):  # pandas, whose own types of column may hold nulls
+        return np.asarray(column.to_numpy() if isinstance(column.dtype, np.dtype) else column.to_numpy(dtype=object))
+    raise ParameterError(
+        f"a column is a NumPy array, a list, or an Arrow, pandas or polars column; got {type(column).__name__}."
+    )
+
+
+def _number(value: object) -> Fraction | float | int | None:
+    """The exact value of one record (infinities stay), None if it is no number."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Decimal):
+        return _decimal(value)
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, int):
+        return int(value)
+    return Fraction(int(value.numerator), int(value.denominator)) if isinstance(value, Rational) else None
+
+
+def _decimal(value: Decimal) -> Fraction | float | None:
+    if value.is_nan():
+        return None
+    # Checked before the power of ten is computed: a long exponent would take forever.
+    if value.is_infinite() or value.adjusted() > _FARTHEST_DIGIT:
+        return -math.inf if value.is_signed() else math.inf
+    return Fraction(0) if value.adjusted() < -_FARTHEST_DIGIT else Fraction(value)

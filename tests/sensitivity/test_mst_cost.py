@@ -1,0 +1,131 @@
+"""The cost of a minimum spanning tree against the definition, on small public graphs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dither.sensitivity import brute_force, mst_cost
+from dither.sensitivity.cuts import adjacency, packed_forests, separable
+from dither.sensitivity.weighted_graph import WeightedGraph
+
+GRAPHS = {
+    "one edge": (2, [(0, 1)], (0, 1, 3)),
+    "path": (3, [(0, 1), (1, 2)], (0, 1, 3)),
+    "triangle": (3, [(0, 1), (1, 2), (0, 2)], (0, 1, 2, 3)),
+    "triangle with a tail": (4, [(0, 1), (1, 2), (0, 2), (2, 3)], (0, 1, 3)),
+    "square": (4, [(0, 1), (1, 2), (2, 3), (3, 0)], (0, 1, 3)),
+    "square with a diagonal": (4, [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)], (0, 1, 3)),
+    "complete": (4, list(itertools.combinations(range(4), 2)), (0, 3)),
+}
+
+
+def table(ends, weights):
+    return [(u, v, weight) for (u, v), weight in zip(ends, weights, strict=True)]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_weighting(name, kruskal):
+    vertices, ends, levels = GRAPHS[name]
+    space = brute_force.Space(kruskal(ends, vertices), levels, "edge_weight")
+    steps = range(len(ends) + 1)
+    for weights in list(brute_force.datasets(levels, len(ends), "edge_weight"))[:: 1 if len(ends) < 5 else 3]:
+        graph = table(ends, weights)
+        assert mst_cost.value(graph, 3) == space.value(weights)
+        assert mst_cost.local(graph, 3) == space.local(weights)
+        assert [mst_cost.reach(graph, k, 3) for k in steps] == [space.reach(weights, k) for k in steps]
+        for beta in ("0.05", "0.4", 2):
+            assert mst_cost.smooth(graph, beta, 3) == space.smooth(weights, beta)
+        for bound in (0, 1, "1.5", 2, "2.5", 3):
+            assert mst_cost.distance(graph, bound, 3) == space.distance_beyond(weights, bound)
+
+
+def test_six_weights_at_more_levels(kruskal):
+    rng = np.random.default_rng(4)
+    vertices, ends, _ = GRAPHS["complete"]
+    levels = (0, 1, 3, 4)
+    space = brute_force.Space(kruskal(ends, vertices), levels, "edge_weight")
+    for _ in range(6):
+        weights = tuple(rng.choice(levels, 6).tolist())
+        graph = table(ends, weights)
+        assert [mst_cost.reach(graph, k, 4) for k in range(7)] == [space.reach(weights, k) for k in range(7)]
+        assert mst_cost.smooth(graph, "0.2", 4) == space.smooth(weights, "0.2")
+
+
+def formula(graph, ends, weights, upper, beta):
+    """The maximum over edges, levels and cuts, each cut by trying all sets of edges: c_e(theta), in floats."""
+    best = 0.0
+    for e, level in itertools.product(range(len(ends)), sorted({*weights, upper})):
+        lighter = [i for i in range(len(ends)) if i != e and weights[i] < level]
+        c = next(size for size in range(len(lighter) + 1) if cut_by(ends, lighter, e, size))
+        kept = min(weights[e], level)
+        best = max(best, math.exp(-beta * c) * max(level - kept, kept), math.exp(-beta * (c + 1)) * level)
+    return best
+
+
+def cut_by(ends, edges, e, size):
+    """Whether some `size` of the edges, deleted, put the ends of e apart."""
+    return any(
+        not joined([ends[i] for i in edges if i not in gone], *ends[e])
+        for gone in map(set, itertools.combinations(edges, size))
+    )
+
+
+def joined(edges, source, target):
+    reached, grew = {source}, True
+    while grew:
+        more = {v for pair in edges if reached & set(pair) for v in pair} | reached
+        grew, reached = more != reached, more
+    return target in reached
+
+
+def test_random_graphs_equal_the_formula_over_all_cuts():
+    rng = np.random.default_rng(9)
+    for _ in range(12):
+        n = int(rng.integers(4, 7))
+        every = list(itertools.combinations(range(n), 2))
+        chain = [(i, i + 1) for i in range(n - 1)]
+        ends = chain + [pair for pair in every if pair not in chain and rng.random() < 0.4]
+        weights = rng.integers(0, 9, len(ends)).tolist()
+        graph = table(ends, weights)
+        for beta in (0.1, 0.5):
+            found = mst_cost.smooth(graph, str(beta), 8)
+            assert float(found) == pytest.approx(formula(graph, ends, weights, 8, beta), rel=1e-12)
+
+
+def test_cuts_and_forests():
+    """Complete graph on 5 vertices: 4 disjoint paths between any two, 3 without the edge itself."""
+    ends = list(itertools.combinations(range(5), 2))
+    graph = WeightedGraph.read(table(ends, [1] * 10), 2)
+    near = adjacency(graph)
+    for e, pair in enumerate(ends):
+        assert [separable(near, pair, e, 1, most) for most in range(5)] == [False] * 3 + [True] * 2
+        assert separable(near, pair, e, 0, 0), "no edge is that light"
+    for paths, forest in enumerate(packed_forests(graph, 1, 5), start=1):
+        for u, v in ends:
+            if forest.root(u) == forest.root(v):
+                assert paths <= 4
+
+
+def test_a_flow_that_must_take_an_edge_back():
+    """The shortest path uses the bridge between two longer ones; both exist only if it is given up."""
+    ends = [(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5), (1, 4), (0, 5)]
+    graph = WeightedGraph.read(table(ends, [1] * 8), 2)
+    assert not separable(adjacency(graph), (0, 5), 7, 1, 1)
+    assert separable(adjacency(graph), (0, 5), 7, 1, 2)
+
+
+def test_parameters():
+    graph = [(0, 1, 1)]
+    for upper in (0, "inf", None):
+        with pytest.raises(ValueError, match="largest weight"):
+            mst_cost.smooth(graph, 1, upper)
+    with pytest.raises(ValueError, match="beta"):
+        mst_cost.smooth(graph, 0, 1)
+    with pytest.raises(ValueError, match="k must be"):
+        mst_cost.reach(graph, -1, 1)
+    with pytest.raises(ValueError, match="proposed bound"):
+        mst_cost.distance(graph, "nan", 1)
