@@ -23,7 +23,7 @@ def source_hash(name: str) -> str:
     found = importlib.import_module(module)
     for part in path.split("."):
         found = inspect.getattr_static(found, part)
-    found = getattr(found, "fget", None) or getattr(found, "__func__", None) or found
+    found = getattr(found, "fget", None) or getattr(found, "__func__", None) or getattr(found, "func", None) or found
     return hashlib.sha256(inspect.getsource(inspect.unwrap(found)).encode()).hexdigest()[:16]
 
 

@@ -8,8 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 from dither.mechanisms.additive import AdditiveNoise
+from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
+from dither.mechanisms.exponential import Exponential
 from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.name_and_shame import NameAndShame
+from dither.mechanisms.noisy_max import NoisyMax
+from dither.mechanisms.permute_and_flip import PermuteAndFlip
+from dither.mechanisms.propose_test_release import ProposeTestRelease
+from dither.mechanisms.randomized_response import RandomizedResponse
+from dither.mechanisms.sparse_vector import SparseVector
+from dither.mechanisms.stable_release import StableRelease
 
 
 @dataclass(frozen=True)
@@ -69,5 +79,154 @@ MECHANISMS: tuple[Entry, ...] = (
             **{name: _GAUSSIAN | {"grid": 1} for name in ("epsilon", "delta", "sensitivity", "grid")},
             "rho": _BY_RHO,
         },
+    ),
+)
+
+
+@dataclass(frozen=True)
+class LawEntry:
+    """A mechanism that is not plain addition of noise: the common suite enumerates its exact law on neighbours."""
+
+    make: Callable[..., Any]
+    # What two neighbours can look like to `release`: pairs of its arguments, for a mechanism made from an example.
+    neighbours: Callable[[Any], list[tuple[Any, Any]]]
+    examples: tuple[Mapping[str, Any], ...]
+    numbers: Mapping[str, Mapping[str, Any]]
+    # The parameter that, multiplied by the factor, must make the suite's check of the law fail.
+    weakens: str = "epsilon"
+    factor: Fraction = Fraction(11, 10)
+
+
+def _score_pairs(mechanism: Any) -> list[tuple[Any, Any]]:
+    """Every way in which three scores move by 0 or 1 (all up if monotone), around several tables."""
+    moves = (0, 1) if mechanism.monotone else (-1, 0, 1)
+    step = mechanism.sensitivity
+    tables = [(0, 0, 0), (0, 1, 3), (5, 5, 0), (0, -40, -80)]
+    changes = [(a, b, c) for a in moves for b in moves for c in moves]
+    return [
+        ([u * step for u in table], [(u + change) * step for u, change in zip(table, moved, strict=True)])
+        for table in tables
+        for moved in changes
+    ]
+
+
+def _stream_pairs(mechanism: SparseVector) -> list[tuple[Any, Any]]:
+    moves = (0, 1) if mechanism.monotone else (-1, 0, 1)
+    step = mechanism.sensitivity
+    tables = [(0, 0, 0), (-4, 0, 4), (3, -3, -3)]
+    changes = [(a, b, c) for a in moves for b in moves for c in moves]
+    return [
+        ([u * step for u in table], [(u + change) * step for u, change in zip(table, moved, strict=True)])
+        for table in tables
+        for moved in changes
+    ]
+
+
+def _stable_pairs(mechanism: StableRelease) -> list[tuple[Any, Any]]:
+    """The same value at distances that differ by one, or another value at distance 0."""
+    last = 2 * mechanism.threshold
+    same = [(("a", d), ("a", d + 1)) for d in range(last)]
+    return [(("a", 0), ("b", 0)), *same]
+
+
+def _tested_pairs(mechanism: ProposeTestRelease) -> list[tuple[Any, Any]]:
+    """Only between two datasets at distance 0 may the value move by more than the bound."""
+    last, bound = 2 * mechanism.threshold, int(mechanism.bound)
+    return [((0, 0), (9 * bound, 0)), *(((0, d), (bound, d + 1)) for d in range(last))]
+
+
+def _bounded_pairs(mechanism: BoundedLocalSensitivity) -> list[tuple[Any, Any]]:
+    """The value moves by at most the smaller of the two local sensitivities, they by at most the slope."""
+    slope = int(mechanism.slope)
+    return [((0, 3), (3, 3 + slope)), ((0, 3), (0, 3 + slope)), ((0, 0), (0, slope)), ((0, 5), (5, 5))]
+
+
+def _key_pairs(mechanism: KeySelection) -> list[tuple[Any, Any]]:
+    """One owner more, in at most keys_per_owner of two keys; a count of 0 is a key that nobody has."""
+    near = mechanism._optimal.turn if mechanism.method == "optimal" else mechanism.threshold + 5
+    one = [((n, 3), (n + 1, 3)) for n in (0, 1, 2, near)]
+    two = [((0, 0), (1, 1)), ((near, 0), (near + 1, 1)), ((near, near), (near + 1, near + 1))]
+    return one if mechanism.keys_per_owner == 1 else one + two
+
+
+def _scores(**more: Any) -> dict[str, Any]:
+    return {"epsilon": 1, "sensitivity": 1, **more}
+
+
+_SELECTION = {name: _scores() for name in ("epsilon", "sensitivity")}
+_TESTED = {"epsilon": 1, "delta": "1e-3"}
+
+LAWS: tuple[LawEntry, ...] = (
+    LawEntry(
+        Exponential,
+        _score_pairs,
+        (_scores(), _scores(monotone=True), {"epsilon": "0.3", "sensitivity": "0.5"}),
+        _SELECTION,
+    ),
+    LawEntry(PermuteAndFlip, _score_pairs, (_scores(), _scores(epsilon=3, monotone=True)), _SELECTION),
+    LawEntry(
+        NoisyMax,
+        _score_pairs,
+        (
+            _scores(),
+            _scores(noise="laplace"),
+            _scores(noise="laplace", monotone=True),
+            _scores(noise="gumbel"),
+            {"epsilon": 2, "sensitivity": "0.5", "monotone": True},
+        ),
+        _SELECTION,
+    ),
+    LawEntry(
+        RandomizedResponse,
+        lambda mechanism: [(mechanism.values[0], value) for value in mechanism.values[1:]],
+        ({"epsilon": 1}, {"epsilon": 2, "values": ("a", "b", "c")}, {"epsilon": "0.5", "values": tuple(range(9))}),
+        {"epsilon": {}},
+    ),
+    LawEntry(
+        SparseVector,
+        _stream_pairs,
+        (_scores(), _scores(positives=2), _scores(positives=2, monotone=True)),
+        {name: _scores(grid=1, answer_epsilon=1) for name in ("epsilon", "sensitivity", "grid")}
+        | {"positives": _scores(), "threshold_share": _scores()},
+        factor=Fraction(3),
+    ),
+    LawEntry(
+        NameAndShame,
+        lambda _: [(("a", "x"), ("b", "x"))],
+        ({"delta": "0.001"}, {"delta": "0.3"}),
+        {"delta": {}},
+        weakens="delta",
+    ),
+    LawEntry(
+        StableRelease,
+        _stable_pairs,
+        (_TESTED, {"epsilon": "0.3", "delta": "1e-5"}),
+        dict.fromkeys(("epsilon", "delta"), _TESTED),
+    ),
+    LawEntry(
+        ProposeTestRelease,
+        _tested_pairs,
+        (_TESTED | {"bound": 2, "grid": 1},),
+        {name: _TESTED | {"bound": 2} for name in ("epsilon", "delta", "bound", "test_share")},
+    ),
+    LawEntry(
+        BoundedLocalSensitivity,
+        _bounded_pairs,
+        (_TESTED | {"grid": 1},),
+        {name: _TESTED | {"slope": 1} for name in ("epsilon", "delta", "slope", "bound_share")},
+        factor=Fraction(3),
+    ),
+    LawEntry(
+        KeySelection,
+        _key_pairs,
+        (
+            _TESTED,
+            _TESTED | {"keys_per_owner": 2},
+            _TESTED | {"method": "optimal"},
+            _TESTED | {"keys_per_owner": 2, "method": "optimal"},
+            _TESTED | {"keys_per_owner": 2, "method": "gaussian"},
+        ),
+        dict.fromkeys(("epsilon", "delta", "keys_per_owner"), _TESTED) | {"rho": {"delta": "1e-3"}},
+        factor=Fraction(3, 2),
     ),
 )
