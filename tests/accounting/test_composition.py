@@ -57,7 +57,7 @@ def test_the_lowest_valid_curve_is_read():
     few, many = PureDP("0.1") * 2, PureDP("0.1") * 1000
     assert few.epsilon_at("1e-6") <= 0.2
     assert many.epsilon_at("1e-6") < 30 < 100
-    assert many.epsilon_at("1e-6") == many.zcdp().epsilon_at("1e-6")
+    assert many.epsilon_at("1e-6") < many.zcdp().epsilon_at("1e-6")
     assert many.epsilon_at(0) == 100
     assert (ZCDP(1, "0.4") * 3).epsilon_at("0.1") == math.inf
     assert (ZCDP(1, "0.4") * 3).delta_at(1) == 1

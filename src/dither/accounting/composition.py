@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import dyadic_up
@@ -15,6 +18,11 @@ from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.neighbours import Relation, common_relation
 from dither.parameters import Number, whole
+
+if TYPE_CHECKING:
+    from dither.accounting.pld.law import Reals
+    from dither.accounting.pld.pld import PLD
+    from dither.accounting.rdp import RDP
 
 _LONGEST_SUM = 1024
 
@@ -35,6 +43,33 @@ class Composition(Guarantee):
 
     def delta_at(self, epsilon: Number) -> float:
         return min((whole.delta_at(epsilon) for whole in self._wholes()), default=1.0)
+
+    def privacy_loss(self) -> PLD | None:
+        """The sum of the parts' losses, if the law of each is known."""
+        from dither.accounting.pld.pld import merge
+
+        members = [(guarantee.privacy_loss(), count) for guarantee, count in self.parts]
+        known = [(loss, count) for loss, count in members if loss is not None]
+        return merge(known, self.relation) if len(known) == len(members) else None
+
+    def _certain_loss(self) -> PLD:
+        from dither.accounting.pld.pld import merge
+
+        members = [(guarantee._certain_loss(), count) for guarantee, count in self.parts]
+        return merge([(loss, count) for loss, count in members if loss is not None], self.relation)
+
+    def log_moments(self, theta: Reals) -> Reals:
+        total = np.zeros_like(theta)
+        for guarantee, count in self._distinct():
+            total = total + guarantee.log_moments(theta) * count
+        return total * (1 + 2.0**-50 * (len(self.parts) + 1))
+
+    def rdp(self) -> RDP:
+        """The sum of the parts' Renyi curves."""
+        from dither.accounting.rdp import RDP, additive_delta
+
+        delta = _total((additive_delta(guarantee), count) for guarantee, count in self.parts)
+        return RDP(self.renyi, delta, self.relation, log_moments=self.log_moments)
 
     def zcdp(self) -> ZCDP:
         members = [(guarantee.zcdp(), count) for guarantee, count in self.parts]
@@ -61,12 +96,23 @@ class Composition(Guarantee):
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             return [self.parts[0][0]]
         found: list[Guarantee] = []
-        for way in (self.zcdp, self.basic):
+        for way in (self.privacy_loss, self.rdp, self.basic):
             try:
-                found.append(way())
+                whole = way()
             except ParameterError:  # no stated epsilon, or deltas that add up to 1: this way is closed
                 continue
+            if whole is not None:
+                found.append(whole)
         return found
+
+    def _distinct(self) -> list[tuple[Guarantee, int]]:
+        """Equal parts counted together, unless they differ in what was proven about them."""
+        counts: dict[tuple[object, ...], tuple[Guarantee, int]] = {}
+        for guarantee, count in self.parts:
+            proven = [getattr(guarantee, name, None) for name in ("proven_rho", "proven_mu_squared")]
+            key = (guarantee, *proven, getattr(guarantee, "proven_laplace_steps", None))
+            counts[key] = (guarantee, counts.get(key, (guarantee, 0))[1] + count)
+        return list(counts.values())
 
 
 def compose(guarantees: Iterable[Guarantee]) -> Composition:

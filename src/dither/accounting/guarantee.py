@@ -6,12 +6,15 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import Number
 
 if TYPE_CHECKING:
     from dither.accounting.approx import ApproxDP
     from dither.accounting.composition import Composition
+    from dither.accounting.pld.law import Reals
+    from dither.accounting.pld.pld import PLD
     from dither.accounting.pure import PureDP
     from dither.accounting.zcdp import ZCDP
 
@@ -41,6 +44,45 @@ class Guarantee(ABC):
     def gaussian_mu_squared(self) -> Fraction | None:
         """mu^2 if the mechanism is proven mu-Gaussian DP: then curves are those of N(0,1) against N(mu,1)."""
         return None
+
+    def privacy_loss(self) -> PLD | None:
+        """The law of the worst privacy loss under this guarantee, None where no single law is the worst."""
+        from dither.accounting.known import privacy_loss_of
+
+        return privacy_loss_of(self)
+
+    def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
+        """Certified lower and upper bounds of delta at `epsilon`, or of epsilon at `delta`.
+
+        Between them lies the exact figure for the worst mechanism with this guarantee.
+        """
+        if (epsilon is None) == (delta is None):
+            raise ParameterError("read the curve at epsilon= or at delta=, one of them.")
+        stated = self.epsilon_at(delta) if delta is not None else self.delta_at(epsilon)  # type: ignore[arg-type]
+        loss = self._certain_loss()
+        if loss is None:
+            return 0.0, stated
+        low, high = loss.bounds_at(epsilon=epsilon, delta=delta)
+        return min(low, stated), min(stated, high) if self.privacy_loss() is not None else stated
+
+    def _certain_loss(self) -> PLD | None:
+        """A loss that some mechanism with this guarantee has: what lower bounds rest on."""
+        return self.privacy_loss()
+
+    def renyi(self, order: float) -> float:
+        """A bound, rounded up, of the Renyi divergence of an order > 1, apart from the additive delta."""
+        import numpy as np
+
+        if not order > 1:
+            raise ParameterError(f"an order must be greater than 1; got {order}.")
+        theta = np.array([float(order) - 1])
+        return float(np.nextafter(self.log_moments(theta)[0] / theta[0], np.inf))
+
+    def log_moments(self, theta: Reals) -> Reals:
+        """theta times the Renyi bound of order 1 + theta, for each theta > 0."""
+        from dither.accounting.known import log_moments_of
+
+        return log_moments_of(self, theta)
 
     def __mul__(self, count: int) -> Composition:
         """This guarantee `count` times over."""

@@ -10,9 +10,10 @@ from dither.accounting.conversion import delta_of_pure, epsilon_of_pure, rho_of_
 from dither.accounting.guarantee import Guarantee
 from dither.errors import ParameterError
 from dither.neighbours import Relation
-from dither.parameters import Number, non_negative
+from dither.parameters import Number, non_negative, whole
 
 if TYPE_CHECKING:
+    from dither.accounting.pld.pld import PLD
     from dither.accounting.zcdp import ZCDP
 
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 class PureDP(Guarantee):
     """For all neighbours and all sets E: P[M(D) in E] <= e^epsilon P[M(D') in E].
 
-    `proven_rho` is a smaller rho than the general epsilon tanh(epsilon/2), for a mechanism whose own law is known.
+    `proven_rho` is a smaller rho than the general epsilon tanh(epsilon/2), for a mechanism whose own law is known;
+    `proven_laplace_steps` says that the law is discrete Laplace noise moved by at most so many steps in L1.
 
     >>> PureDP("0.1").epsilon
     Fraction(1, 10)
@@ -29,6 +31,7 @@ class PureDP(Guarantee):
     epsilon: Fraction
     relation: Relation
     proven_rho: Fraction | None = field(compare=False, repr=False)
+    proven_laplace_steps: int | None = field(compare=False, repr=False)
 
     def __init__(
         self,
@@ -36,10 +39,13 @@ class PureDP(Guarantee):
         relation: Relation | str = Relation.ADD_REMOVE,
         *,
         proven_rho: Fraction | None = None,
+        proven_laplace_steps: int | None = None,
     ) -> None:
         object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
         object.__setattr__(self, "relation", Relation.read(relation))
         object.__setattr__(self, "proven_rho", None if proven_rho is None else non_negative(proven_rho, "proven_rho"))
+        steps = None if proven_laplace_steps is None else whole(proven_laplace_steps, "proven_laplace_steps")
+        object.__setattr__(self, "proven_laplace_steps", steps)
 
     @property
     def delta(self) -> Fraction:
@@ -47,10 +53,27 @@ class PureDP(Guarantee):
         return Fraction(0)
 
     def epsilon_at(self, delta: Number) -> float:
-        return epsilon_of_pure(self.epsilon, _delta(delta))
+        target = _delta(delta)
+        general = epsilon_of_pure(self.epsilon, target)
+        if self._is_randomised_response:
+            return general
+        return min(general, self._law().epsilon_at(target))
 
     def delta_at(self, epsilon: Number) -> float:
-        return delta_of_pure(self.epsilon, non_negative(epsilon, "epsilon"))
+        target = non_negative(epsilon, "epsilon")
+        general = delta_of_pure(self.epsilon, target)
+        if self._is_randomised_response:
+            return general
+        return min(general, self._law().delta_at(target))
+
+    @property
+    def _is_randomised_response(self) -> bool:
+        return self.proven_laplace_steps in (None, 1)
+
+    def _law(self) -> PLD:
+        from dither.accounting.pld.pld import PLD
+
+        return PLD.discrete_laplace(self.epsilon, self.proven_laplace_steps or 1)
 
     def zcdp(self) -> ZCDP:
         from dither.accounting.zcdp import ZCDP

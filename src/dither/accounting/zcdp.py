@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dither.accounting.balls import float_up
 from dither.accounting.conversion import delta_of_rho, epsilon_of_rho
@@ -14,6 +15,9 @@ from dither.accounting.pure import PureDP, _delta
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import Number, non_negative
+
+if TYPE_CHECKING:
+    from dither.accounting.pld.pld import PLD
 
 
 @dataclass(frozen=True, init=False)
@@ -68,6 +72,12 @@ class ZCDP(Guarantee):
             return self
         rho = min(self.rho, self.proven_mu_squared / 2)
         return ZCDP(rho, relation=self.relation, proven_mu_squared=self.proven_mu_squared)
+
+    def _certain_loss(self) -> PLD:
+        from dither.accounting.pld.pld import PLD
+
+        # Gaussian noise with mu^2 = 2 rho is rho-zCDP.
+        return PLD((), self.proven_mu_squared if self.proven_mu_squared is not None else 2 * self.rho, self.relation)
 
     def basic(self) -> PureDP:
         raise ParameterError(

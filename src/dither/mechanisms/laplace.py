@@ -73,7 +73,7 @@ class Laplace(AdditiveNoise):
     @property
     def guarantee(self) -> PureDP:
         rho = rho_of_discrete_laplace(self.epsilon, self.sensitivity_steps)
-        return PureDP(self.epsilon, self.relation, proven_rho=rho)
+        return PureDP(self.epsilon, self.relation, proven_rho=rho, proven_laplace_steps=self.sensitivity_steps)
 
     @property
     def variance(self) -> float:

@@ -1,0 +1,50 @@
+"""What is known about the losses behind a stated guarantee: their law, or their moments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dither.accounting.approx import ApproxDP
+from dither.accounting.guarantee import Guarantee
+from dither.accounting.pure import PureDP
+
+if TYPE_CHECKING:
+    from dither.accounting.pld.law import Reals
+    from dither.accounting.pld.pld import PLD
+
+
+def privacy_loss_of(guarantee: Guarantee) -> PLD | None:
+    """The worst pair of everything with this guarantee, None where no single pair is (rho alone)."""
+    from dither.accounting.pld.closed import DiscreteLaplace, TwoPoint
+    from dither.accounting.pld.pld import PLD
+
+    if guarantee.gaussian_mu_squared is not None:
+        return PLD((), guarantee.gaussian_mu_squared, guarantee.relation)
+    if isinstance(guarantee, PureDP):
+        steps = guarantee.proven_laplace_steps
+        law = TwoPoint(guarantee.epsilon) if steps is None else DiscreteLaplace(guarantee.epsilon, steps)
+        return PLD(((law, 1),), relation=guarantee.relation)
+    if isinstance(guarantee, ApproxDP):
+        return PLD(((TwoPoint(guarantee.epsilon, guarantee.delta), 1),), relation=guarantee.relation)
+    return None
+
+
+def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
+    """At least ln E_P[e^(theta L)] = theta D_(1+theta) for each theta > 0, apart from the additive delta.
+
+    The smaller, order by order, of what the law of the loss and what a proven rho imply.
+    """
+    loss = guarantee.privacy_loss()
+    total: Reals | None = None
+    for above, _ in [] if loss is None else loss.sums():
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, error = above.cumulant(theta)
+        found = np.where(np.isfinite(value), value + error, np.inf)
+        total = found if total is None else np.maximum(total, found)
+    if total is not None and not isinstance(guarantee, (PureDP, ApproxDP)):
+        return total
+    rho = np.nextafter(float(guarantee.zcdp().rho), np.inf)
+    linear: Reals = rho * theta * (theta + 1) * (1 + 1e-15)
+    return linear if total is None else np.minimum(linear, total)

@@ -1,0 +1,58 @@
+"""The law of a privacy loss, known by its transform."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+Complexes = npt.NDArray[Any]
+
+# The unit roundoff, and what one elementary function of NumPy or the C library is trusted with: eight units in the last
+# place, several times what their authors state and what the tests measure.
+U = 2.0**-53
+FUNCTION = 16 * U
+
+
+class Law(ABC):
+    """L = ln p/q under P, of a pair (P, Q) that dominates a mechanism: its transform is M(z) = E_P[e^(zL); L < inf].
+
+    All figures come with bounds of their own floating-point error, so that a sum over them can be certified.
+    """
+
+    lost: Fraction  # P[L = infinity], which no epsilon covers: exact, or rounded up (down for an optimistic law)
+
+    @property
+    @abstractmethod
+    def top(self) -> float:
+        """No finite loss is larger; rounded up."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether (Q, P) has the same law, so that one order of the pair is enough."""
+        return True
+
+    @property
+    def stated_epsilon(self) -> Fraction | None:
+        """The epsilon that bounds every finite loss, None if none was stated."""
+        return None
+
+    def swapped(self) -> Law:
+        """The law of the pair (Q, P)."""
+        return self
+
+    def optimistic(self) -> Law:
+        """A law dominated by the true one, for lower bounds; the law itself where it is exact."""
+        return self
+
+    @abstractmethod
+    def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
+        """ln M at real theta > 0, and a bound of its absolute error."""
+
+    @abstractmethod
+    def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
+        """M(theta + it)/M(theta), of modulus at most 1, and a bound of its absolute error."""
