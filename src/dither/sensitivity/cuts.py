@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
+from functools import partial
 
 from dither.sensitivity.spanning import Forest
 from dither.sensitivity.weighted_graph import WeightedGraph
@@ -75,7 +77,12 @@ def packed_forests(graph: WeightedGraph, level: int, count: int) -> list[Forest]
     for e in sorted(range(len(graph.ends)), key=graph.weights.__getitem__):
         if graph.weights[e] > level:
             break
-        for forest in forests:
-            if forest.join(*graph.ends[e], 0):
-                break
+        # Ends joined in one forest are joined in all before it, so the first that lacks the edge is found by halving.
+        first = bisect_left(forests, True, key=partial(_apart, *graph.ends[e]))
+        if first < count:
+            forests[first].join(*graph.ends[e], 0)
     return forests
+
+
+def _apart(u: int, v: int, forest: Forest) -> bool:
+    return forest.root(u) != forest.root(v)

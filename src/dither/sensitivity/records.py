@@ -22,6 +22,7 @@ from dither.sensitivity.bounds import declared
 
 Column = Any  # a NumPy array, a list or tuple, an Arrow, pandas or polars column
 
+_MARGIN = 4096
 _FARTHEST_DIGIT = 2000  # decimal exponents beyond this are past every bound, or indistinguishable from 0
 
 
@@ -91,7 +92,10 @@ class _Selected:
         absent = [self._missing] * (last - first + 1 - (stop - start))
         if start == stop:
             return absent
-        self._put_in_order(start, stop)
+        if start < self._start or stop > self._stop or self._start == self._stop:
+            # Selection costs the same for a wider stretch; the next look will be there already.
+            margin = max(_MARGIN, 2 * (stop - start))
+            self._put_in_order(max(0, start - margin), min(self.size - self._absent, stop + margin))
         return [*absent, *self._array[start:stop].tolist()]
 
     def _put_in_order(self, start: int, stop: int) -> None:

@@ -20,6 +20,8 @@ class TreeReach:
     def __init__(self, graph: WeightedGraph) -> None:
         self._graph, self._adjacent = graph, adjacency(graph)
         self._bottleneck = bottlenecks(graph)
+        place = [{e: i for i, (_, _, e) in enumerate(around)} for around in self._adjacent]
+        self._places = [(place[u][e], place[v][e]) for e, (u, v) in enumerate(graph.ends)]
         self._levels = sorted({*graph.weights, graph.upper})
 
     def above(self, k: int, enough: int) -> int:
@@ -45,9 +47,12 @@ class TreeReach:
         if not c:
             return self._bottleneck[e]
         found = self._bottleneck[e]
-        for end in self._graph.ends[e]:
-            others = [weight for weight, _, other in self._adjacent[end][: c + 2] if other != e]
-            found = max(found, others[c] if len(others) > c else self._graph.upper)
+        for end, own_place in zip(self._graph.ends[e], self._places[e], strict=True):
+            place = c + (own_place <= c)  # of the (c + 1)-th lightest besides e
+            around = self._adjacent[end]
+            weight = around[place][0] if place < len(around) else self._graph.upper
+            if weight > found:
+                found = weight
         return found
 
     def _level(self, e: int, wanted: int, *, own: bool) -> int:
