@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dither.accounting.balls import float_up, upper
 from dither.noise.balls import Ball, LazyUniform, ball, precision
 from dither.noise.bernoulli import is_below
-from dither.noise.entropy import keystream, random_words
+from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.uniform import many_below, one_below
 
 # Gaps are cut to this many bits: a weight is then bounded to one part in 2^17, and three small tables hold them all.
@@ -109,19 +109,23 @@ def choose(weights: Weights, count: int) -> npt.NDArray[np.int64]:
 
 
 def flip(
-    low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], exactly: Callable[[int], Ball]
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    exactly: Callable[[int], Ball],
+    fill: Fill | None = None,
+    learn: Learn = learn_bits,
 ) -> npt.NDArray[np.bool_]:
     """Independent coins, heads with probability exactly(i), of which low[i] <= exactly(i) <= high[i] is known.
 
     A 64-bit word decides nearly all of them; the others learn more bits of the same uniform number.
     """
-    words = random_words(np.uint64, low.size)
-    # The uniform number lies in [start, start + 2^-53); start is exact, start + 2^-53 is exact.
+    words = np.empty(low.size, np.uint64)
+    (fill or keystream(words.nbytes))(words)
+    # The uniform number lies in [start, start + 2^-53); both ends are exact floats.
     start = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
     heads: npt.NDArray[np.bool_] = start + 2.0**-53 <= low
-    for i in np.flatnonzero(~heads & (start < high)):
-        index = int(i)
-        heads[index] = is_below(LazyUniform(int(words[index]), 64), lambda index=index: exactly(index))  # type: ignore[misc]
+    for i in np.flatnonzero(~heads & (start < high)).tolist():
+        heads[i] = is_below(LazyUniform(int(words[i]), 64, learn), partial(exactly, i))
     return heads
 
 
