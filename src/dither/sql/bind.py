@@ -16,9 +16,8 @@ from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
 from dither.sql.scalar import Scalars, Scope
 from dither.sql.source import Source
-from dither.sql.statement import MOST_ROWS
+from dither.sql.statement import MOST_GROUPS, MOST_ROWS
 
-MOST_GROUPS = 10_000_000
 RULES = {**scalar.RULES, **predicates.RULES}
 
 

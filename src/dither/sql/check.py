@@ -16,11 +16,9 @@ from dither.sql import expressions as e
 from dither.sql.catalog import Table
 from dither.sql.intervals import LARGEST, UnsafePlan, interval, verify
 from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, Measure, Node, OwnerLimit, Scan, SumRows
-from dither.sql.statement import MOST_ROWS
+from dither.sql.statement import MOST_GROUPS, MOST_ROWS
 
-__all__ = ["MOST_GROUPS", "UnsafePlan", "check"]
-
-MOST_GROUPS = 10_000_000
+__all__ = ["UnsafePlan", "check"]
 
 
 def check(aggregates: tuple[Aggregate, ...]) -> tuple[tuple[Sensitivity, ...], ...]:

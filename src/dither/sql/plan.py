@@ -87,7 +87,7 @@ class CountRows(Measure):
 
 @dataclass(frozen=True)
 class SumRows(Measure):
-    """The sum of a value over the rows where it is not NULL. Its last operation is a clamp, or it is a stored column."""
+    """The sum of a value over the rows where it is not NULL. It ends in a clamp, or is a stored column."""
 
     value: Numeric
 

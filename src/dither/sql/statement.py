@@ -9,11 +9,12 @@ from dither.sql.plan import Key
 
 # Registration refuses larger tables, so sums of small values provably fit 64 bits.
 MOST_ROWS = 2**36
+MOST_GROUPS = 10_000_000  # that one answer may have
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Generated SQL over the snapshot's table `rows`: result columns k0.. (stored codes or NULL), then m0.. (integers)."""
+    """Generated SQL over the snapshot's table `rows`: result columns k0.. (codes or NULL), then m0.. (integers)."""
 
     table: Table
     sql: str

@@ -1,0 +1,85 @@
+"""What every expression has: children, nullability, one text; and for a number its bounds, reach and decimals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A node; children are found by their type, so that walks need no list of node kinds."""
+
+    def children(self) -> Iterator[Expression]:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, Expression):
+                    yield item
+
+    def walk(self) -> Iterator[Expression]:
+        yield self
+        for child in self.children():
+            yield from child.walk()
+
+    @cached_property
+    def nullable(self) -> bool:
+        """Whether the node can be NULL on some row; most nodes are NULL as soon as an operand is."""
+        return any(child.nullable for child in self.children())
+
+    @cached_property
+    def text(self) -> str:
+        """The node as JSON, the same for equal nodes only: what they are sorted and remembered by."""
+        return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
+
+
+@dataclass(frozen=True)
+class Numeric(Expression):
+    """An integer-valued node: a multiple of 10**-decimals, counted in those units."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The least and greatest value over all rows that the declarations allow."""
+        raise NotImplementedError
+
+    @property
+    def low(self) -> int:
+        return self.bounds[0]
+
+    @property
+    def high(self) -> int:
+        return self.bounds[1]
+
+    @cached_property
+    def reach(self) -> int:
+        """How large any regrouping of the arithmetic below could get: optimisers merge constants, (x * 2) * 3 to x * 6.
+
+        At least 1 and at least as large as the value and all its parts, whatever cancels out in `bounds`.
+        """
+        inner = (child.reach for child in self.children() if isinstance(child, Numeric))
+        return max(1, *map(abs, self.bounds), *inner)
+
+    @cached_property
+    def scale(self) -> int:
+        """How many decimals the units stand for."""
+        return max((child.scale for child in self.children() if isinstance(child, Numeric)), default=0)
+
+
+@dataclass(frozen=True)
+class Boolean(Expression):
+    """A three-valued truth."""
+
+
+@dataclass(frozen=True)
+class Textual(Expression):
+    """A text-valued node."""
+
+
+def _json(value: object) -> str:
+    if isinstance(value, Expression):
+        return value.text
+    if isinstance(value, tuple):
+        return f"[{','.join(map(_json, value))}]"
+    return json.dumps(value)

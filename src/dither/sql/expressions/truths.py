@@ -1,0 +1,117 @@
+"""Texts, and the three-valued truths over texts and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
+
+Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True)
+class StoredText(Textual):
+    """A text column of the snapshot."""
+
+    name: str
+    may_be_null: bool
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.may_be_null
+
+
+@dataclass(frozen=True)
+class TextConstant(Textual):
+    value: str
+
+
+@dataclass(frozen=True)
+class Truth(Boolean):
+    """TRUE, FALSE, or NULL (None)."""
+
+    value: bool | None
+
+    @cached_property
+    def nullable(self) -> bool:
+        return self.value is None
+
+
+@dataclass(frozen=True)
+class Compare(Boolean):
+    """Two numbers in equal units."""
+
+    operator: Comparison
+    left: Numeric
+    right: Numeric
+
+
+@dataclass(frozen=True)
+class CompareText(Boolean):
+    """Two texts, by code points."""
+
+    operator: Comparison
+    left: Textual
+    right: Textual
+
+
+@dataclass(frozen=True)
+class Among(Boolean):
+    """Whether the value is one of the ascending whole numbers `options`, in the value's units."""
+
+    value: Numeric
+    options: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TextAmong(Boolean):
+    """Whether the text is one of the ascending `options`."""
+
+    value: Textual
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Like(Boolean):
+    """Whether the text matches: `%` any run, `_` any character, backslash makes either or itself literal."""
+
+    value: Textual
+    pattern: str
+
+
+@dataclass(frozen=True)
+class IsNull(Boolean):
+    value: Expression
+
+    @cached_property
+    def nullable(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Is(Boolean):
+    """IS TRUE or IS FALSE: never NULL."""
+
+    operand: Boolean
+    truth: bool
+
+    @cached_property
+    def nullable(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Not(Boolean):
+    operand: Boolean
+
+
+@dataclass(frozen=True)
+class And(Boolean):
+    operands: tuple[Boolean, ...]
+
+
+@dataclass(frozen=True)
+class Or(Boolean):
+    operands: tuple[Boolean, ...]
