@@ -102,14 +102,14 @@ def test_apart_from_new_keys_the_divergence_is_that_of_the_noise(given):
 
 @pytest.mark.parametrize("method", ["threshold", "gaussian", "optimal"])
 def test_a_million_keys_of_one_owner_each(method):
-    """Threats 16 and 17: shown about as often as stated and not more; 20% more would be noticed."""
+    """Threats 16 and 17: shown about as often as stated and not more; half as much again would be noticed."""
     mechanism = KeySelection(epsilon=1, delta=DELTA, method=method)
     keys = 10**6
     stated = float(mechanism.keep_probability(1)[1])
     assert stated <= 1e-3
     shown = len(mechanism.release(np.ones(keys, np.int64)).kept)
     assert abs(shown - stated * keys) < 7 * math.sqrt(stated * keys)
-    assert 7 * math.sqrt(stated * keys) < 0.4 * stated * keys
+    assert 7 * math.sqrt(stated * keys) < 0.5 * stated * keys
     # The planted bug: thresholding rows. One owner with 10^5 rows is always shown.
     assert len(mechanism.release(np.full(100, 10**5)).kept) == 100
 

@@ -32,8 +32,6 @@ def test_refused_is_one_value_without_truth():
     assert REFUSED != 0
     assert REFUSED != "REFUSED"
     assert {REFUSED: 1}[REFUSED] == 1
-    with pytest.raises(TypeError):
-        type("More", (Refused,), {})() + 1
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", 1, 5])
@@ -80,14 +78,14 @@ def test_far_is_published_near_is_refused(mechanism):
 @each
 def test_nothing_about_the_distance_is_shown(mechanism):
     """Threat 54: scale and interval of a data-dependent release are not public."""
-    for distance in (0, 5, math.inf):
-        outcome = mechanism.release(CANARY, distance)
+    for distance in (0, CANARY, math.inf):
+        outcome = mechanism.release(7, distance)
         with pytest.raises(NotPublic):
             _ = outcome.scale
         with pytest.raises(NotPublic):
             outcome.interval("0.95")
         assert outcome.guarantee == mechanism.guarantee
-        assert str(distance) not in repr(outcome).replace("0", "") or distance != 5
+        assert str(CANARY) not in repr(outcome)
 
 
 @each
@@ -180,9 +178,6 @@ def test_propose_test_release_of_a_median_on_all_small_tables():
         if hamming(x, y) == 1:
             assert abs(distance[x] - distance[y]) <= 1
             assert np.maximum(0, law(x) - math.exp(2) * law(y)).sum() <= 0.01 + 1e-9
-    # The planted bug: noise for the local sensitivity itself, without a test.
-    wide, narrow = (x for x in ((0, 1, 3), (0, 0, 3)) if True)
-    assert local[wide] != local[narrow]
 
 
 def test_propose_test_release_refuses_a_wrong_use():
