@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dither.accounting.advanced import advanced, advanced_inverse
 from dither.accounting.approx import ApproxDP
+from dither.accounting.calibrate import Calibration, calibrate
 from dither.accounting.composition import Composition, compose
 from dither.accounting.currency import Currency, Price
 from dither.accounting.filter import Filter
 from dither.accounting.gdp import GDP
+from dither.accounting.group import group, replace_from_add_remove
 from dither.accounting.guarantee import Guarantee
+from dither.accounting.odometer import Odometer
+from dither.accounting.optimal import Bracket, optimal, optimal_inverse, optimal_of
+from dither.accounting.parallel import parallel
 from dither.accounting.pld import PLD
 from dither.accounting.pure import PureDP
 from dither.accounting.rdp import RDP
+from dither.accounting.subsampling import subsample
 from dither.accounting.zcdp import ZCDP
 
 __all__ = [
@@ -19,11 +26,24 @@ __all__ = [
     "RDP",
     "ZCDP",
     "ApproxDP",
+    "Bracket",
+    "Calibration",
     "Composition",
     "Currency",
     "Filter",
     "Guarantee",
+    "Odometer",
     "Price",
     "PureDP",
+    "advanced",
+    "advanced_inverse",
+    "calibrate",
     "compose",
+    "group",
+    "optimal",
+    "optimal_inverse",
+    "optimal_of",
+    "parallel",
+    "replace_from_add_remove",
+    "subsample",
 ]

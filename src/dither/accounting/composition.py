@@ -96,7 +96,9 @@ class Composition(Guarantee):
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             return [self.parts[0][0]]
         found: list[Guarantee] = []
-        for way in (self.privacy_loss, self.rdp, self.basic):
+        # Moments follow from the law of the loss; they add something only where more was proven than the law shows.
+        ways = (self.privacy_loss, self.basic) if self._law_says_all() else (self.privacy_loss, self.rdp, self.basic)
+        for way in ways:
             try:
                 whole = way()
             except ParameterError:  # no stated epsilon, or deltas that add up to 1: this way is closed
@@ -104,6 +106,9 @@ class Composition(Guarantee):
             if whole is not None:
                 found.append(whole)
         return found
+
+    def _law_says_all(self) -> bool:
+        return all(guarantee._law_says_all() for guarantee, _ in self.parts)
 
     def _distinct(self) -> list[tuple[Guarantee, int]]:
         """Equal parts counted together, unless they differ in what was proven about them."""

@@ -30,6 +30,14 @@ Kind = Literal["pure", "zcdp", "basic"]
 LARGEST_CAP = Fraction(9000)
 DELTA_PARTS = 10**15
 
+# Why other guarantees do not bound a sum whose terms are chosen along the way.
+_NOT_FILTERS = {
+    "PLD": " A privacy-loss distribution prices plans fixed in advance; it is not a running filter.",
+    "RDP": " A Renyi curve bounds adaptive costs at one order fixed in advance only; hold a ZCDP budget.",
+    "GDP": " Hold ZCDP(mu^2/2), which Gaussian noise of mu fills exactly and which can pay for other mechanisms too.",
+    "Composition": " Its curves hold for parts fixed in advance; state one guarantee.",
+}
+
 
 @dataclass(frozen=True)
 class Price:
@@ -58,7 +66,8 @@ class Currency:
         if isinstance(budget, ZCDP):
             return cls("zcdp", _cap(budget.rho), budget.delta, None, held)
         if not isinstance(budget, ApproxDP):
-            raise ParameterError(f"a budget is PureDP, ApproxDP or ZCDP; got {type(budget).__name__}.")
+            reason = _NOT_FILTERS.get(type(budget).__name__, "")
+            raise ParameterError(f"a budget is PureDP, ApproxDP or ZCDP; got {type(budget).__name__}.{reason}")
         epsilon = _cap(budget.epsilon)
         if budget.composition == "basic":
             return cls("basic", epsilon, budget.delta, None, held)
