@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from pathlib import Path
 
 import pytest
@@ -101,3 +101,8 @@ def test_category_read(tmp_path: Path) -> None:
     path = tmp_path / "labels.txt"
     path.write_text("north\nsouth\n\n", encoding="utf-8")
     assert Category.read(path).values == ("north", "south")
+
+
+def test_the_callers_decimal_context_does_not_round_bounds() -> None:
+    with localcontext(prec=5):
+        assert Fixed(0, "1234.5678", decimals=4).high == 12345678

@@ -116,14 +116,23 @@ def view(budget: Budget, balance: Balance, people: Budget) -> BudgetView:
     )
 
 
-def too_dear(asked: Mapping[str, str], people: BudgetView, analyst: BudgetView | None) -> BudgetExceeded:
-    """The refusal of a price that does not fit, with the largest one that would: both follow from public prices."""
+def too_dear(
+    asked: Mapping[str, str], charge: Charge, people: BudgetView, analyst: BudgetView | None
+) -> BudgetExceeded:
+    """The refusal of a price that does not fit, with the largest one that would.
+
+    An analyst whose own cap is the obstacle is not told what others have left of the people's budget.
+    """
     stated = ", ".join(f"{name}={value}" for name, value in asked.items())
-    lines = [f"the price {stated} does not fit into what is left; nothing was charged and no data were read."]
-    lines += [f"Left of the people's budget: {_left(people)}."]
-    if analyst is not None:
-        lines += [f"Left of this analyst's own cap: {_left(analyst)}."]
-    return BudgetExceeded(" ".join(lines))
+    capped = analyst is not None and not (
+        charge.cost <= analyst.left.adding and charge.delta <= (analyst.left.delta or 0)
+    )
+    whose = "this analyst's own cap" if capped else "the people's budget"
+    left = _left(analyst if analyst is not None and capped else people)
+    return BudgetExceeded(
+        f"the price {stated} does not fit into what is left of {whose}: {left}. "
+        "Nothing was charged and no data were read."
+    )
 
 
 def _left(account: BudgetView) -> str:

@@ -142,7 +142,8 @@ class Fixed(Coded):
             value = exact(getattr(self, name), name)
             if (value * 10**self.decimals).denominator != 1:
                 raise ParameterError(f"Fixed: {name} must be a multiple of 1e-{self.decimals}; got {float(value)}.")
-            _set(self, name, Decimal(value.numerator) / Decimal(value.denominator))
+            # scaleb works in the caller's decimal context, which could round; a text of all digits cannot.
+            _set(self, name, Decimal(f"{int(value * 10**self.decimals)}e-{self.decimals}"))
         self._check_range()
 
     @property

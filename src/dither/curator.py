@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,7 +136,11 @@ class Curator:
         confidence: Number = "0.95",
         request: str | None = None,
     ) -> Answer:
-        """Answer a question on the people's own budget. A retry with the same request id is charged once."""
+        """Answer a question on the people's own budget.
+
+        A request id names one charge: a retry under it returns the same answer and charges nothing. (A repeat that was
+        free has no charge, so its id is still unused.)
+        """
         return self._ask(None, text, confidence, request, epsilon=epsilon, rho=rho, delta=delta)
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
@@ -168,8 +173,9 @@ class Curator:
         from dither.present import present
 
         level = probability(confidence, "confidence")
-        priced = self._price(text, **stated)
-        stored = self._stored(analyst, priced, request)
+        with self._policy.steady():  # no refresh between the charge and the run
+            priced = self._price(text, **stated)
+            stored = self._stored(analyst, priced, request)
         return present(priced.question, stored, level)
 
     def _price(self, text: str, **stated: Number | None) -> PricedQuestion:
@@ -194,7 +200,7 @@ class Curator:
                 people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
             )
         except BudgetExceeded:
-            raise too_dear(priced.asked, self.budget(people), self._cap_of(people, analyst)) from None
+            raise too_dear(priced.asked, charge, self.budget(people), self._cap_of(people, analyst)) from None
         return self._run(reservation, priced)
 
     def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
@@ -282,8 +288,9 @@ class Analyst:
         return self._curator.budget(people or self._curator._only_people(), self.name)
 
     def history(self) -> list[Entry]:
-        """This analyst's own entries in the ledger."""
-        return [entry for entry in self._curator.ledger() if entry.body.get("analyst") == self.name]
+        """This analyst's own entries in the ledger, numbered by themselves: others' activity does not show."""
+        own = [entry for entry in self._curator.ledger() if entry.body.get("analyst") == self.name]
+        return [replace(entry, sequence=number) for number, entry in enumerate(own, 1)]
 
 
 def _cap(budget: Budget) -> Charge:

@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class PolicyFile:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "policy.json"
-        self._lock = folder / "policy.lock"
+        self._lock, self._steady = folder / "policy.lock", folder / "steady.lock"
         self._seen: tuple[int, int, int] | None = None
         self._policy = Policy({})
 
@@ -62,34 +62,37 @@ class PolicyFile:
     def catalog(self) -> Catalog:
         return Catalog(self.read().tables)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """One process at a time changes the policy or loads data."""
-        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+    def locked(self) -> AbstractContextManager[None]:
+        """One process at a time registers or loads."""
+        return _held(self._lock, fcntl.LOCK_EX)
+
+    def steady(self) -> AbstractContextManager[None]:
+        """Declarations and snapshots stay as they are inside: what a question was priced on is what it runs on."""
+        return _held(self._steady, fcntl.LOCK_SH)
+
+    def changing(self) -> AbstractContextManager[None]:
+        """Wait until no question is under way, and hold new ones back."""
+        return _held(self._steady, fcntl.LOCK_EX)
 
     def write(self, policy: Policy) -> None:
+        from dither.ledger.files import write_durably
+
         content = {
             "format": _FORMAT,
             "last_snapshot": policy.last_snapshot,
             "tables": {name: _declare(table) for name, table in policy.tables.items()},
         }
-        temporary = self._path.with_suffix(".tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_durably(self._path, json.dumps(content, indent=1).encode())
+
+
+@contextmanager
+def _held(path: Path, how: int) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _declare(table: Table) -> dict[str, Any]:

@@ -54,9 +54,7 @@ def refresh(
     with policy.locked():
         declared = policy.read()
         old = policy.catalog().table(name)
-        report = _load(policy, declared, engine, ledger, "refresh", old, source, strict, progress)
-        engine.drop(old)
-        return report
+        return _load(policy, declared, engine, ledger, "refresh", old, source, strict, progress)
 
 
 def drop(policy: PolicyFile, engine: Engine, ledger: Ledger, name: str) -> None:
@@ -64,8 +62,7 @@ def drop(policy: PolicyFile, engine: Engine, ledger: Ledger, name: str) -> None:
     with policy.locked():
         table = policy.catalog().table(name)
         ledger.record("drop", {"table": table.name, "people": table.people})
-        policy.write(policy.read().without_table(table.name))
-        engine.drop(table)
+        _switch(policy, engine, policy.read().without_table(table.name))
 
 
 def declare(name: str, people: str, owner: str, max_rows_per_owner: int, columns: Mapping[str, Column]) -> Table:
@@ -105,7 +102,6 @@ def _load(
     progress: Progress | None,
     opening: Callable[[], None] | None = None,
 ) -> LoadReport:
-    engine.keep_only(declared.tables.values())
     # The number is taken before the load, so that not even a failed load can give one out twice.
     counted = replace(declared, last_snapshot=max(declared.last_snapshot, _last_recorded(ledger)) + 1)
     policy.write(counted)
@@ -115,13 +111,20 @@ def _load(
         if opening is not None:
             opening()
         ledger.record(event, {"table": fresh.name, "people": fresh.people, "snapshot": str(fresh.snapshot)})
-        policy.write(counted.with_table(fresh))
+        _switch(policy, engine, counted.with_table(fresh))
     except BaseException:
         # A snapshot that no declaration names would be a forgotten copy of personal data.
         if policy.read().tables.get(fresh.name) != fresh:
             engine.drop(fresh)
         raise
     return report
+
+
+def _switch(policy: PolicyFile, engine: Engine, declared: Policy) -> None:
+    """Make declarations current and delete every snapshot they do not name, those of a killed load included."""
+    with policy.changing():
+        policy.write(declared)
+        engine.keep_only(declared.tables.values())
 
 
 def _last_recorded(ledger: Ledger) -> int:

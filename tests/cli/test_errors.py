@@ -124,7 +124,7 @@ def test_a_wrong_price_costs_nothing(clinic: Any, epsilon: str) -> None:
 
 def test_over_budget(clinic: Any) -> None:
     before = clinic("budget", "clinic", "--json").out
-    assert_refused(clinic("query", "clinic", COUNT, "--epsilon", "5"), 3, "nothing was charged", "epsilon at most")
+    assert_refused(clinic("query", "clinic", COUNT, "--epsilon", "5"), 3, "Nothing was charged", "epsilon at most")
     assert clinic("budget", "clinic", "--json").out == before
 
 

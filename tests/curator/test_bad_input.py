@@ -303,7 +303,7 @@ def test_folders_that_hold_something_else(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(dt.PolicyError, match="not empty and holds no ledger"):
         dt.Curator.open(tmp_path)
-    with pytest.raises(dt.LedgerError, match="create=True"):
+    with pytest.raises(dt.LedgerError, match="dither init"):
         dt.Curator.open(tmp_path / "nosuch", create=False)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 

@@ -63,11 +63,15 @@ def test_what_is_spent_and_left(budget: dt.PureDP | dt.ApproxDP, part: Fraction)
 
 def test_a_refusal_names_the_largest_price_that_fits_and_rounds_it_down() -> None:
     people = view(dt.PureDP(1), balance(dt.PureDP(1), Fraction(1, 3)), people=dt.PureDP(1))
-    said = str(too_dear({"epsilon": "5"}, people, None))
+    price = Charge(Fraction(5))
+    said = str(too_dear({"epsilon": "5"}, price, people, None))
     assert "price epsilon=5 does not fit" in said
-    assert "at most 0.666666." in said
-    assert "analyst" not in said
-    assert "this analyst's own cap" in str(too_dear({"epsilon": "5"}, people, people))
+    assert "the people's budget: epsilon at most 0.666666." in said
+    cap = view(dt.PureDP(1), balance(dt.PureDP(1), Fraction(1, 2)), people=dt.PureDP(1))
+    said = str(too_dear({"epsilon": "5"}, price, people, cap))
+    assert "this analyst's own cap: epsilon at most 0.5." in said
+    assert "0.66" not in said, "what others have left is not told where it is not the obstacle"
+    assert "the people's budget" in str(too_dear({"epsilon": "0.5"}, Charge(Fraction(1, 2)), people, cap))
 
 
 def test_the_largest_price_that_fits_is_granted(make: object) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dither as dt
-from dither.errors import PolicyError
+from dither.errors import DitherError, PolicyError
 from dither.policy import Policy, PolicyFile
 from dither.sql.catalog import Table
 
@@ -88,6 +88,6 @@ def test_a_write_that_fails_changes_nothing(file: PolicyFile, tmp_path: Path, mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(DitherError, match="No space"):
         file.write(Policy({}, 5))
     assert PolicyFile(tmp_path).read() == Policy({"t": TABLE}, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,3 +119,37 @@ def test_a_restored_policy_file_does_not_give_a_number_out_twice(clinic: dt.Cura
     assert snapshots(folder) == ["visits-000003.duckdb"]
     assert clinic.sql(COUNT, epsilon=1) is not paid
     assert clinic.budget("patients").spent.epsilon == 2
+
+
+class RefreshesMeanwhile:
+    """An engine under which somebody refreshes the table while a statement is about to run."""
+
+    def __init__(self, engine: Any, refresh: Callable[[], object]) -> None:
+        self._engine, self.thread, self.waited = engine, threading.Thread(target=refresh), False
+
+    def run(self, statement: Any) -> Any:
+        self.thread.start()
+        self.thread.join(timeout=1)
+        self.waited = self.thread.is_alive()
+        return self._engine.run(statement)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+def test_a_refresh_waits_for_questions_under_way(clinic: dt.Curator, folder: Path, visits: Any) -> None:
+    """What was charged on one snapshot runs on it, though another process replaces it."""
+    with dt.Curator.open(folder) as other:
+        engine = RefreshesMeanwhile(clinic._engine, lambda: other.refresh("visits", visits(older=5)))
+        clinic._engine = engine  # type: ignore[assignment]
+        clinic.sql(COUNT, epsilon=1)
+        engine.thread.join()
+    assert engine.waited
+    assert snapshots(folder) == ["visits-000002.duckdb"]
+
+
+def test_history_is_numbered_by_itself(clinic: dt.Curator) -> None:
+    clinic.analyst("bob").sql(COUNT, epsilon=1)
+    alice = clinic.analyst("alice")
+    alice.sql(COUNT, epsilon=1)
+    assert [entry.sequence for entry in alice.history()] == [1]

@@ -45,10 +45,10 @@ def test_opened_again_nothing_is_lost(ledger: Ledger, folder: Path, ask: Ask) ->
 
 
 def test_missing_things_have_clear_errors(ledger: Ledger, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match=r"no folder .* make one with create=True"):
+    with pytest.raises(LedgerError, match=r"no folder .* make one with `dither init`"):
         Ledger.open(tmp_path / "nowhere")
     os.mkdir(tmp_path / "empty", 0o700)
-    with pytest.raises(LedgerError, match=r"there is no ledger in .* create=True"):
+    with pytest.raises(LedgerError, match=r"there is no ledger in .* `dither init`"):
         Ledger.open(tmp_path / "empty")
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError, match="cannot be made"):

@@ -16,8 +16,9 @@ from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Times
 NASTY = 4217
 CANARY = "canary-4217-tango"
 ROWS_PER_OWNER = 4
-CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN") or 0)
-NASTY_ROWS = 100_000 if CAMPAIGN else 12_000  # 3,000 times what an owner may contribute
+CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))  # multiplies the counts of random and repeated trials
+LONG = CAMPAIGN > 1
+NASTY_ROWS = 100_000
 
 COLUMNS: dict[str, Column] = {
     "uid": Int(0, 10_000),

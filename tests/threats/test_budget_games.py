@@ -103,7 +103,7 @@ def rich(tmp_path: Path) -> Path:
 
 
 def test_killed_at_every_step(rich: Path) -> None:
-    assert kill_everywhere(rich, stride=1 if population.CAMPAIGN else 5) > 100
+    assert kill_everywhere(rich, stride=1 if population.LONG else 5) > 100
 
 
 class Releasing(Curator):
@@ -194,7 +194,7 @@ def check_replays(curator: Curator, replays: int) -> None:
 
 
 def test_replays(clinic: Curator) -> None:
-    check_replays(clinic, 10_000 if population.CAMPAIGN else 150)
+    check_replays(clinic, 10_000 if population.LONG else 150)
 
 
 def check_request_replays(curator: Curator, replays: int) -> None:
@@ -208,7 +208,7 @@ def check_request_replays(curator: Curator, replays: int) -> None:
 
 
 def test_request_replays(clinic: Curator) -> None:
-    check_request_replays(clinic, 10_000 if population.CAMPAIGN else 100)
+    check_request_replays(clinic, 10_000 if population.LONG else 100)
 
 
 @pytest.mark.parametrize("forgotten", ["find", "request"])

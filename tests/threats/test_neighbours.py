@@ -29,7 +29,7 @@ from dither.sql.statement import Statement
 
 Sides = dict[str, Side]
 SUPPORTED = queries.FORMS | queries.NASTY
-RANDOM = 120 * max(1, population.CAMPAIGN)
+RANDOM = 120 * population.CAMPAIGN
 
 
 def neighbours(sides: Sides) -> list[Side]:

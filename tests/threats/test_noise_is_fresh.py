@@ -132,7 +132,7 @@ def check_support(release: Callable[[int], Any]) -> None:
 
 @pytest.mark.parametrize("mechanism", [Laplace(epsilon=1, sensitivity=1), Gaussian(rho="0.1", sensitivity=1)])
 def test_neighbours_reach_the_same_outputs(mechanism: Any) -> None:
-    draws = 10**7 if population.CAMPAIGN else 3 * 10**6
+    draws = 10**7 if population.LONG else 3 * 10**6
     check_support(lambda value: mechanism.release(np.full(draws, value)).value)
 
 

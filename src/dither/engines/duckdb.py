@@ -72,19 +72,21 @@ class DuckDBEngine:
 
     def drop(self, table: Table) -> None:
         """Delete the table's snapshot. A statement that is reading it finishes on what it reads."""
-        path = self._path(table)
-        with self._idle:
-            connection = self._open.pop(path, None)
-        if connection is not None:
-            connection.close()
-        path.unlink(missing_ok=True)
+        self._delete(self._path(table))
 
     def keep_only(self, tables: Collection[Table]) -> None:
         """Delete the snapshots of all other tables: copies that a killed load or refresh left behind."""
         kept = {self._path(table) for table in tables}
         for path in self._folder.glob("*.duckdb"):
             if path not in kept:
-                path.unlink(missing_ok=True)
+                self._delete(path)
+
+    def _delete(self, path: Path) -> None:
+        with self._idle:
+            connection = self._open.pop(path, None)
+        if connection is not None:
+            connection.close()
+        path.unlink(missing_ok=True)
 
     # Statements
 

@@ -85,7 +85,7 @@ class Folder:
         """Refuse a folder that is missing, read-only or open to others, clearly."""
         self._check_folder()
         if not self.database.exists():
-            raise LedgerError(f"there is no ledger in {self.path}; make one with create=True, or restore the folder.")
+            raise LedgerError(f"there is no ledger in {self.path}; make one with `dither init`, or restore the folder.")
         _check_private(self.database, 0o600)
         # SQLite would open it all the same, and leave read-only helper files beside it that outlive the mistake.
         if not stat.S_IMODE(self.database.stat().st_mode) & stat.S_IWUSR or not os.access(self.database, os.W_OK):
@@ -120,7 +120,7 @@ class Folder:
 
     def _check_folder(self) -> None:
         if not self.path.is_dir():
-            raise LedgerError(f"there is no folder {self.path} for the ledger; make one with create=True.")
+            raise LedgerError(f"there is no folder {self.path} for the ledger; make one with `dither init`.")
         _check_private(self.path, 0o700)
         if not stat.S_IMODE(self.path.stat().st_mode) & stat.S_IWUSR or not os.access(self.path, os.W_OK):
             raise LedgerError(f"the ledger's folder {self.path} is read-only; charges could not be recorded.")

@@ -66,10 +66,12 @@ class AdditiveNoise(ABC):
     def error(self, confidence: Number, *, count: int = 1) -> Fraction:
         """The smallest multiple w of the grid with P(|noise| > w) <= 1 - confidence, for the noise really drawn.
 
-        With count=k: w such that the largest of k independent noises exceeds it with at most that probability.
+        With count=k: w such that the largest of k independent noises exceeds it with at most that probability. Where
+        values are rounded to the grid, half a step is added: rounding moves them by as much.
         """
         sure, repeats = probability(confidence, "confidence"), whole(count, "count")
-        return self.grid * max(0, ceil_of(lambda: self._reach(_tail(sure, repeats))))
+        noise = self.grid * max(0, ceil_of(lambda: self._reach(_tail(sure, repeats))))
+        return noise + self.grid / 2 if self.rounded_coordinates else noise
 
     def release(self, value: Value | Exact) -> Release:
         """value + noise. Sealed aggregates are whole grid steps; other values are in the caller's own units.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dither.accounting.guarantee import Guarantee
-from dither.mechanisms.values import Steps, shift, size_of, times_grid
+from dither.mechanisms.values import Steps, add, shift, size_of, times_grid
 from dither.parameters import Number
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Release:
         """
         size = size_of(self.steps)
         width = self.mechanism.error(confidence, count=max(1, size or 1) if together else 1)
-        reach = width / self.mechanism.grid
-        ends = [shift(self.steps, sign * reach.numerator) for sign in (-1, 1)]
-        return times_grid(ends[0], self.mechanism.grid), times_grid(ends[1], self.mechanism.grid)
+        # In half steps where the width has one, so that everything stays whole.
+        part = (width / self.mechanism.grid).denominator
+        steps, unit = (self.steps if part == 1 else add(self.steps, self.steps)), self.mechanism.grid / part
+        reach = (width / unit).numerator
+        return times_grid(shift(steps, -reach), unit), times_grid(shift(steps, reach), unit)
