@@ -1,0 +1,173 @@
+"""Divergences between two finite distributions: exact rationals in, certified bounds out.
+
+A distribution is a mapping from outcomes to probabilities or a sequence of probabilities; probabilities are exact (see
+`dither.parameters`) and add up to 1. `law` makes one of a mechanism's noise. Every function returns `Bounds`.
+
+>>> from fractions import Fraction
+>>> uniform, skewed = ["1/2", "1/2"], ["3/4", "1/4"]
+>>> total_variation(uniform, skewed)
+Bounds(lower=0.25, upper=0.25)
+>>> round(max(uniform, skewed).upper, 6)
+0.693147
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple, Protocol
+
+from dither.accounting.balls import Ball, ball, bounds, float_down, float_up
+from dither.errors import ParameterError
+from dither.parameters import Number, exact, non_negative, whole
+
+Probabilities = Mapping[Hashable, Number] | Sequence[Number]
+
+
+class Bounds(NamedTuple):
+    """The figure lies between these two floats; they are equal where it is a float itself, and may be infinite."""
+
+    lower: float
+    upper: float
+
+
+class HasMass(Protocol):
+    """Noise whose probabilities are known: certified bounds of P[noise = steps]."""
+
+    def pmf(self, steps: int) -> tuple[Fraction, Fraction]: ...
+
+
+def kl(p: Probabilities, q: Probabilities) -> Bounds:
+    """E_P[ln p/q]; infinite if P reaches where Q does not."""
+    pairs, outside = _pairs(p, q)
+    if outside:
+        return Bounds(math.inf, math.inf)
+    return _enclosed(lambda: _sum(ball(a) * ball(a / b).log() for a, b in pairs if a != b))
+
+
+def max(p: Probabilities, q: Probabilities) -> Bounds:
+    """The largest ln P(E)/Q(E) over all sets, which a single outcome attains; pure epsilon-DP bounds both orders."""
+    pairs, outside = _pairs(p, q)
+    if outside:
+        return Bounds(math.inf, math.inf)
+    return _log(builtins.max(a / b for a, b in pairs))
+
+
+def approximate_max(p: Probabilities, q: Probabilities, delta: Number) -> Bounds:
+    """The largest ln (P(E) - delta)/Q(E) over all *sets* with P(E) > delta; (epsilon, delta)-DP bounds both orders.
+
+    Single outcomes are not enough. The best set is one of those with the largest likelihood ratios. Negative values are
+    possible; minus infinity if no set has probability above delta.
+    """
+    level = non_negative(delta, "delta")
+    pairs, outside = _pairs(p, q)
+    if outside > level:
+        return Bounds(math.inf, math.inf)
+    best: Fraction | None = None
+    mass, other = outside, Fraction(0)
+    for a, b in sorted(pairs, key=lambda pair: pair[0] / pair[1], reverse=True):
+        mass, other = mass + a, other + b
+        if mass > level:
+            ratio = (mass - level) / other
+            best = ratio if best is None else builtins.max(best, ratio)
+    return Bounds(-math.inf, -math.inf) if best is None else _log(best)
+
+
+def total_variation(p: Probabilities, q: Probabilities) -> Bounds:
+    """The largest P(E) - Q(E): half the L1 distance, and the hockey-stick divergence at epsilon 0."""
+    pairs, outside = _pairs(p, q)
+    value = outside + sum((a - b for a, b in pairs if a > b), Fraction(0))
+    return Bounds(float_down(value), float_up(value))
+
+
+def hockey_stick(p: Probabilities, q: Probabilities, epsilon: Number) -> Bounds:
+    """The largest P(E) - e^epsilon Q(E): the delta at epsilon. epsilon may be negative."""
+    at = exact(epsilon, "epsilon")
+    if at == 0:
+        return total_variation(p, q)
+    pairs, outside = _pairs(p, q)
+
+    def value() -> Ball:
+        factor = ball(at).exp()
+        gains = (ball(a) - factor * ball(b) for a, b in pairs)
+        return ball(outside) + _sum(gain.max(ball(0)) for gain in gains)
+
+    return _enclosed(value)
+
+
+def renyi(p: Probabilities, q: Probabilities, order: Number) -> Bounds:
+    """1/(a-1) ln E_Q[(p/q)^a] for an order a > 0 other than 1; `kl` is its limit at 1, `max` at infinity."""
+    a = exact(order, "order")
+    if not a > 0 or a == 1:
+        raise ParameterError(f"an order must be positive and other than 1 (use kl there); got {float(a):g}.")
+    pairs, outside = _pairs(p, q)
+    if not pairs or (outside and a > 1):
+        return Bounds(math.inf, math.inf)
+    if not outside and all(x == y for x, y in pairs):
+        return Bounds(0.0, 0.0)
+
+    def value() -> Ball:
+        power = ball(a - 1)
+        return _sum(ball(x) * (power * ball(x / y).log()).exp() for x, y in pairs).log() / power
+
+    low, high = _enclosed(value)
+    return Bounds(builtins.max(low, 0.0), high)
+
+
+def law(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 64) -> dict[int, Fraction]:
+    """The output law of value + noise in grid steps, clamped to [lower, upper] (which is post-processing).
+
+    Probabilities are exact fractions within 2^-bits of the true ones; what the roundings leave is at `lower`.
+    Divergences between two such laws are those of the clamped mechanism up to these roundings.
+    """
+    low, high = whole(lower, "lower", least=-(2**62)), whole(upper, "upper", least=-(2**62))
+    if not low < high:
+        raise ParameterError(f"the window must satisfy lower < upper; got [{low}, {high}].")
+    scale = 2 ** whole(bits, "bits", most=512)
+    inside = {out: Fraction(math.floor(mechanism.pmf(out - value)[0] * scale), scale) for out in range(low + 1, high)}
+    above = Fraction(math.floor(_upper_tail(mechanism, high - value) * scale), scale)
+    inside[high] = above
+    return {low: 1 - sum(inside.values(), Fraction(0)), **inside}
+
+
+def _upper_tail(mechanism: HasMass, start: int) -> Fraction:
+    """P[noise >= start], from the symmetry of the noise."""
+    if start <= 0:
+        return 1 - _upper_tail(mechanism, 1 - start)
+    near = sum((mechanism.pmf(step)[0] for step in range(1, start)), Fraction(0))
+    return (1 - mechanism.pmf(0)[0]) / 2 - near
+
+
+def _pairs(p: Probabilities, q: Probabilities) -> tuple[list[tuple[Fraction, Fraction]], Fraction]:
+    """(p, q) for each outcome that both reach, and the probability under P of those that Q does not."""
+    first, second = _read(p, "p"), _read(q, "q")
+    if not isinstance(p, Mapping) and not isinstance(q, Mapping) and len(first) != len(second):
+        raise ParameterError(f"p and q must have equally many outcomes; got {len(first)} and {len(second)}.")
+    outside = sum((mass for outcome, mass in first.items() if not second.get(outcome)), Fraction(0))
+    return [(mass, second[x]) for x, mass in first.items() if mass and second.get(x)], outside
+
+
+def _read(values: Probabilities, name: str) -> dict[Hashable, Fraction]:
+    listed = values if isinstance(values, Mapping) else dict(enumerate(values))
+    found = {outcome: non_negative(mass, name) for outcome, mass in listed.items()}
+    if sum(found.values(), Fraction(0)) != 1:
+        raise ParameterError(f"the probabilities of {name} must add up to exactly 1; give exact fractions.")
+    return found
+
+
+def _sum(terms: object) -> Ball:
+    total = ball(0)
+    for term in terms:  # type: ignore[attr-defined]
+        total = total + term
+    return total
+
+
+def _log(ratio: Fraction) -> Bounds:
+    return Bounds(0.0, 0.0) if ratio == 1 else _enclosed(lambda: ball(ratio).log())
+
+
+def _enclosed(value: Callable[[], Ball]) -> Bounds:
+    low, high = bounds(value)
+    return Bounds(float_down(low), float_up(high))
