@@ -54,6 +54,7 @@ def test_definitions_by_hand():
     assert brute_force.reach(min, (0, 0, 0), 1, (0, 5)) == 0
     assert brute_force.reach(min, (0, 0, 0), 2, (0, 5)) == 5
     assert float(brute_force.smooth(min, (0, 0, 0), 1, (0, 5))) == pytest.approx(5 * math.exp(-2), rel=1e-15)
+    assert brute_force.smooth(lambda x: 1, (0, 0), 1, (0, 5)) == 0
     assert brute_force.distance(min, (0, 0, 0), (0, 5)) == 2
     assert brute_force.distance(lambda x: 1, (0, 0), (0, 5)) == math.inf
     assert brute_force.distance_beyond(min, (0, 0, 0), 4, (0, 5)) == 2

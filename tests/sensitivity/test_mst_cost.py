@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import networkx
 import numpy as np
 import pytest
 
@@ -55,7 +56,7 @@ def test_six_weights_at_more_levels(kruskal):
         assert mst_cost.smooth(graph, "0.2", 4) == space.smooth(weights, "0.2")
 
 
-def formula(graph, ends, weights, upper, beta):
+def formula(ends, weights, upper, beta):
     """The maximum over edges, levels and cuts, each cut by trying all sets of edges: c_e(theta), in floats."""
     best = 0.0
     for e, level in itertools.product(range(len(ends)), sorted({*weights, upper})):
@@ -93,7 +94,7 @@ def test_random_graphs_equal_the_formula_over_all_cuts():
         graph = table(ends, weights)
         for beta in (0.1, 0.5):
             found = mst_cost.smooth(graph, str(beta), 8)
-            assert float(found) == pytest.approx(formula(graph, ends, weights, 8, beta), rel=1e-12)
+            assert float(found) == pytest.approx(formula(ends, weights, 8, beta), rel=1e-12)
 
 
 def test_cuts_and_forests():
@@ -104,18 +105,64 @@ def test_cuts_and_forests():
     for e, pair in enumerate(ends):
         assert [separable(near, pair, e, 1, most) for most in range(5)] == [False] * 3 + [True] * 2
         assert separable(near, pair, e, 0, 0), "no edge is that light"
-    for paths, forest in enumerate(packed_forests(graph, 1, 5), start=1):
-        for u, v in ends:
-            if forest.root(u) == forest.root(v):
-                assert paths <= 4
+    for count in (2, 5):
+        for paths, forest in enumerate(packed_forests(graph, 1, count), start=1):
+            assert paths <= 4 or not any(forest.root(u) == forest.root(v) for u, v in ends)
 
 
 def test_a_flow_that_must_take_an_edge_back():
-    """The shortest path uses the bridge between two longer ones; both exist only if it is given up."""
-    ends = [(0, 1), (1, 2), (2, 5), (0, 3), (3, 4), (4, 5), (1, 4), (0, 5)]
-    graph = WeightedGraph.read(table(ends, [1] * 8), 2)
-    assert not separable(adjacency(graph), (0, 5), 7, 1, 1)
-    assert separable(adjacency(graph), (0, 5), 7, 1, 2)
+    """The only shortest path uses the bridge between two longer ones; both exist only if it is given up."""
+    ends = [(0, 1), (1, 2), (2, 6), (6, 5), (0, 7), (7, 3), (3, 4), (4, 5), (1, 4), (0, 5)]
+    graph = WeightedGraph.read(table(ends, [1] * 10), 2)
+    for pair in ((0, 5), (5, 0)):
+        assert not separable(adjacency(graph), pair, 9, 1, 1)
+        assert separable(adjacency(graph), pair, 9, 1, 2)
+
+
+def test_cuts_equal_networkx():
+    rng = np.random.default_rng(12)
+    for _ in range(40):
+        n = int(rng.integers(4, 12))
+        ends = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < 0.5]
+        graph = WeightedGraph.read(table(ends, rng.integers(0, 3, len(ends)).tolist()), 3)
+        near = adjacency(graph)
+        for level, e in itertools.product((0, 1, 2), range(0, len(ends), 3)):
+            other = networkx.Graph()
+            other.add_nodes_from(range(graph.vertices))
+            light = [i for i in range(len(ends)) if graph.weights[i] <= level]
+            other.add_edges_from(graph.ends[i] for i in light)
+            everything = networkx.edge_connectivity(other, *graph.ends[e])
+            least = everything - (e in light)  # the edge itself is one of the paths
+            assert [separable(near, graph.ends[e], e, level, c) for c in range(least + 2)] == [False] * least + [
+                True
+            ] * 2
+            for paths, forest in enumerate(packed_forests(graph, level, 4), start=1):
+                if forest.root(graph.ends[e][0]) == forest.root(graph.ends[e][1]):
+                    assert everything >= paths
+
+
+def test_two_clusters_where_no_single_vertex_is_the_cheapest_cut():
+    """Four vertices each, two roads between: raising one road leaves the other without a way around."""
+    rng = np.random.default_rng(21)
+    inside = list(itertools.combinations(range(4), 2))
+    ends = inside + [(u + 4, v + 4) for u, v in inside] + [(0, 4), (1, 5)]
+    assert mst_cost.reach(table(ends, [1] * 14), 0, 8) == 1
+    assert mst_cost.reach(table(ends, [1] * 14), 1, 8) == 7
+    assert mst_cost.reach(table(ends, [1] * 14), 2, 8) == 8
+    assert mst_cost.distance(table(ends, [1] * 14), 6, 8) == 1
+    assert mst_cost.distance(table(ends, [1] * 14), 7, 8) == 2
+    for high in (2, 3, 6, 6):
+        weights = rng.integers(0, high, 14).tolist()
+        for beta in (0.1, 0.4):
+            found = mst_cost.smooth(table(ends, weights), str(beta), 8)
+            assert float(found) == pytest.approx(formula(ends, weights, 8, beta), rel=1e-12)
+
+
+def test_the_third_road_takes_over_when_one_of_two_is_raised():
+    inside = list(itertools.combinations(range(4), 2))
+    ends = inside + [(u + 4, v + 4) for u, v in inside] + [(0, 4), (1, 5), (2, 6)]
+    graph = table(ends, [3] + [0] * 13 + [5])
+    assert [mst_cost.reach(graph, k, 8) for k in range(3)] == [0, 5, 8]
 
 
 def test_parameters():

@@ -14,6 +14,7 @@ import pytest
 
 from dither import sensitivity
 from dither.errors import ParameterError
+from dither.sensitivity import records
 from dither.sensitivity.records import Records
 
 STRANGE = [
@@ -70,15 +71,17 @@ def test_nan_in_arrays_is_the_lower_bound():
             assert Records(x, 2, 9).ranks(first, last) == listed.ranks(first, last)
 
 
-def test_ranks_in_any_order_of_asking():
+@pytest.mark.parametrize("margin", [0, 10, 4096])
+def test_ranks_in_any_order_of_asking(margin, monkeypatch):
+    monkeypatch.setattr(records, "_MARGIN", margin)
     rng = np.random.default_rng(3)
-    x = rng.integers(0, 50, 200)
+    x = rng.integers(0, 50, 2000)
     ordered = [Fraction(v) for v in sorted(x.tolist())]
     for _ in range(30):
-        records = Records(x, 0, 50)
-        for first in rng.integers(1, 200, 6).tolist():
-            last = min(200, first + int(rng.integers(0, 60)))
-            assert records.ranks(first, last) == ordered[first - 1 : last]
+        column = Records(x, 0, 50)
+        for first in rng.integers(1, 2000, 6).tolist():
+            last = min(2000, first + int(rng.integers(0, 60)))
+            assert column.ranks(first, last) == ordered[first - 1 : last]
 
 
 def test_columns_from_elsewhere():

@@ -47,6 +47,12 @@ def test_local_sensitivity_moves_by_at_most_one(count_triangles):
     assert moved.l1 == 1
 
 
+def test_the_largest_degree_is_only_an_upper_bound():
+    """A star of 9 rays: any two rays share one neighbour, the centre has degree 9."""
+    star = [(0, ray) for ray in range(1, 10)]
+    assert triangles.local(star, vertices=10) == 1
+
+
 def dense_reach(adjacency, s):
     """The formula over all pairs, from the squared matrix."""
     n = len(adjacency)

@@ -102,10 +102,6 @@ class Space:
         """A^(k): the largest local sensitivity within distance k."""
         return max(max(map(self.local, ring)) for _, ring in zip(range(k + 1), self.rings(x), strict=False))
 
-    def ceiling(self, x: Data) -> Fraction:
-        """The largest local sensitivity anywhere."""
-        return max(max(map(self.local, ring)) for ring in self._all_rings(x))
-
     def smooth(self, x: Data, beta: Number) -> Fraction:
         """The largest LS(y) e^(-beta d(x, y)) over all y, as `smoothing` rounds it."""
         steps = [(k, max(map(self.local, ring))) for k, ring in enumerate(self._all_rings(x))]

@@ -56,9 +56,7 @@ class Ranked:
         return total
 
     def frontier(self) -> tuple[Ints, Ints]:
-        """(a, t) of the pairs that matter: the best t among pairs with at least a common neighbours, a rising."""
-        if len(self.degree) < 2:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        """(a, t) of the pairs that matter, a rising: the best t among pairs with at least a common neighbours."""
         top = np.full(int(self.degree[0]) + 2, -1, dtype=np.int64)
         top[0] = self._largest_degree_sum()
         self._raise_over_common(top)

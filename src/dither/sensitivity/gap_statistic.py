@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from fractions import Fraction
 
 from dither.parameters import Number, non_negative, whole
@@ -10,16 +11,16 @@ from dither.sensitivity.records import Column, Records
 from dither.sensitivity.smoothing import smoothness
 
 
-class GapStatistic:
+class GapStatistic(ABC):
     """Local sensitivity, reach, smooth bound and distance: all four describe the data and are secrets."""
 
+    @abstractmethod
     def of(self, records: Records) -> Fraction:
         """The statistic of clamped records."""
-        raise NotImplementedError
 
+    @abstractmethod
     def gaps(self, records: Records) -> Gaps:
         """The ranks that decide how far it moves."""
-        raise NotImplementedError
 
     def value(self, x: Column, lower: Number, upper: Number) -> Fraction:
         """The statistic itself, exact, of the clamped records."""

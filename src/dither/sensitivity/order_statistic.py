@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,9 +19,9 @@ from dither.sensitivity.records import Records
 class RankStatistic(GapStatistic):
     """An order statistic whose rank follows from the public number of records."""
 
+    @abstractmethod
     def rank(self, n: int) -> int:
         """Which of n records in order it is, counted from 1."""
-        raise NotImplementedError
 
     def __call__(
         self,

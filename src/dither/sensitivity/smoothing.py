@@ -70,7 +70,6 @@ def certify(steps: Iterable[Step], beta: Fraction, ceiling: Fraction) -> Fractio
     # Guard bits: the exponent may be as large as 200, and the ball must be far narrower than the rounding.
     with precision(2 * bits + 64):
         for k, reached in steps:
-            value = upper(ball(reached) * (ball(-held_back * k)).exp()) if k else reached
-            if value is not None:
-                best = max(best, value)
+            # An exponent of 0 or less has a finite exponential, so there is always an upper bound.
+            best = max(best, upper(ball(reached) * ball(-held_back * k).exp()) or best if k else reached)
     return min(ceiling, dyadic_up(best, bits))
