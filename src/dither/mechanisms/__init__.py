@@ -15,6 +15,12 @@ from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.randomized_response import RandomizedResponse
 from dither.mechanisms.refused import REFUSED
 from dither.mechanisms.release import Release
+from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.mechanisms.smooth_gaussian import SmoothGaussian
+from dither.mechanisms.smooth_laplace import SmoothLaplace
+from dither.mechanisms.smooth_laplace_log_normal import SmoothLaplaceLogNormal
+from dither.mechanisms.smooth_lomax import SmoothLomax
+from dither.mechanisms.smooth_student_t import SmoothStudentT
 from dither.mechanisms.sparse_vector import SparseVector
 from dither.mechanisms.stable_release import StableRelease
 
@@ -32,6 +38,12 @@ __all__ = [
     "ProposeTestRelease",
     "RandomizedResponse",
     "Release",
+    "SmoothCauchy",
+    "SmoothGaussian",
+    "SmoothLaplace",
+    "SmoothLaplaceLogNormal",
+    "SmoothLomax",
+    "SmoothStudentT",
     "SparseVector",
     "StableRelease",
     "seal",

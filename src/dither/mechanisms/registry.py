@@ -17,7 +17,14 @@ from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.noisy_max import NoisyMax
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.propose_test_release import ProposeTestRelease
+from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.randomized_response import RandomizedResponse
+from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.mechanisms.smooth_gaussian import SmoothGaussian
+from dither.mechanisms.smooth_laplace import SmoothLaplace
+from dither.mechanisms.smooth_laplace_log_normal import SmoothLaplaceLogNormal
+from dither.mechanisms.smooth_lomax import SmoothLomax
+from dither.mechanisms.smooth_student_t import SmoothStudentT
 from dither.mechanisms.sparse_vector import SparseVector
 from dither.mechanisms.stable_release import StableRelease
 
@@ -149,12 +156,24 @@ def _key_pairs(mechanism: KeySelection) -> list[tuple[Any, Any]]:
     return one if mechanism.keys_per_owner == 1 else one + two
 
 
+def _record_pairs(mechanism: Quantile) -> list[tuple[Any, Any]]:
+    """Records come and go at either end and in the middle; beyond the few records there is a wide gap."""
+    step = mechanism.grid.step
+    tables: list[list[int]] = [[], [5], [5, 5], [5, 5, 5, 6], [0, 5, 30], [3] * 20, [5, 60], [55], [55, 55]]
+    return [
+        ([code * step for code in table], [code * step for code in [*table, more]])
+        for table in tables
+        for more in (0, 5, 6, 60)
+    ]
+
+
 def _scores(**more: Any) -> dict[str, Any]:
     return {"epsilon": 1, "sensitivity": 1, **more}
 
 
 _SELECTION = {name: _scores() for name in ("epsilon", "sensitivity")}
 _TESTED = {"epsilon": 1, "delta": "1e-3"}
+_RANKS = {"epsilon": 1, "q": "0.5", "lower": 0, "upper": 60}
 
 LAWS: tuple[LawEntry, ...] = (
     LawEntry(
@@ -228,5 +247,76 @@ LAWS: tuple[LawEntry, ...] = (
         ),
         dict.fromkeys(("epsilon", "delta", "keys_per_owner"), _TESTED) | {"rho": {"delta": "1e-3"}},
         factor=Fraction(3, 2),
+    ),
+    LawEntry(
+        Quantile,
+        _record_pairs,
+        (_RANKS, _RANKS | {"epsilon": 2, "q": "0.6"}, _RANKS | {"epsilon": "0.5", "grid": "0.5", "upper": 30}),
+        {name: _RANKS | {"grid": 1, "rows_per_owner": 1} for name in ("epsilon", "q", "grid", "rows_per_owner")}
+        | {"rho": {"q": "0.5", "lower": 0, "upper": 60}},
+    ),
+)
+
+
+@dataclass(frozen=True)
+class SmoothEntry:
+    """A mechanism whose noise follows a smooth sensitivity: the suite compares its exact laws on neighbours."""
+
+    make: Callable[..., Any]
+    # Each set of parameters, and the factor by which a scale is so small that some neighbours betray it. Calibrations
+    # that are necessary as well as sufficient notice 3 per cent; those from a general bound leave more room.
+    examples: tuple[tuple[Mapping[str, Any], Fraction], ...]
+    numbers: Mapping[str, Mapping[str, Any]]
+
+
+_NOTICED = Fraction(97, 100)
+_APPROXIMATE = {"epsilon": 1, "delta": "1e-6"}
+
+SMOOTH: tuple[SmoothEntry, ...] = (
+    SmoothEntry(
+        SmoothCauchy,
+        (
+            ({"epsilon": 1}, _NOTICED),
+            ({"epsilon": "0.1", "beta": "0.02"}, _NOTICED),
+            ({"epsilon": 1, "gamma": 4}, Fraction(7, 10)),
+            ({"epsilon": 1, "calibration": "textbook"}, Fraction(1, 8)),
+        ),
+        {name: {"epsilon": 1, "gamma": 3} for name in ("epsilon", "gamma", "beta", "grid")},
+    ),
+    SmoothEntry(
+        SmoothStudentT,
+        (({"epsilon": 1}, Fraction(1, 2)), ({"epsilon": 2, "degrees": 1}, Fraction(1, 3))),
+        {name: {"epsilon": 1} for name in ("epsilon", "degrees", "beta", "grid")},
+    ),
+    SmoothEntry(
+        SmoothLomax,
+        (({"epsilon": 1}, _NOTICED), ({"epsilon": "0.5", "beta": "0.05"}, _NOTICED)),
+        {name: {"epsilon": 1} for name in ("epsilon", "shape", "beta", "grid")},
+    ),
+    SmoothEntry(
+        SmoothLaplace,
+        (
+            (_APPROXIMATE, _NOTICED),
+            ({"epsilon": 4, "delta": "1e-3"}, _NOTICED),
+            (_APPROXIMATE | {"calibration": "textbook"}, Fraction(7, 10)),
+        ),
+        dict.fromkeys(("epsilon", "delta", "beta", "grid"), _APPROXIMATE),
+    ),
+    SmoothEntry(
+        SmoothGaussian,
+        (
+            (_APPROXIMATE, _NOTICED),
+            ({"epsilon": 8, "delta": "1e-3", "beta": "0.1"}, _NOTICED),
+            (_APPROXIMATE | {"calibration": "textbook"}, Fraction(1, 5)),
+        ),
+        dict.fromkeys(("epsilon", "delta", "beta", "grid"), _APPROXIMATE),
+    ),
+    SmoothEntry(
+        SmoothLaplaceLogNormal,
+        (({"rho": "0.5"}, Fraction(1, 5)), ({"divisor": "0.1", "beta": "0.1", "sigma": "0.5"}, Fraction(1, 5))),
+        {
+            **{name: {"rho": "0.5"} for name in ("rho", "sigma", "beta", "grid")},
+            "divisor": {"beta": "0.1", "sigma": "0.5"},
+        },
     ),
 )
