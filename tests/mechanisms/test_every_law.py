@@ -146,6 +146,7 @@ EXACT = {
     "ProposeTestRelease": law_of_tested,
     "BoundedLocalSensitivity": law_of_bounded,
     "KeySelection": law_of_keys,
+    "Quantile": law_of_choice,
 }
 
 
@@ -167,6 +168,8 @@ def draw(mechanism, given, count):
     name = type(mechanism).__name__
     if name in ("Exponential", "PermuteAndFlip", "NoisyMax"):
         return [mechanism.release(given).value for _ in range(count)]
+    if name == "Quantile":
+        return [int(mechanism.release(given).value / mechanism.grid.step) for _ in range(count)]
     if name == "RandomizedResponse":
         return [mechanism.values.index(v) for v in mechanism.release([given] * count).value]
     if name == "SparseVector":

@@ -12,6 +12,7 @@ from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.noisy_max import NoisyMax
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.propose_test_release import ProposeTestRelease
+from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.randomized_response import RandomizedResponse
 from dither.mechanisms.refused import REFUSED
 from dither.mechanisms.release import Release
@@ -36,6 +37,7 @@ __all__ = [
     "NoisyMax",
     "PermuteAndFlip",
     "ProposeTestRelease",
+    "Quantile",
     "RandomizedResponse",
     "Release",
     "SmoothCauchy",

@@ -1,0 +1,163 @@
+"""Choose a code by how near its rank is to a target, exactly, from the ranks near the target.
+
+The law: code c of the grid has probability proportional to exp(-rate d(c)), where d(c) = max(0, below - t, t - upto) is
+the distance from the target t = q n to the ranks [below, upto] that c has among the n records: `below` of them are
+smaller than c, `upto` are not larger. Codes between two neighbouring records share a distance, so they form a gap.
+
+Exact rejection: gaps (and records) near the target are proposed by whole numbers that bound their weights from above,
+and kept by an exact coin; all codes farther away are proposed together, at random, by a bound that is about 2^-60 of
+the whole, and kept by an exact coin too. Kept proposals have exactly the law above: nothing is cut off.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.mechanisms.codes import Codes, Grid
+from dither.mechanisms.ranked import Ranked
+from dither.mechanisms.weights import weights_of
+from dither.noise.balls import Ball, ball, fresh_uniform
+from dither.noise.bernoulli import is_below
+from dither.noise.uniform import one_below
+
+# Beyond this many nats a code is only proposed together with all others there: exp(-110) times 2^62 is about 2^-96.
+DEPTH = 110
+
+
+@dataclass(frozen=True)
+class Target:
+    """The rank t = q n among n records, and the rate at which probability falls with the distance from it."""
+
+    rank: Fraction
+    rate: Fraction
+
+    def distance(self, below: int, upto: int) -> Fraction:
+        """d of a code with these ranks."""
+        return max(Fraction(0), below - self.rank, self.rank - upto)
+
+    def weight(self, below: int, upto: int) -> Ball:
+        """exp(-rate d), at the working precision of the moment."""
+        return (-ball(self.rate * self.distance(below, upto))).exp()
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Runs of codes near the target that share their ranks: records, and the gaps between them."""
+
+    starts: Codes
+    widths: Codes
+    below: Codes
+    upto: Codes
+    left_open: bool  # there are codes before the first run that are farther away
+    right_open: bool
+
+    def holds(self, code: int) -> bool:
+        """Whether a code is in one of the runs."""
+        first, last = int(self.starts[0]), int(self.starts[-1] + self.widths[-1] - 1)
+        return (not self.left_open or code >= first) and (not self.right_open or code <= last)
+
+
+@dataclass(frozen=True, eq=False)
+class RankChoice:
+    """Ready to draw: the near runs with whole numbers that bound their weights times `scale`."""
+
+    ranked: Ranked
+    grid: Grid
+    target: Target
+    near: Near
+    scale: Fraction
+    units: Codes
+    cumulative: Codes
+    far_units: int
+
+    @classmethod
+    def of(cls, ranked: Ranked, grid: Grid, q: Fraction, rate: Fraction, depth: int = DEPTH) -> RankChoice:
+        """Reads the ranks within depth / rate of the target."""
+        target = Target(q * ranked.size, rate)
+        reach = math.ceil(depth / rate)
+        near = near_runs(ranked, grid, target.rank, reach)
+        # The products below are rounded three times, by at most 2^-53 of themselves each.
+        bound = near.widths * _weight_bounds(near, target) * (1 + 2.0**-49)
+        exponent = 60 - int(near.widths.size).bit_length() - math.frexp(float(bound.max()))[1]
+        units = np.floor(np.ldexp(bound, exponent)).astype(np.int64) + 1
+        scale = Fraction(2) ** exponent
+        # exp(-x) <= 2^-(1.44 x), and 4096 halvings are more than enough.
+        far = grid.size * scale / (1 << min(4096, math.floor(rate * reach * Fraction(144, 100))))
+        far_units = math.floor(far) + 1 if near.left_open or near.right_open else 0
+        return cls(ranked, grid, target, near, scale, units, np.cumsum(units), far_units)
+
+    def draw(self) -> int:
+        """One code."""
+        while True:
+            code = self._proposed(one_below(int(self.cumulative[-1]) + self.far_units))
+            if code is not None:
+                return code
+
+    def _proposed(self, place: int) -> int | None:
+        """The code proposed by a random place below the sum of all units, None if the coin rejects it."""
+        if place >= int(self.cumulative[-1]):
+            return self._far()
+        i = int(np.searchsorted(self.cumulative, place, side="right"))
+        below, upto, width = int(self.near.below[i]), int(self.near.upto[i]), int(self.near.widths[i])
+        share = width * self.scale / int(self.units[i])
+        if not is_below(fresh_uniform(), lambda: ball(share) * self.target.weight(below, upto)):
+            return None
+        return int(self.near.starts[i]) + one_below(width)
+
+    def _far(self) -> int | None:
+        code = self.grid.first + one_below(self.grid.size)
+        if self.near.holds(code):
+            return None
+        below, upto = self.ranked.beside(code)
+        share = self.grid.size * self.scale / self.far_units
+        return code if is_below(fresh_uniform(), lambda: ball(share) * self.target.weight(below, upto)) else None
+
+
+def near_runs(ranked: Ranked, grid: Grid, rank: Fraction, reach: int) -> Near:
+    """The runs between the records `reach` ranks before and after the target, these two included.
+
+    A code before the first run has at most floor(t) - reach - 1 records not above it, one after the last run has at
+    least ceil(t) + reach + 1 below it: both are more than `reach` ranks from t. The ranks of the two records at the
+    ends may be cut short on the far side, which their distance does not depend on.
+    """
+    size = ranked.size
+    start = max(0, math.floor(rank) - reach - 1)
+    stop = min(size, math.ceil(rank) + reach + 1)
+    codes, counts = ranked.window(start, stop)
+    upto = start + np.cumsum(counts)
+    left_open, right_open = start > 0, stop < size
+    # Records and gaps in turn: the gap before each record, the record, and the gap after the last one.
+    edges = np.concatenate([[grid.first - 1], codes, [grid.last + 1]])
+    runs = 2 * codes.size + 1
+    starts, widths = np.empty(runs, np.int64), np.ones(runs, np.int64)
+    below, above = np.empty(runs, np.int64), np.empty(runs, np.int64)
+    starts[::2], starts[1::2] = edges[:-1] + 1, codes
+    widths[::2] = np.diff(edges) - 1
+    below[::2] = above[::2] = np.concatenate([[start], upto])
+    below[1::2], above[1::2] = upto - counts, upto
+    if left_open:
+        widths[0] = 0
+    if right_open:
+        widths[-1] = 0
+    kept = widths > 0
+    return Near(starts[kept], widths[kept], below[kept], above[kept], left_open, right_open)
+
+
+def _weight_bounds(near: Near, target: Target) -> npt.NDArray[np.float64]:
+    """Floats not below exp(-rate d), and within a thousandth of it unless that is below exp(-64)."""
+    whole = math.floor(target.rank)
+    part = target.rank - whole
+    # d in units of 2^-fine, rounded down: such a unit changes the weight by less than 2^-12 of itself.
+    ratio = target.rate.numerator // target.rate.denominator
+    fine = ratio.bit_length() + 12 if ratio or target.rate * (1 << 12) > 1 else 0
+    down, up = (part.numerator << fine) // part.denominator, -((-part.numerator << fine) // part.denominator)
+    before, after = near.below - whole, whole - near.upto
+    if int(max(before.max(), after.max(), 1)).bit_length() + fine > 62:
+        before, after = before.astype(object), after.astype(object)
+    gaps = np.maximum(np.maximum(before * (1 << fine) - up, after * (1 << fine) + down), 0)
+    return weights_of(gaps, target.rate / (1 << fine)).upper
