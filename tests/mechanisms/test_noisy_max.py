@@ -11,8 +11,10 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
+from dither.errors import ParameterError
 from dither.mechanisms import Exponential, NoisyMax, PermuteAndFlip
-from dither.mechanisms.race import CELLS, _distance, largest, place_in_cell
+from dither.mechanisms.race import CELLS, _Contender, _distance, _settle, largest, place_in_cell
+from dither.noise.balls import LazyUniform
 
 NOISES = ["laplace", "exponential", "gumbel"]
 RECORDS = list(itertools.product((0, 1), repeat=2))  # who likes which of two dishes
@@ -96,10 +98,12 @@ def test_laplace_winning_probabilities_by_integration(scores):
 
 
 @pytest.mark.parametrize("signed", [True, False])
-def test_the_race_has_the_law_and_a_scale_off_by_half_does_not(signed):
+@pytest.mark.parametrize("width", [CELLS, 2])
+def test_the_race_has_the_law_and_a_scale_off_by_half_does_not(signed, width):
+    """With two cells per unit of noise nearly every race is settled by further bits; the law is the same."""
     gaps = np.array([0, 1, 3, 3])
     noise = "laplace" if signed else "exponential"
-    wins = np.bincount([largest(gaps, 1, Fraction(2), signed=signed) for _ in range(4000)], minlength=4)
+    wins = np.bincount([largest(gaps, 1, Fraction(2), signed=signed, width=width) for _ in range(3000)], minlength=4)
 
     def p_value(epsilon):
         law = NoisyMax(epsilon=epsilon, sensitivity=1, noise=noise).probabilities([0, -1, -3, -3])
@@ -121,11 +125,18 @@ def test_close_races_are_settled_by_more_bits():
 
 def test_the_place_in_a_cell_has_a_falling_density():
     """With one cell per unit the density is e^-t/(1 - 1/e): mean 0.418, not 0.5."""
-    places = [float(place_in_cell(1).ends()[0]) for _ in range(3000)]
-    cdf = lambda t: -np.expm1(-t) / -math.expm1(-1)  # noqa: E731
-    assert stats.kstest(places, cdf).pvalue > 1e-12
-    assert stats.kstest(places, "uniform").pvalue < 1e-9
-    assert CELLS == 2**24
+
+    def cdf(t):
+        return np.expm1(-t) / math.expm1(-1)
+
+    for bits in (64, 1):  # from one bit on, the coin and the place are refined together
+        found = [place_in_cell(1, bits) for _ in range(2000)]
+        for place in found:
+            while place.bits < 32:
+                place.refine()
+        places = [float(place.ends()[0]) for place in found]
+        assert stats.kstest(places, cdf).pvalue > 1e-12
+        assert stats.kstest(places, "uniform").pvalue < 1e-9
 
 
 def test_float_distances_are_as_good_as_the_race_assumes():
@@ -134,3 +145,21 @@ def test_float_distances_are_as_good_as_the_race_assumes():
             for gap, found in zip(gaps, _distance(gaps, step), strict=True):
                 exact = min(step * int(gap), Fraction(10**100))
                 assert abs(Fraction(float(found)) - exact) <= exact / 2**50 + Fraction(1, 10**100) or exact > 10**99
+
+
+def test_unknown_noise_is_refused():
+    with pytest.raises(ParameterError, match="gumbel"):
+        NoisyMax(epsilon=1, sensitivity=1, noise="gaussian")
+
+
+def test_contenders_learn_bits_until_one_is_left():
+    """Places 0.1000... and 0.1000...1...: equal for three rounds of bits, told apart by the fourth."""
+    rounds = {"low": [0, 0, 0, 0], "high": [0, 0, 0, 1]}
+
+    def contender(position, name, sign=1):
+        bits = iter(rounds[name])
+        return _Contender(position, Fraction(5), sign, LazyUniform(1, 1, lambda: (1, next(bits))))
+
+    assert _settle([contender(0, "low"), contender(1, "high")]) == 1
+    assert _settle([contender(0, "low", -1), contender(1, "high", -1)]) == 0
+    assert _settle([contender(4, "low")]) == 4

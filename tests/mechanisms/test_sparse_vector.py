@@ -136,6 +136,7 @@ def test_a_session_stops_after_its_positives():
     session = SparseVector(epsilon=1, sensitivity=1, positives=3).session(threshold=0)
     assert [session.ask(10**6).value for _ in range(3)] == [True] * 3
     assert session.left == 0
+    assert session.guarantee == session.mechanism.guarantee
     for _ in range(2):
         with pytest.raises(BudgetExceeded):
             session.ask(10**6)

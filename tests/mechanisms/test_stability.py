@@ -237,6 +237,8 @@ def test_rounding_is_paid_for():
     assert outcome.scale == outcome.bound + rounding.grid
     with pytest.raises(ParameterError, match="multiple"):
         BoundedLocalSensitivity(epsilon=1, delta="1e-5", slope="0.3", grid=1)
+    with pytest.raises(ParameterError, match="ceiling"):
+        BoundedLocalSensitivity(epsilon=1, delta="1e-5", slope=1, grid=1, ceiling="0.5")
 
 
 def test_huge_and_hostile_local_sensitivities():

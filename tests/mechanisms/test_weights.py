@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from dither.accounting.balls import ball, bounds
+from dither.mechanisms.probabilities import nearest
 from dither.mechanisms.weights import choose, flip, weights_of
 
 RATES = [Fraction(1, 3), Fraction(7, 5), Fraction(40), Fraction(1000), Fraction(1, 10**9 + 7), Fraction(1, 10**30)]
@@ -99,3 +102,19 @@ def test_gaps_of_any_size():
     assert (choose(weights_of(gaps, Fraction(1, 10**48)), 200) == 1).all()
     even = choose(weights_of(np.array([0, 10**30, 1], object), Fraction(1, 10**40)), 3000)
     assert (np.bincount(even) > 700).all()
+
+
+def test_without_float_bounds_everything_is_decided_exactly():
+    """Bounds that say nothing leave all coins to the balls; the law stays the same."""
+    sharp = weights_of(np.array([0, 1, 2]), Fraction(1))
+    vague = dataclasses.replace(sharp, lower=np.zeros(3), upper=np.full(3, 2.0))
+    law = np.exp([0.0, -1, -2])
+    for weights in (sharp, vague):
+        seen = np.bincount(choose(weights, 4000), minlength=3)
+        assert stats.chisquare(seen, law / law.sum() * 4000).pvalue > 1e-12
+    assert stats.chisquare(seen, np.full(3, 4000 / 3)).pvalue < 1e-12
+
+
+def test_a_number_without_an_enclosure_is_an_error():
+    with pytest.raises(ArithmeticError):
+        nearest(lambda: [ball(1) / ball(0)])

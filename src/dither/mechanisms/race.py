@@ -35,27 +35,27 @@ class _Contender:
         return (self.start + low, self.start + high) if self.sign > 0 else (self.start - high, self.start - low)
 
 
-def largest(gaps: npt.NDArray[Any], denominator: int, scale: Fraction, *, signed: bool) -> int:
+def largest(gaps: npt.NDArray[Any], denominator: int, scale: Fraction, *, signed: bool, width: int = CELLS) -> int:
     """The position of the largest -gap/denominator + noise; Laplace noise if `signed`, else exponential noise."""
-    cells: npt.NDArray[np.int64] = geometric(CELLS, gaps.size)
+    cells: npt.NDArray[np.int64] = geometric(width, gaps.size)
     signs = 1 - 2 * (random_words(np.uint8, gaps.size) & 1).astype(np.int64) if signed else np.ones(gaps.size, np.int64)
-    step = Fraction(CELLS) / (scale * denominator)  # one unit of gap, in cells
+    step = Fraction(width) / (scale * denominator)  # one unit of gap, in cells
     distance = _distance(gaps, step)
     noisy = signs * cells - distance
     # The place in a cell of width 1 is not known yet, and the floats are off by a few roundings of the distance.
     slack = distance * 2.0**-50 + 2
     open_positions = np.flatnonzero(noisy + slack >= (noisy - slack).max())
     contenders = [
-        _Contender(int(i), int(signs[i]) * int(cells[i]) - step * int(gaps[i]), int(signs[i]), place_in_cell())
+        _Contender(int(i), int(signs[i]) * int(cells[i]) - step * int(gaps[i]), int(signs[i]), place_in_cell(width))
         for i in open_positions
     ]
     return _settle(contenders)
 
 
-def place_in_cell(cells: int = CELLS) -> LazyUniform:
+def place_in_cell(cells: int, bits: int = 64) -> LazyUniform:
     """A place in [0, 1) with density proportional to exp(-place / cells): a uniform number, kept by an exact coin."""
     while True:
-        place, coin = fresh_uniform(), fresh_uniform()
+        place, coin = fresh_uniform(bits), fresh_uniform(bits)
         while True:
             with precision(place.bits + 64):
                 threshold, toss = (-place.ball() / cells).exp(), coin.ball()
