@@ -45,7 +45,7 @@ def test_owners_without_groups_need_no_limit(table):
 
 
 def test_a_filter_keeps_the_limit_and_the_smaller_of_two_limits_holds(table):
-    inner = Filter(OwnerLimit(Filter(limited(table, 2), e.Among(SMALL, (1,))), 3), e.Truth(True))
+    inner = Filter(OwnerLimit(Filter(limited(table, 2), e.Among(SMALL, ((1, 1),))), 3), e.Truth(True))
     assert norms(check((Aggregate(inner, (), (CountRows(),)),))[0][0]) == (2, 4, 2)
 
 
@@ -101,7 +101,7 @@ BUGS = {
         limited(t), (), (SumRows(e.Multiply(e.Clamp(SMALL, 0, 1), e.Constant(10**6))),)
     ),
     "clamp before a case": lambda t: Aggregate(
-        limited(t), (), (SumRows(e.Case((e.Among(SMALL, (1,)),), (e.Clamp(SMALL, 0, 1),), e.Null())),)
+        limited(t), (), (SumRows(e.Case((e.Among(SMALL, ((1, 1),)),), (e.Clamp(SMALL, 0, 1),), e.Null())),)
     ),
     "clamp the wrong way round": lambda t: Aggregate(limited(t), (), (SumRows(e.Clamp(SMALL, 5, -5)),)),
     "clamp of an unknown kind": lambda t: Aggregate(limited(t), (), (SumRows(Trick(SMALL, 0, 1)),)),
@@ -117,7 +117,7 @@ BUGS = {
     "column not declared": lambda t: Aggregate(limited(t), (), (SumRows(replace(SMALL, name="_rank")),)),
     "text as a number": lambda t: Aggregate(limited(t), (), (SumRows(replace(SMALL, name="name")),)),
     "undeclared column in a condition": lambda t: Aggregate(
-        Filter(limited(t), e.Among(replace(SMALL, name="salary"), (1,))), (), (CountRows(),)
+        Filter(limited(t), e.Among(replace(SMALL, name="salary"), ((1, 1),))), (), (CountRows(),)
     ),
     "unknown condition": lambda t: Aggregate(Filter(limited(t), Surprise()), (), (CountRows(),)),
     "unknown counted condition": lambda t: Aggregate(limited(t), (), (CountRows(e.Not(Surprise())),)),

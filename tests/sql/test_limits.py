@@ -8,14 +8,21 @@ import time
 
 import pytest
 
+from dither.columns import Int
 from dither.errors import PolicyError, UnsupportedQuery
 from dither.sql.bound import plan
+from dither.sql.catalog import Catalog, Table
 from dither.sql.check import check
 from dither.sql.lower import lower
 from dither.sql.read import read
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 Q = "SELECT COUNT(*) FROM t WHERE "
+
+LISTED = ",".join(map(str, range(900)))
+LONG = f"CASE WHEN name = '{'q' * 9_000}' THEN 1 END"
+BRANCHES = " WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 3 END"
+NESTED = "NULLIF(" * 8 + "id" + ", {0})" * 8 + " = few"
 
 BOMBS = {
     "megabyte": "SELECT " + "x" * 2**20,
@@ -44,6 +51,12 @@ BOMBS = {
     "tiny": Q + "id = 1e-400",
     "huge exponent": Q + "id = 1e999999999999",
     "pattern": Q + "name LIKE '" + "%a" * 5_000 + "'",
+    "doubled": "SELECT SUM(" + "NULLIF(" * 20 + "id" + ", 1)" * 20 + ") FROM t",
+    "doubled often": "SELECT " + ", ".join(["SUM(" + "NULLIF(" * 9 + "id" + ", 1)" * 9 + ")"] * 40) + " FROM t",
+    "doubled conditions": Q + " OR ".join([NESTED.format(i) for i in range(30)]),
+    "long text doubled": "SELECT SUM(" + "NULLIF(" * 9 + LONG + ", 1)" * 9 + ") FROM t",
+    "case of a sum": "SELECT SUM(CASE id" + "+few" * 80 + " WHEN 1 THEN 1" * 500 + " END) FROM t",
+    "cases of cases": "SELECT SUM(" + "CASE " * 6 + "id" + BRANCHES * 6 + ") FROM t",
     "nul": "SELECT COUNT(*) FROM t\x00",
     "lone surrogate": "SELECT COUNT(*) FROM t WHERE name = '\ud800'",
     "right to left": "SELECT COUNT(*) FROM t WHERE name = '\u202e'",
@@ -78,6 +91,23 @@ def test_bombs_are_refused_quickly(catalog, name):
     assert len(str(error)) < 400
     assert error.line is not None
     assert min(times) < 0.05
+
+
+def test_many_columns_and_names_take_linear_time(catalog):
+    wide = Catalog({"w": Table("w", "people", "o", 4, {f"column{i}": Int(0, 9) for i in range(2_000)})})
+    texts = {
+        "SELECT " + ", ".join(["COUNT(*)"] * 600) + " FROM t": catalog,
+        "SELECT COUNT(*) FROM t WHERE " + "+".join(["(id" + "+few" * 40 + ")"] * 9) + f" IN ({LISTED})": catalog,
+        "SELECT COUNT(*) FROM w GROUP BY " + ", ".join(["COLUMN1"] * 1_400): wide,
+        "SELECT COUNT(*) FROM w WHERE " + " OR ".join(["COLUMN1999 = 1"] * 700): wide,
+    }
+    for text, known in texts.items():
+        times = []
+        for _ in range(3):
+            start = time.thread_time()
+            read(text, known)
+            times.append(time.thread_time() - start)
+        assert min(times) < 0.1
 
 
 def test_bytes_are_not_text(catalog):

@@ -9,7 +9,7 @@ import pytest
 
 from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
 from dither.errors import UnsupportedQuery
-from dither.sql import grammar, limits
+from dither.sql import grammar, labels, limits, scalar
 from dither.sql.bound import plan
 from dither.sql.catalog import Catalog, Table
 from dither.sql.check import check
@@ -44,4 +44,6 @@ def test_refused_examples_are_refused(visits, text):
 
 def test_limits_are_those_of_the_code():
     for number in (limits.MOST_BYTES, limits.MOST_TOKENS, limits.MOST_NESTING, grammar.MOST_OPTIONS):
+        assert f"{number:,}" in PAGE
+    for number in (scalar.MOST_WORDS, labels.MOST_LABELS, labels.MOST_RUNS):
         assert f"{number:,}" in PAGE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -11,6 +11,7 @@ from dither.sql import normal, predicates, scalar
 from dither.sql.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
 from dither.sql.catalog import Catalog
 from dither.sql.expressions import Boolean, Truth
+from dither.sql.labels import LabelReader
 from dither.sql.literals import LARGEST
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
@@ -33,7 +34,7 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
     """The question that a parsed SELECT asks of the catalogue."""
     select, source = parsed.select, parsed.source
     scope = _scope(select, source, catalog)
-    scalars = Scalars(scope, RULES)
+    scalars = Scalars(scope, LabelReader(source), RULES)
     items = [
         Item(node.this, node.alias) if isinstance(node, exp.Alias) else Item(node, None) for node in select.expressions
     ]
@@ -43,6 +44,7 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
     outputs: list[Output] = []
     order: list[Shown] = []
     names: dict[str, str] = {}
+    fresh = _Names(source)
     for item in items:
         node = item.node.unnest()
         if isinstance(node, exp.Column) and not _is_grouped(node, columns, scope):
@@ -50,18 +52,17 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
             raise source.refusal(node, f"{node.name!r} is neither grouped by nor aggregated.", hint)
         if isinstance(node, exp.Column):
             name, _ = scope.find(node)
-            index = list(columns).index(name)
-            if Shown("key", index) in order:
+            if name in names:
                 raise source.refusal(node, f"{name!r} is selected twice.", "Select each key once.")
-            names[name] = _fresh(item, name, source, [*names.values(), *(output.name for output in outputs)])
-            order.append(Shown("key", index))
+            names[name] = fresh.name(item, name)
+            order.append(Shown("key", list(columns).index(name)))
         else:
             aggregate, plain = _aggregate(scalars, node)
-            shown = _fresh(item, plain, source, [*names.values(), *(output.name for output in outputs)])
             order.append(Shown("output", len(outputs)))
-            outputs.append(Output(shown, aggregate))
+            outputs.append(Output(fresh.name(item, plain), aggregate))
     if not outputs:
         raise source.refusal(select, "the query asks for no aggregate.", "Add COUNT(*), SUM(x) or AVG(x).")
+    scalars.small(select, [*(output.aggregate for output in outputs), *([predicate] if predicate is not None else [])])
     keys = tuple(GroupKey(names.get(name, name), name, declared) for name, declared in columns.items())
     return Question(scope.table, predicate, keys, tuple(outputs), tuple(order))
 
@@ -82,10 +83,11 @@ def _predicate(scalars: Scalars, where: exp.Expr) -> Boolean | None:
 def _grouped(select: exp.Select, items: list[Item], scope: Scope) -> dict[str, Coded]:
     """The grouping columns by declared name, in GROUP BY order."""
     clause = select.args.get("group")
+    aliased = {item.alias.lower(): item.node.unnest() for item in reversed(items) if item.alias}
     columns: dict[str, Coded] = {}
     count = 1
     for node in clause.expressions if clause is not None else ():
-        name, declared = scope.find(_key(node, items, scope))
+        name, declared = scope.find(_key(node, items, aliased, scope))
         if not isinstance(declared, Coded) or declared.key_count is None:
             public = [known for known, column in scope.table.columns.items() if column.key_count is not None]
             hint = f"Columns with public keys are: {', '.join(public) or 'none'}."
@@ -99,18 +101,15 @@ def _grouped(select: exp.Select, items: list[Item], scope: Scope) -> dict[str, C
     return columns
 
 
-def _key(node: exp.Expr, items: list[Item], scope: Scope) -> exp.Column:
+def _key(node: exp.Expr, items: list[Item], aliased: dict[str, exp.Expr], scope: Scope) -> exp.Column:
     """The column a GROUP BY item means: itself, the select item of that alias, or of that number."""
     inner: exp.Expr | None = node.unnest()
     if isinstance(inner, exp.Literal) and not inner.args.get("is_string"):
         text = str(inner.this)
         place = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
         inner = items[place - 1].node.unnest() if 0 < place <= len(items) else None
-    elif isinstance(inner, exp.Column) and not inner.table:
-        declared = {name.lower() for name in scope.table.columns}
-        aliased = [item.node.unnest() for item in items if item.alias and item.alias.lower() == inner.name.lower()]
-        if inner.name.lower() not in declared and aliased:
-            inner = aliased[0]
+    elif isinstance(inner, exp.Column) and not inner.table and not scope.declared_as(inner.name):
+        inner = aliased.get(inner.name.lower(), inner)
     if not isinstance(inner, exp.Column):
         raise scope.source.refusal(node, "groups are made of declared columns.", "Write GROUP BY region.")
     return inner
@@ -167,14 +166,21 @@ def _named(function: str, argument: exp.Expr) -> str:
     return f"{function}_{inner.name}" if isinstance(inner, exp.Column) else function
 
 
-def _fresh(item: Item, plain: str, source: Source, taken: list[str]) -> str:
-    """The alias, or a name not taken yet."""
-    if item.alias:
-        if item.alias in taken:
-            raise source.refusal(item.node, f"two columns are called {item.alias!r}.", "Give each its own alias.")
-        return item.alias
-    number, name = 1, plain
-    while name in taken:
-        number += 1
-        name = f"{plain}_{number}"
-    return name
+@dataclass
+class _Names:
+    """The names of the shown columns, each given once."""
+
+    source: Source
+    taken: set[str] = field(default_factory=set)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def name(self, item: Item, plain: str) -> str:
+        """The alias, or the plain name with the first number that makes it new."""
+        name = item.alias or plain
+        if item.alias and name in self.taken:
+            raise self.source.refusal(item.node, f"two columns are called {name!r}.", "Give each its own alias.")
+        while name in self.taken:
+            self.numbers[plain] = self.numbers.get(plain, 1) + 1
+            name = f"{plain}_{self.numbers[plain]}"
+        self.taken.add(name)
+        return name

@@ -141,10 +141,10 @@ class Writer:
         return f"({self.number(left)} {operator} {bound})"
 
     def among(self, node: e.Among) -> str:
-        """Runs of neighbours as ranges, the rest as a list; no option at all is false, or NULL where the value is."""
+        """Runs as ranges, single numbers as a list; no run at all is false, or NULL where the value is."""
         value = self.number(node.value)
         parts, singles = [], []
-        for first, last in runs(node.options):
+        for first, last in node.runs:
             if last - first > 1:
                 parts.append(f"({value} BETWEEN ({first}) AND ({last}))")
             else:
@@ -156,21 +156,6 @@ class Writer:
         if not parts:
             return f"({value} <> {value})"
         return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
-
-
-def runs(options: tuple[int, ...]) -> list[tuple[int, int]]:
-    """First and last of each run of neighbours.
-
-    >>> runs((1, 2, 3, 7, 9, 10))
-    [(1, 3), (7, 7), (9, 10)]
-    """
-    found: list[tuple[int, int]] = []
-    for option in options:
-        if found and found[-1][1] == option - 1:
-            found[-1] = (found[-1][0], option)
-        else:
-            found.append((option, option))
-    return found
 
 
 def _infix(sign: str) -> Callable[[Writer, Any], str]:

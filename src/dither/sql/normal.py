@@ -30,6 +30,7 @@ from dither.sql.expressions import (
     Numeric,
     Or,
     Rescale,
+    Run,
     Subtract,
     TextAmong,
     Truth,
@@ -137,7 +138,7 @@ def _with_constant(operator: Comparison, left: Numeric, right: Numeric) -> Boole
     decimals = max(constant.scale, value.scale)
     bound, unit = rescaled(constant, decimals).low, 10 ** (decimals - value.scale)
     if operator in ("=", "<>"):
-        same = among(value, (bound // unit,) if bound % unit == 0 else ())
+        same = among(value, ((bound // unit, bound // unit),) if bound % unit == 0 else ())
         return same if operator == "=" else negation(same)
     if on_left:  # c < x: x is at least the first whole number above c; c <= x: at least c rounded up
         least = bound // unit + 1 if operator == "<" else -(-bound // unit)
@@ -146,10 +147,26 @@ def _with_constant(operator: Comparison, left: Numeric, right: Numeric) -> Boole
     return Compare("<=", value, Constant(most, value.scale))
 
 
-def among(value: Numeric, options: Iterable[int]) -> Boolean:
+def among(value: Numeric, runs: Iterable[Run]) -> Boolean:
+    """Whether the value lies in one of the runs, which may come in any order and overlap."""
     if isinstance(value, Constant):
-        return Truth(value.value in set(options))
-    return Among(value, tuple(sorted(set(options))))
+        return Truth(any(first <= value.value <= last for first, last in runs))
+    return Among(value, united(runs))
+
+
+def united(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """The same numbers in as few runs as possible, ascending.
+
+    >>> united([(7, 7), (1, 2), (3, 3), (2, 2)])
+    ((1, 3), (7, 7))
+    """
+    found: list[Run] = []
+    for first, last in sorted(runs):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return tuple(found)
 
 
 def is_null(value: Expression) -> Boolean:
@@ -212,16 +229,16 @@ def _sorted(items: Iterable[Boolean]) -> tuple[Boolean, ...]:
 
 
 def _merged(cores: list[Boolean] | list[Boolean | None], items: list[Boolean], *, negated: bool) -> list[Boolean]:
-    """Sets of options of the same value united; `cores` are the items without the NOT that conjunctions have."""
-    numbers: dict[Numeric, set[int]] = {}
+    """Runs of the same value united; `cores` are the items without the NOT that conjunctions have."""
+    found: dict[str, tuple[Numeric, list[Run]]] = {}
     kept: list[Boolean] = []
     for core, item in zip(cores, items, strict=True):
         if isinstance(core, Among):
-            numbers.setdefault(core.value, set()).update(core.options)
+            found.setdefault(core.value.text, (core.value, []))[1].extend(core.runs)
         else:
             kept.append(item)
-    united = [among(value, options) for value, options in numbers.items()]
-    return kept + ([Not(item) for item in united] if negated else united)
+    merged = [among(value, runs) for value, runs in found.values()]
+    return kept + ([Not(item) for item in merged] if negated else merged)
 
 
 def _holds(operator: Comparison, left: int, right: int) -> bool:

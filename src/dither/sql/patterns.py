@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 ANY, ONE = "%", "_"
 ESCAPE = "\\"
 MOST_CHARACTERS = 1_000
@@ -49,25 +51,22 @@ def pieces(pattern: str) -> list[list[str | None]]:
     return cut
 
 
-def matches(pattern: str, text: str) -> bool:
-    """Whether a text matches a normal pattern, in time at most the product of their lengths."""
-    first, *rest = pieces(pattern)
-    if not _fits(first, text, 0) or (not rest and len(text) != len(first)):
-        return False
+def compiled(pattern: str) -> re.Pattern[str]:
+    """What `match`es the texts of a normal pattern, in time at most their length times `longest_search`."""
+    first, *rest = [_regular(piece) for piece in pieces(pattern)]
     if not rest:
-        return True
-    position = len(first)
-    for piece in rest[:-1]:
-        # The leftmost place is as good as any: what follows may lie anywhere after it.
-        while not _fits(piece, text, position):
-            position += 1
-            if position > len(text):
-                return False
-        position += len(piece)
-    return len(text) - len(rest[-1]) >= position and _fits(rest[-1], text, len(text) - len(rest[-1]))
+        return re.compile(first + r"\Z", re.DOTALL)
+    # A piece is taken where it is first found and never given back: what follows may lie anywhere after it.
+    middle = "".join(f"(?>.*?{piece})" for piece in rest[:-1])
+    length = len(pieces(pattern)[-1])
+    end = f"(?=.{{{length}}}).*+(?<={rest[-1]})" if length else ""
+    return re.compile(first + middle + end, re.DOTALL)
 
 
-def _fits(piece: list[str | None], text: str, start: int) -> bool:
-    if start < 0 or start + len(piece) > len(text):
-        return False
-    return all(wanted is None or wanted == text[start + i] for i, wanted in enumerate(piece))
+def longest_search(pattern: str) -> int:
+    """How often a character of a text may be looked at: the length of the longest piece that has no fixed place."""
+    return max((len(piece) for piece in pieces(pattern)[1:-1]), default=1)
+
+
+def _regular(piece: list[str | None]) -> str:
+    return "".join("." if character is None else re.escape(character) for character in piece)

@@ -26,8 +26,6 @@ from dither.sql.expressions import (
 )
 from dither.sql.scalar import Kind, Scalars, Value, article, as_date
 
-MOST_RANGES = 4_096  # runs of neighbouring codes that one condition on a category may stand for
-
 _TURNED: dict[Comparison, Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -49,11 +47,7 @@ def compare_values(scalars: Scalars, at: exp.Expr, operator: Comparison, left: V
         return scalars.compare(at, operator, _instants(left, kinds), _instants(right, kinds))
     if left.category is not None and isinstance(left.node, Stored) and isinstance(right.node, TextConstant):
         return _labels(scalars, at, left.node, left.category, operator, right.node.value)
-    if (
-        left.category is not None
-        and left.category.values == getattr(right.category, "values", None)
-        and operator in ("=", "<>")
-    ):
+    if operator in ("=", "<>") and scalars.labels.alike(at, left.category, right.category):
         return normal.compare(operator, _numeric(left), _numeric(right))
     if "text" in kinds and isinstance(left.node, Textual) and isinstance(right.node, Textual):
         return compare_text(operator, left.node, right.node)
@@ -104,15 +98,10 @@ def _labels(
     scalars: Scalars, at: exp.Expr, stored: Stored, category: Category, operator: Comparison, label: str
 ) -> Boolean:
     if operator in ("=", "<>"):
-        same = normal.among(stored, (label_code(scalars, at, stored.name, category, label),))
+        code = label_code(scalars, at, stored.name, category, label)
+        same = normal.among(stored, ((code, code),))
         return same if operator == "=" else normal.negation(same)
-    holds: dict[str, Callable[[str], bool]] = {
-        "<": lambda other: other < label,
-        "<=": lambda other: other <= label,
-        ">": lambda other: other > label,
-        ">=": lambda other: other >= label,
-    }
-    return _coded(scalars, at, stored, (code for code, other in enumerate(category.values) if holds[operator](other)))
+    return normal.among(stored, scalars.labels.ordered(at, category, operator, label))
 
 
 def label_code(scalars: Scalars, at: exp.Expr, name: str, category: Category, label: str) -> int:
@@ -121,19 +110,11 @@ def label_code(scalars: Scalars, at: exp.Expr, name: str, category: Category, la
         return category.encode(label)
     except PolicyError:
         pass
-    near = difflib.get_close_matches(label[:100], category.values[:1000], n=1)
-    listed = ", ".join(repr(known) for known in category.values[:8]) + (", ..." if len(category.values) > 8 else "")
+    known = [value[:40] for value in category.values[:200]]
+    near = difflib.get_close_matches(label[:40], known, n=1)
+    listed = ", ".join(map(repr, known[:8])) + (", ..." if len(category.values) > 8 else "")
     hint = f"Did you mean {near[0]!r}?" if near else f"Declared are: {listed}."
     raise scalars.refusal(at, f"{label[:40]!r} is not a declared value of {name!r}.", hint)
-
-
-def _coded(scalars: Scalars, at: exp.Expr, stored: Stored, codes: Iterable[int]) -> Boolean:
-    found = list(codes)
-    ranges = sum(1 for i, code in enumerate(found) if i == 0 or found[i - 1] != code - 1)
-    if ranges > MOST_RANGES:
-        what = f"this matches {len(found)} labels in {ranges} separate runs; at most {MOST_RANGES} are supported."
-        raise scalars.refusal(at, what, "Narrow the pattern, or declare a coarser category.")
-    return normal.among(stored, found)
 
 
 # One rule a kind of syntax
@@ -145,7 +126,9 @@ def _compare(operator: Comparison) -> Callable[[Scalars, exp.Expr], Value]:
 
 def _chain(build: Callable[[Iterable[Boolean]], Boolean]) -> Callable[[Scalars, exp.Expr], Value]:
     def rule(scalars: Scalars, node: exp.Expr) -> Value:
-        return Value("boolean", build([scalars.truth(operand) for operand in _operands(node)]))
+        operands = [scalars.truth(operand) for operand in _operands(node)]
+        scalars.small(node, operands)
+        return Value("boolean", build(operands))
 
     return rule
 
@@ -212,8 +195,7 @@ def _like(scalars: Scalars, node: exp.Expr, escape: str = patterns.ESCAPE) -> Va
         raise scalars.refusal(pattern, str(error), "Write '\\\\' for a backslash, '\\%' for a per cent sign.") from None
     value = scalars.value(node.this)
     if value.category is not None and isinstance(value.node, Stored):
-        labels = enumerate(value.category.values)
-        truth = _coded(scalars, node, value.node, (code for code, label in labels if patterns.matches(wanted, label)))
+        truth = normal.among(value.node, scalars.labels.like(node, value.category, wanted))
     elif value.kind == "text" and isinstance(value.node, Textual):
         truth = Like(value.node, wanted)
     else:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Protocol
 
 from sqlglot import exp
 
@@ -28,9 +29,19 @@ from dither.sql.expressions import (
     TextConstant,
     Truth,
 )
+from dither.sql.labels import LabelReader
 from dither.sql.source import Source
 
+MOST_WORDS = 10_000  # of a question when written out
+
 Kind = Literal["number", "boolean", "date", "timestamp", "category", "text", "literal", "null"]
+
+
+class Sized(Protocol):
+    """What knows how long it is when written out."""
+
+    @property
+    def size(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,7 @@ class Scope:
         self.check_qualifier(node)
         wanted = node.name
         declared = self.table.columns
-        names = [wanted] if wanted in declared else [name for name in declared if name.lower() == wanted.lower()]
+        names = [wanted] if wanted in declared else self.declared_as(wanted)
         if len(names) == 1:
             return names[0], declared[names[0]]
         listed = f"Declared are: {', '.join(declared)}."
@@ -69,6 +80,17 @@ class Scope:
             hint = f"Count owners with COUNT(DISTINCT {self.table.owner}), or declare it as a column. {listed}"
             raise self.source.refusal(node, f"{wanted!r} is the owner of a row, not a declared column.", hint)
         raise self.source.refusal(node, f"there is no column {wanted!r} in table {self.table.name!r}.", listed)
+
+    def declared_as(self, name: str) -> list[str]:
+        """The declared columns of this name in any case."""
+        return self._by_lower_case.get(name.lower(), [])
+
+    @cached_property
+    def _by_lower_case(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.table.columns:
+            found.setdefault(name.lower(), []).append(name)
+        return found
 
     def is_owner(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Column) and node.name.lower() == self.table.owner.lower()
@@ -83,6 +105,7 @@ class Scalars:
     """Binds expressions over one row."""
 
     scope: Scope
+    labels: LabelReader = field(repr=False, compare=False)
     rules: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = field(repr=False, compare=False)
 
     def value(self, node: exp.Expr) -> Value:
@@ -97,6 +120,7 @@ class Scalars:
                 node, f"{type(node).__name__} cannot stand here.", "Use columns, literals and operators."
             )
         bound = rule(self, node)
+        self.small(node, [bound.node])
         if isinstance(bound.node, Numeric):
             self._fits(node, bound.node)
         return bound
@@ -140,6 +164,13 @@ class Scalars:
     def refusal(self, node: exp.Expr, what: str, hint: str = "") -> UnsupportedQuery:
         return self.scope.source.refusal(node, what, hint)
 
+    def small(self, node: exp.Expr, parts: Iterable[Sized]) -> None:
+        """Refuse what would be too long when written out: some syntax uses an operand twice, so it may double."""
+        size = sum(part.size for part in parts)
+        if size > MOST_WORDS:
+            what = f"written out, this has about {size} words; at most {MOST_WORDS} are run."
+            raise self.refusal(node, what, "Nest fewer NULLIF, CASE and BETWEEN, or ask several questions.")
+
     def _fits(self, node: exp.Expr, value: Numeric) -> None:
         if value.scale > literals.MOST_DECIMALS:
             hint = "Divide or multiply fewer decimal values."
@@ -167,7 +198,7 @@ def _column(scalars: Scalars, node: exp.Expr) -> Value:
         raise scalars.refusal(node, f"the column {name!r} cannot be used in queries.")
     stored = Stored(name, column.low, column.high, column.decimals, column.nullable)
     if isinstance(column, Bool):
-        return Value("boolean", normal.among(stored, (1,)))
+        return Value("boolean", normal.among(stored, ((1, 1),)))
     if isinstance(column, Category):
         return Value("category", stored, column)
     kinds: dict[type[Column], Kind] = {Date: "date", Timestamp: "timestamp"}
@@ -223,13 +254,16 @@ def _unary(build: Callable[[Numeric], Numeric]) -> Callable[[Scalars, exp.Expr],
 
 
 def _case(scalars: Scalars, node: exp.Expr) -> Value:
-    from dither.sql.predicates import compared
+    from dither.sql.predicates import compare_values
 
     branches = node.args["ifs"]
     if node.this is None:
         conditions = tuple(scalars.truth(branch.this) for branch in branches)
     else:
-        conditions = tuple(compared(scalars, node, "=", node.this, branch.this) for branch in branches)
+        chosen = scalars.value(node.this)
+        conditions = tuple(
+            compare_values(scalars, node, "=", chosen, scalars.value(branch.this)) for branch in branches
+        )
     default = node.args.get("default") or exp.Null()
     *values, otherwise = scalars.numbers_or_null([*(branch.args["true"] for branch in branches), default])
     return Value("number", normal.choose(conditions, values, otherwise))

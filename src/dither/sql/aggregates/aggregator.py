@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.sql.aggregates.value import ValueColumn
-from dither.sql.expressions import Clamp, Numeric, Stored
+from dither.sql.expressions import Clamp, Expression, Numeric, Stored
 from dither.sql.plan import Measure
 
 
@@ -28,6 +28,12 @@ class Aggregator(ABC):
     @abstractmethod
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
         """The shown column from the noisy measures and, for each, the noise's half-width at the needed confidence."""
+
+    @property
+    def size(self) -> int:
+        """About how many words it is written in."""
+        parts: list[Expression | None] = [getattr(self, f.name) for f in fields(self)]
+        return 1 + sum(part.size for part in parts if part is not None)
 
     @property
     def text(self) -> str:

@@ -30,6 +30,11 @@ class Expression:
         return any(child.nullable for child in self.children())
 
     @cached_property
+    def size(self) -> int:
+        """About how many words it takes to write the node down, where what is used twice is written twice."""
+        return 1 + sum(_size(getattr(self, f.name)) for f in fields(self))
+
+    @cached_property
     def text(self) -> str:
         """The node as JSON, the same for equal nodes only: what they are sorted and remembered by."""
         return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
@@ -75,6 +80,14 @@ class Boolean(Expression):
 @dataclass(frozen=True)
 class Textual(Expression):
     """A text-valued node."""
+
+
+def _size(value: object) -> int:
+    if isinstance(value, Expression):
+        return value.size
+    if isinstance(value, tuple):
+        return sum(map(_size, value))
+    return 1 + len(value) // 8 if isinstance(value, str) else 1
 
 
 def _json(value: object) -> str:

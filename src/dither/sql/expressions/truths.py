@@ -9,6 +9,7 @@ from typing import Literal
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
 
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
+Run = tuple[int, int]  # the first and the last of neighbouring whole numbers
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,10 @@ class CompareText(Boolean):
 
 @dataclass(frozen=True)
 class Among(Boolean):
-    """Whether the value is one of the ascending whole numbers `options`, in the value's units."""
+    """Whether the value, a whole number of its units, lies in one of the ascending runs, which do not touch."""
 
     value: Numeric
-    options: tuple[int, ...]
+    runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True)
