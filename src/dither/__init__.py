@@ -1,7 +1,7 @@
 """dither: a differential-privacy curator, and the exact toolbox under it."""
 
-from dither import sensitivity
-from dither.accounting import ZCDP, ApproxDP, Filter, PureDP, compose
+from dither import accounting, divergence, sensitivity
+from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, Filter, Odometer, PureDP, calibrate, compose, parallel
 from dither.answer import Answer
 from dither.budgets import BudgetView
 from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
@@ -45,6 +45,9 @@ from dither.neighbours import Relation
 __version__ = "0.1.0"
 
 __all__ = [
+    "GDP",
+    "PLD",
+    "RDP",
     "REFUSED",
     "ZCDP",
     "Analyst",
@@ -70,6 +73,7 @@ __all__ = [
     "NameAndShame",
     "NoisyMax",
     "NotPublic",
+    "Odometer",
     "ParameterError",
     "PermuteAndFlip",
     "PolicyError",
@@ -91,6 +95,10 @@ __all__ = [
     "Text",
     "Timestamp",
     "UnsupportedQuery",
+    "accounting",
+    "calibrate",
     "compose",
+    "divergence",
+    "parallel",
     "sensitivity",
 ]

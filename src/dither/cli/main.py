@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import budget, demo, init, ledger, query, register
+from dither.cli import budget, demo, init, ledger, price, query, register
 from dither.cli.common import Formatter
 from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed
 
@@ -22,6 +22,7 @@ COMMANDS = (
     query.add_explain,
     budget.add,
     ledger.add,
+    price.add,
 )
 
 OK, SYSTEM, REFUSED, BUDGET, LEDGER, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130

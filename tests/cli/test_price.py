@@ -1,0 +1,119 @@
+"""`dither price`: a written plan is read strictly and priced under every theorem, outward."""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ElementTree
+from fractions import Fraction
+
+import pytest
+
+from dither.accounting import GDP, ApproxDP, PureDP
+from dither.accounting.prices import growth, prices
+from dither.cli.price import _shown, read_plan
+from dither.errors import ParameterError
+
+PLAN = "100 counts at 0.1, 1 median at 0.5"
+
+
+def test_a_plan_side_by_side(call):
+    done = call("price", PLAN, "--delta", "1e-6")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert [line.split("  ")[0].strip() for line in lines[1:]] == [
+        "basic",
+        "advanced",
+        "zCDP",
+        "Renyi",
+        "optimal",
+        "privacy loss",
+    ]
+    assert "10.5" in lines[1]
+    assert [line.endswith("*") for line in lines] == [False] * 6 + [True]
+    assert call("price", PLAN, "--delta", "1e-6").out == done.out
+
+
+def test_json_and_picture(call, tmp_path):
+    done = call("price", "20 counts at 0.1, 2 gaussians at sigma 4", "--delta", "1e-6", "--json", "--plot", "p.svg")
+    rows = {row["theorem"]: row for row in json.loads(done.out)["theorems"]}
+    assert rows["basic"]["epsilon"] is None
+    assert rows["privacy loss"]["lower"] <= rows["privacy loss"]["epsilon"] < rows["Renyi"]["epsilon"]
+    picture = ElementTree.parse(tmp_path / "p.svg").getroot()
+    words = {element.text for element in picture.iter() if element.tag.endswith("text")}
+    assert {"zCDP", "Renyi", "privacy loss", "k"} <= words
+    lines = [element for element in picture.iter() if element.tag.endswith("polyline")]
+    assert len(lines) == 3
+
+
+def test_every_word_of_a_plan():
+    parts = read_plan(
+        "1_000 counts at 1/10, 1 sum at 0.2, 2 histograms at epsilon 1, 1 laplace at 1, 3 medians at 0.5, "
+        "1 choice at 1, 1 quantile at 1, 4 gaussians at rho 0.5, 1 gaussian at mu 1, 1 gaussian at sigma 2, "
+        "1 release at 1, "
+        "2 tests at 0.5 with 1e-8"
+    )
+    assert parts[0] == (PureDP("0.1"), 1000)
+    assert parts[4][0].zcdp().rho == Fraction(1, 32)
+    assert parts[7] == (GDP(1), 4)
+    assert parts[9] == (GDP("0.5"), 1)
+    assert parts[11] == (ApproxDP("0.5", "1e-8"), 2)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "",
+        "counts at 0.1",
+        "0 counts at 0.1",
+        "1 count",
+        "1 count at",
+        "1 count at nan",
+        "1 count at 0",
+        "1 count at rho 1",
+        "1 rumour at 1",
+        "1 gaussian at 1",
+        "1 test at 1",
+        "1 count at 1 with 1e-6",
+        "1 test at 1 with 2",
+        "1 count at 1,",
+        "9999999999999 counts at 1",
+    ],
+)
+def test_what_is_not_understood_is_refused(call, plan):
+    done = call("price", plan, "--delta", "1e-6")
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    with pytest.raises(ParameterError):
+        read_plan(plan)
+
+
+@pytest.mark.parametrize("delta", ["0", "1", "nan", "-1"])
+def test_delta_is_a_probability(call, delta):
+    assert call("price", PLAN, f"--delta={delta}").code == 2
+
+
+def test_figures_are_rounded_outward():
+    assert _shown(1.0000001, up=True) == "1.00001"
+    assert _shown(1.0000019, up=False) == "1"
+    assert _shown(None, up=True) == "-"
+    assert _shown(math.inf, up=True) == "inf"
+    for value in (0.1, 1 / 3, 12345.678, 9.999999999e-7):
+        assert float(_shown(value, up=False)) <= value <= float(_shown(value, up=True))
+
+
+def test_the_order_of_the_theorems():
+    for plan in ([(PureDP("0.1"), 100)], [(PureDP("0.01"), 10_000), (ApproxDP("0.1", "1e-9"), 5)]):
+        rows = {row.theorem: row.epsilon for row in prices(plan, "1e-6")}
+        assert rows["optimal"] <= rows["Renyi"] * (1 + 1e-3)
+        assert rows["Renyi"] <= rows["zCDP"] * (1 + 1e-3)
+        assert rows["optimal"] <= rows["advanced"] <= rows["basic"]
+    missing = {row.theorem: row for row in prices([(ApproxDP(1, "1e-3"), 1)], "1e-6")}
+    assert missing["basic"].epsilon is None
+    assert missing["privacy loss"].epsilon == math.inf
+
+
+def test_growth_has_a_point_for_every_count():
+    curves = growth([(PureDP("0.1"), 1)], "1e-6", [1, 10, 100])
+    assert all(values == sorted(values) and len(values) == 3 for values in curves.values())
+    assert curves["basic"] == pytest.approx([0.1, 1, 10])
