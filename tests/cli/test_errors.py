@@ -200,3 +200,9 @@ def test_output_that_cannot_be_written_is_said_and_not_called_refused(clinic: An
     assert done.returncode == 1
     assert done.stderr.startswith(b"dither: ")
     assert b"Traceback" not in done.stderr
+
+
+def test_with_json_errors_are_json_too(clinic: Any) -> None:
+    done = clinic("query", "clinic", COUNT, "--epsilon", "99", "--json")
+    assert done.code == 3
+    assert json.loads(done.err)["error"] == "BudgetExceeded"

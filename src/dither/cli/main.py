@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -67,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.run(chosen)
         sys.stdout.flush()
     except DitherError as error:
+        if getattr(chosen, "json", False):
+            print(json.dumps({"error": type(error).__name__, "message": str(error)}), file=sys.stderr)
+            return _exit_code(error)
         return _complain(str(error), _exit_code(error))
     except BrokenPipeError:
         # The reader has gone (`dither ... | head`); without this, flushing at exit would complain.
