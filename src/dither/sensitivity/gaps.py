@@ -47,14 +47,27 @@ class Gaps:
         """The smallest k with A^(k) > bound, at most `most`; infinite if there is none."""
         if not bound < self.ceiling:
             return math.inf
-        tried, ahead = -1, 0
-        while ahead < most and self.reach(ahead) <= bound:
-            tried, ahead = ahead, 2 * ahead + 1
-        low, high = tried, min(ahead, most)  # A^(low) <= bound (or low = -1); A^(high) > bound, or high = most
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.reach(middle) <= bound else (low, middle)
-        return high
+        wanted, most = bound / self.scale, min(most, self.records.size)
+        look = min(most, 64)
+        while True:
+            found = self._first_gap(wanted, look)
+            if found <= look or look == most:
+                return min(found, most)
+            look = min(most, 4 * look)
+
+    def _first_gap(self, wanted: Fraction, look: int) -> int:
+        """The smallest k <= look with u_p - v_q > wanted for some p + q = k + 1; otherwise something larger."""
+        above, below = self._sides(look + 1)
+        denominator = math.lcm(*{value.denominator for value in (*above, *below, wanted)})
+        rises, falls = _over(above, denominator), _over(below, denominator)
+        enough, best, p = int(wanted * denominator), look + 1, look + 2
+        # The lower v_q is, the lower is the first u_p that is far enough: p only falls as q rises.
+        for q, fall in enumerate(falls):
+            while p > 0 and rises[p - 1] - fall > enough:
+                p -= 1
+            if p < len(rises):
+                best = min(best, max(p + q - 1, 0))
+        return best
 
     def smooth(self, beta: Fraction) -> Fraction:
         """The beta-smooth bound of `smoothing`, from the ranks that can matter."""

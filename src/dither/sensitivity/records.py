@@ -8,6 +8,7 @@ float means exactly the binary number that it is.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -46,8 +47,10 @@ class Records:
         inside = self._order.between(max(first, 1), min(last, self.size)) if first <= self.size and last >= 1 else []
         before = [self.lower] * max(0, min(last, 0) - first + 1)
         after = [self.upper] * max(0, last - max(first, self.size + 1) + 1)
-        # Clamping keeps the order, so it is done after selection, on the few values that matter.
-        return [*before, *(_between(value, self.lower, self.upper) for value in inside), *after]
+        # Clamping keeps the order, so it is done after selection: all up to one place, and all from another on.
+        low, high = bisect_right(inside, self.lower), bisect_left(inside, self.upper)
+        clamped_low, clamped_high = [self.lower] * low, [self.upper] * (len(inside) - high)
+        return [*before, *clamped_low, *map(Fraction, inside[low:high]), *clamped_high, *after]
 
     def rank(self, r: int) -> Fraction:
         """The r-th smallest value."""
@@ -57,13 +60,9 @@ class Records:
 def clamped(record: object, lower: Fraction, upper: Fraction) -> Fraction:
     """One record inside [lower, upper]; `lower` if it is no number."""
     read = _number(record)
-    return lower if read is None else _between(read, lower, upper)
-
-
-def _between(value: Fraction | float | int, lower: Fraction, upper: Fraction) -> Fraction:
-    if value <= lower:
+    if read is None or read <= lower:
         return lower
-    return upper if value >= upper else Fraction(value)
+    return upper if read >= upper else Fraction(read)
 
 
 class _Listed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -43,7 +44,10 @@ class trimmed_mean(GapStatistic):
 
     def of(self, records: Records) -> Fraction:
         kept = self._kept(records.size)
-        return sum(records.ranks(self.m + 1, records.size - self.m), Fraction(0)) / kept
+        values = records.ranks(self.m + 1, records.size - self.m)
+        denominator = math.lcm(*{value.denominator for value in values})
+        total = sum(value.numerator * (denominator // value.denominator) for value in values)
+        return Fraction(total, denominator * kept)
 
     def gaps(self, records: Records) -> Gaps:
         return Gaps(records, self.m + 1, records.size - self.m, Fraction(1, self._kept(records.size)))
