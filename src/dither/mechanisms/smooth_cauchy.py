@@ -27,7 +27,7 @@ class SmoothCauchy(SmoothNoise):
     and sufficient; "bound" (other gamma) uses max(1, gamma-1) t + (gamma-1)^((gamma-1)/gamma) s <= epsilon; "textbook"
     is t = s = epsilon/(2(gamma+1)), valid and far too noisy.
 
-    Nissim, Raskhodnikova and Smith 2007, Lemma 2.7; docs/proofs/smoothcauchy.md.
+    Nissim, Raskhodnikova and Smith 2007; docs/proofs/smoothcauchy.md.
 
     >>> m = SmoothCauchy(epsilon=1, lower=0, upper=100)
     >>> round(float(m.beta), 4), round(float(m.divisor), 4)

@@ -28,7 +28,7 @@ class SmoothGaussian(SmoothNoise):
     stays within delta in both orders for every |u| <= divisor and t <= beta, certified; "textbook" is the divisor
     epsilon/(5 sqrt(2 ln(2/delta))), several times smaller, refused where it is not private.
 
-    Nissim, Raskhodnikova and Smith 2007, Example 3; docs/proofs/smoothgaussian.md.
+    Nissim, Raskhodnikova and Smith 2007; docs/proofs/smoothgaussian.md.
 
     >>> m = SmoothGaussian(epsilon=1, delta="1e-6")
     >>> round(float(m.beta), 4), round(float(m.divisor), 4)

@@ -25,7 +25,7 @@ class SmoothLaplace(SmoothNoise):
     delta, in closed form and certified; "textbook" is the divisor epsilon/2, refused where it is not private (from
     epsilon of about 12 to 15 on, depending on delta).
 
-    Nissim, Raskhodnikova and Smith 2007, Example 2; docs/proofs/smoothlaplace.md.
+    Nissim, Raskhodnikova and Smith 2007; docs/proofs/smoothlaplace.md.
 
     >>> m = SmoothLaplace(epsilon=1, delta="1e-6")
     >>> round(float(m.beta), 4), round(float(m.divisor), 3)

@@ -22,7 +22,7 @@ class SmoothLaplaceLogNormal(SmoothNoise):
     rho = e^2/2 with e = beta/sigma + e^(3 sigma^2/2) divisor. Give rho= (and beta= or sigma= if you like: by default
     a quarter of e, and the sigma of smallest variance), or all of divisor=, beta= and sigma= and read the price off.
 
-    Bun and Steinke 2019, Proposition 3; docs/proofs/smoothlaplacelognormal.md.
+    Bun and Steinke 2019; docs/proofs/smoothlaplacelognormal.md.
 
     >>> m = SmoothLaplaceLogNormal(divisor="0.1", beta="0.1", sigma="0.5")
     >>> round(float(m.guarantee.rho), 12)

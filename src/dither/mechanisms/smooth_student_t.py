@@ -21,7 +21,7 @@ class SmoothStudentT(SmoothNoise):
     Noise (S / divisor) eta, eta Student's t with d = `degrees` of freedom: a mean for d > 1, variance d/(d-2) for
     d > 2. d t + s (d+1)/(2 sqrt d) <= epsilon; by default smoothness t and divisor s take half each.
 
-    Bun and Steinke 2019, Theorem 31; docs/proofs/smoothstudentt.md.
+    Bun and Steinke 2019; docs/proofs/smoothstudentt.md.
 
     >>> m = SmoothStudentT(epsilon=1, degrees=3)
     >>> m.beta, round(float(m.divisor), 4)
