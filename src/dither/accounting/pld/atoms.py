@@ -14,7 +14,7 @@ from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
 
 _BLOCK = 64
 _LIGHT = 1e-21
-_ROWS, _COLUMNS = 16, 64
+_ROWS, _COLUMNS = 16, 32
 
 
 @dataclass(frozen=True, eq=False)
