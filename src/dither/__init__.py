@@ -1,6 +1,6 @@
 """dither: a differential-privacy curator, and the exact toolbox under it."""
 
-from dither import accounting, divergence, sensitivity
+from dither import accounting, divergence, graph, sensitivity
 from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, Filter, Odometer, PureDP, calibrate, compose, parallel
 from dither.answer import Answer
 from dither.budgets import BudgetView
@@ -99,6 +99,7 @@ __all__ = [
     "calibrate",
     "compose",
     "divergence",
+    "graph",
     "parallel",
     "sensitivity",
 ]

@@ -1,0 +1,120 @@
+"""Graphs and tables of edges, from whatever holds them, with each edge read by itself.
+
+A private edge never causes an error and never changes how another edge is read: a loop, a repeated edge and what names
+no two of the vertices 0..n-1 are ignored, one by one. What kind of object it is, and how many columns, is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.errors import ParameterError
+from dither.parameters import whole
+from dither.sensitivity.graphs import Graph, is_igraph, is_networkx
+
+GraphLike = Any  # a networkx or igraph graph, a SciPy sparse matrix, or a table of edges
+
+_MOST_VERTICES = 2**31 - 1
+_NO_VERTEX = -1
+_NUMERIC = ("int", "uint", "float", "double", "halffloat", "null", "object")
+_FORMS = "a NumPy array, an Arrow, pandas or polars table, or a list of rows"
+
+
+def read_graph(graph: GraphLike, vertices: int | None, *, least: int = 1) -> Graph:
+    """A graph on a public number of vertices, which a table needs to be told and any other form says itself."""
+    if _says_its_vertices(graph):
+        read = Graph.read(graph)
+        if vertices is not None and whole(vertices, "the number of vertices") != read.vertices:
+            raise ParameterError(
+                f"the graph has {read.vertices} vertices, not {vertices}; leave out vertices=, or add the vertices."
+            )
+    elif vertices is None:
+        raise ParameterError("a table of edges does not say how many vertices there are: give vertices=n.")
+    else:
+        n = whole(vertices, "the number of vertices", most=_MOST_VERTICES)
+        ends = [_vertex_numbers(column) for column in _columns(graph, 2)]
+        read = Graph.read(np.stack(ends, axis=1), n)
+    whole(read.vertices, "the number of vertices", least=least)
+    return read
+
+
+def read_weights(graph: GraphLike) -> GraphLike:
+    """The graph, or a table's rows (end, end, weight), in a form whose weights can be read one by one."""
+    if _says_its_vertices(graph):
+        return graph
+    return list(zip(*(_listed(column) for column in _columns(graph, 3)), strict=True))
+
+
+def _says_its_vertices(graph: GraphLike) -> bool:
+    return is_networkx(graph) or is_igraph(graph) or hasattr(graph, "tocoo")
+
+
+def _columns(table: Any, count: int) -> list[Any]:
+    """The columns of a table; in a list of rows, what is not a row of that length becomes a row of None."""
+    if isinstance(table, (list, tuple, set, frozenset)):
+        rows = [row if _is_row(row, count) else (None,) * count for row in table]
+        return [[row[i] for row in rows] for i in range(count)]
+    columns = _table_columns(table)
+    if columns is None:
+        raise ParameterError(f"{type(table).__name__} is not a table of edges; give {_FORMS}.")
+    if len(columns) != count:
+        wanted = "two columns: the ends" if count == 2 else "three columns: the ends and the weight"
+        raise ParameterError(f"this table of edges needs {wanted}; got {len(columns)}.")
+    return columns
+
+
+def _table_columns(table: Any) -> list[Any] | None:
+    if isinstance(table, np.ndarray):
+        return [table[:, i] for i in range(table.shape[1])] if table.ndim == 2 else None
+    if hasattr(table, "itercolumns"):  # Arrow
+        return list(table.itercolumns())
+    if hasattr(table, "get_columns"):  # polars
+        return list(table.get_columns())
+    if hasattr(table, "iloc") and getattr(table, "ndim", 0) == 2:  # pandas
+        return [table.iloc[:, i] for i in range(table.shape[1])]
+    return None
+
+
+def _is_row(row: Any, count: int) -> bool:
+    return isinstance(row, (list, tuple, np.ndarray)) and len(row) == count
+
+
+def _listed(column: Any) -> Sequence[Any]:
+    """A column as a list of Python values, with None for nulls."""
+    for method in ("to_pylist", "to_list", "tolist"):
+        if hasattr(column, method):
+            return list(getattr(column, method)())
+    return list(column)
+
+
+def _vertex_numbers(column: Any) -> npt.NDArray[np.int64]:
+    """Vertices as whole numbers; what is none becomes a number that no graph has."""
+    if isinstance(column, list):
+        return _one_by_one(column)
+    kind = str(getattr(column, "type", None) or column.dtype).lower()
+    if not kind.startswith(_NUMERIC):
+        raise ParameterError(f"vertices are whole numbers 0..n-1; got a column of {kind}.")
+    nulls = getattr(column, "null_count", 0)
+    if nulls() if callable(nulls) else nulls:  # NumPy would turn the other rows into rounded floats
+        return _one_by_one(_listed(column))
+    values = np.asarray(column)
+    if values.dtype.kind == "u":
+        values = np.minimum(values, np.uint64(2**63 - 1))  # beyond every graph; it must not wrap around into one
+    if values.dtype.kind == "f":  # pandas has made floats of a column with nulls
+        vertex = (np.floor(values) == values) & (np.abs(values) <= _MOST_VERTICES)
+        values = np.where(vertex, values, _NO_VERTEX).astype(np.int64)
+    return _one_by_one(values.tolist()) if values.dtype.kind == "O" else np.asarray(values, dtype=np.int64)
+
+
+def _one_by_one(values: Sequence[Any]) -> npt.NDArray[np.int64]:
+    return np.array([_vertex_number(value) for value in values], dtype=np.int64)
+
+
+def _vertex_number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer, float, np.floating)):
+        return _NO_VERTEX
+    return int(value) if 0 <= value <= _MOST_VERTICES and value == int(value) else _NO_VERTEX

@@ -1,0 +1,73 @@
+"""The private number of triangles."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Literal
+
+from dither.errors import ParameterError
+from dither.graph.reading import GraphLike, read_graph
+from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity, BoundedOutcome
+from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.release import Release
+from dither.mechanisms.smooth import SmoothOutcome
+from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.neighbours import Relation
+from dither.parameters import Number
+from dither.sensitivity.triangles import triangles as sensitivity
+
+Method = Literal["global", "smooth", "bounded"]
+
+_COMPARED_AT = Fraction(95, 100)
+
+
+def triangles(
+    graph: GraphLike,
+    *,
+    epsilon: Number,
+    delta: Number | None = None,
+    method: Method | None = None,
+    vertices: int | None = None,
+) -> Release | SmoothOutcome | BoundedOutcome:
+    """epsilon-DP, or (epsilon, delta)-DP if delta is given, under edge: how many triangles there are.
+
+    method "smooth" (pure) adds Cauchy noise in proportion to the smooth sensitivity; its scale and interval are not
+    public. "bounded" (needs delta) first publishes a private bound on the local sensitivity, then adds Laplace noise
+    for it; scale and interval follow from what was published. "global" (pure) adds Laplace noise for n - 2.
+
+    By default "bounded" with a delta and "smooth" without; but "global" where, on a graph without any edges, the other
+    would be no more accurate: then no data make it better. That depends on n, epsilon and delta only.
+
+    Nissim, Raskhodnikova and Smith 2007; Karwa, Raskhodnikova, Smith and Yaroslavtsev 2011.
+
+    >>> square = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]
+    >>> triangles(square, vertices=4, epsilon=500).value
+    2
+    """
+    if method not in (None, "global", "smooth", "bounded"):
+        raise ParameterError(f'method must be "global", "smooth" or "bounded"; got {method!r}.')
+    if method == "bounded" and delta is None:
+        raise ParameterError('"bounded" publishes a bound that may fail with probability delta: give delta=.')
+    if method in ("global", "smooth") and delta is not None:
+        raise ParameterError(f'"{method}" is pure differential privacy and spends no delta: leave out delta=.')
+    read = read_graph(graph, vertices, least=3)
+    n = read.vertices
+    worst = Laplace(epsilon=epsilon, sensitivity=sensitivity(n))
+    if delta is not None:
+        bounded = BoundedLocalSensitivity(
+            epsilon=epsilon, delta=delta, slope=1, ceiling=n - 2, grid=1, relation=Relation.EDGE
+        )
+        # The published bound is about the local sensitivity plus the shift, so at least the shift.
+        if method == "bounded" or bounded.shift / bounded.answer_epsilon < worst.scale:
+            return bounded.release(sensitivity.value(read), sensitivity.local(read))
+    elif method != "global":
+        smooth = SmoothCauchy(epsilon=epsilon, grid=1, lower=0, upper=math.comb(n, 3), relation=Relation.EDGE)
+        if method == "smooth" or _at_best(smooth, n) < worst.error(_COMPARED_AT):
+            return smooth.release(*sensitivity.with_smooth(read, smooth.beta))
+    return worst.release(sensitivity.value(read))
+
+
+def _at_best(mechanism: SmoothCauchy, n: int) -> Fraction:
+    """The error with the smallest smooth sensitivity there is, that of n vertices without an edge."""
+    return mechanism.spread(_COMPARED_AT) * sensitivity.smooth([], mechanism.beta, vertices=n)

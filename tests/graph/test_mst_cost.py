@@ -1,0 +1,76 @@
+"""The private cost of a spanning tree: public edges, private weights."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import networkx
+import pytest
+
+import dither as dt
+
+CYCLE = [(i, (i + 1) % 20, 1) for i in range(20)]
+COMPLETE = [(u, v, 1) for u, v in itertools.combinations(range(12), 2)]
+
+
+@pytest.mark.parametrize("method", ["global", "smooth"])
+def test_every_form(weighted, method):
+    for most, cost in ((10, 10.5), (3, 6.5)):
+        found = dt.graph.mst_cost(weighted, epsilon=10**5, max_weight=most, method=method).value
+        assert float(found) == pytest.approx(cost, abs=0.02)
+
+
+def test_guarantee_scale_and_interval():
+    release = dt.graph.mst_cost(CYCLE, epsilon="0.5", max_weight=10)
+    assert (release.guarantee.epsilon, release.guarantee.relation) == (Fraction(1, 2), dt.Relation.EDGE_WEIGHT)
+    assert 20 <= release.scale < Fraction("20.001")
+    low, high = release.interval("0.95")
+    assert low < release.value < high
+    hidden = dt.graph.mst_cost(CYCLE, epsilon="0.5", max_weight=10, method="smooth")
+    assert hidden.guarantee.relation is dt.Relation.EDGE_WEIGHT
+    with pytest.raises(dt.NotPublic):
+        hidden.interval("0.95")
+    assert hidden.mechanism.grid == release.mechanism.grid, "the grid is public: it comes from the parameters alone"
+
+
+def test_laplace_noise_of_the_largest_weight():
+    draws = 1500
+    noises = [float(dt.graph.mst_cost(CYCLE, epsilon=1, max_weight=10).value) - 19 for _ in range(draws)]
+    assert abs(sum(noises) / draws) < 6.5 * math.sqrt(200 / draws)
+    assert sum(map(abs, noises)) / draws == pytest.approx(10, rel=0.17)
+
+
+def test_smooth_noise_is_small_where_there_are_many_detours():
+    """All weights are 1 of at most 10: near this graph no weight matters much, and the global noise is far larger."""
+    draws = 200
+    mechanism = dt.SmoothCauchy(epsilon=1)
+    smooth = dt.sensitivity.mst_cost.smooth(COMPLETE, mechanism.beta, 10)
+    scale = float(smooth / mechanism.divisor)
+    assert smooth < 2
+    answers = [dt.graph.mst_cost(COMPLETE, epsilon=1, max_weight=10, method="smooth").value for _ in range(draws)]
+    within = sum(abs(float(answer) - 11) <= scale for answer in answers) / draws
+    assert abs(within - 0.5) < 6.5 * math.sqrt(0.25 / draws)
+
+
+def test_weights_are_private_records_and_edges_are_not():
+    strange = [(0, 1, float("nan")), (1, 2, None), (2, 3, 10**400), (3, 0, "5"), (0, 2, -3)]
+    assert float(dt.graph.mst_cost(strange, epsilon=10**5, max_weight=10).value) == pytest.approx(0, abs=0.02)
+    for wrong in ([], [(0, 0, 1)], [(0, 1, 1), (1, 0, 2)], [(0, 1, 1), (2, 3, 1)], networkx.empty_graph(3)):
+        with pytest.raises(dt.ParameterError, match=r"connected|twice"):
+            dt.graph.mst_cost(wrong, epsilon=1, max_weight=10)
+
+
+@pytest.mark.parametrize(
+    ("price", "message"),
+    [
+        ({"epsilon": 0, "max_weight": 1}, "epsilon"),
+        ({"epsilon": 1, "max_weight": 0}, "max_weight"),
+        ({"epsilon": 1, "max_weight": float("inf")}, "max_weight"),
+        ({"epsilon": 1, "max_weight": 1, "method": "bounded"}, "method must be"),
+    ],
+)
+def test_refused_parameters(price, message):
+    with pytest.raises(dt.ParameterError, match=message):
+        dt.graph.mst_cost(CYCLE, **price)
