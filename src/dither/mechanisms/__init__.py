@@ -13,6 +13,7 @@ from dither.mechanisms.noisy_max import NoisyMax
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.quantile import Quantile
+from dither.mechanisms.quantiles import Quantiles
 from dither.mechanisms.randomized_response import RandomizedResponse
 from dither.mechanisms.refused import REFUSED
 from dither.mechanisms.release import Release
@@ -38,6 +39,7 @@ __all__ = [
     "PermuteAndFlip",
     "ProposeTestRelease",
     "Quantile",
+    "Quantiles",
     "RandomizedResponse",
     "Release",
     "SmoothCauchy",

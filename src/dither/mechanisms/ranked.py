@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,26 +64,41 @@ class RankedColumn:
         self._present = array.size - missing
         self._first = missing if keep_missing else 0
         self.size = self._present + self._first
+        self._in_order = False
+
+    def sort(self) -> None:
+        """Put all records in order, for many looks at them."""
+        if not self._in_order:
+            self._array.sort()
+            self._in_order = True
 
     def window(self, start: int, stop: int) -> tuple[Codes, Codes]:
         absent = max(0, min(stop, self._first) - start)
         low, high = max(0, start - self._first), max(0, stop - self._first)
-        if 4 * (high - low) < self._present:
+        if self._in_order or 4 * (high - low) >= self._present:
+            self.sort()
+            chosen = self._array[low:high]
+        else:
             if low < high:
                 self._array.partition(sorted({low, high - 1}))
             chosen = np.sort(self._array[low:high])
-        else:
-            self._array.sort()
-            chosen = self._array[low:high]
         codes = np.concatenate([np.full(absent, self._grid.first, np.int64), codes_of(chosen, self._grid)[0]])
         edges = np.flatnonzero(np.diff(codes, prepend=codes[:1] - 1))
         return codes[edges], np.diff(edges, append=codes.size)
 
     def beside(self, code: int) -> tuple[int, int]:
+        if self._in_order:
+            present, absent = range(self._present), (self._first if code > self._grid.first else 0)
+            below = bisect_left(present, code, key=self._code) + absent
+            upto = bisect_right(present, code, key=self._code) + (self._first if code >= self._grid.first else 0)
+            return below, upto
         codes, missing = codes_of(self._array, self._grid)
         if missing is not None and not self._first:
             codes = codes[~missing]
         return int(np.count_nonzero(codes < code)), int(np.count_nonzero(codes <= code))
+
+    def _code(self, position: int) -> int:
+        return int(codes_of(self._array[position : position + 1], self._grid)[0][0])
 
 
 def ranked_column(column: Any, grid: Grid, *, keep_missing: bool) -> Ranked:
@@ -93,6 +109,14 @@ def ranked_column(column: Any, grid: Grid, *, keep_missing: bool) -> Ranked:
     codes, missing = codes_of(array, grid)
     kept = codes if keep_missing or missing is None else codes[~missing]
     return _tally(kept, np.ones(kept.size, np.int64), grid)
+
+
+def sorted_column(column: Any, grid: Grid, *, keep_missing: bool) -> Ranked:
+    """The same, put in order once and for all."""
+    ranked = ranked_column(column, grid, keep_missing=keep_missing)
+    if isinstance(ranked, RankedColumn):
+        ranked.sort()
+    return ranked
 
 
 def ranked_counts(codes: Any, counts: Any, grid: Grid) -> RankedCounts:
