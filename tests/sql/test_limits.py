@@ -55,7 +55,7 @@ BOMBS = {
     "doubled often": "SELECT " + ", ".join(["SUM(" + "NULLIF(" * 9 + "id" + ", 1)" * 9 + ")"] * 40) + " FROM t",
     "doubled conditions": Q + " OR ".join([NESTED.format(i) for i in range(30)]),
     "long text doubled": "SELECT SUM(" + "NULLIF(" * 9 + LONG + ", 1)" * 9 + ") FROM t",
-    "case of a sum": "SELECT SUM(CASE id" + "+few" * 80 + " WHEN 1 THEN 1" * 500 + " END) FROM t",
+    "case of a sum": "SELECT SUM(CASE id" + "+few" * 80 + " WHEN 1 THEN 1" * 200 + " END) FROM t",
     "cases of cases": "SELECT SUM(" + "CASE " * 6 + "id" + BRANCHES * 6 + ") FROM t",
     "nul": "SELECT COUNT(*) FROM t\x00",
     "lone surrogate": "SELECT COUNT(*) FROM t WHERE name = '\ud800'",

@@ -347,7 +347,7 @@ def test_booleans(snapshot):
     assert snapshot.where("sick") == snapshot.where("sick = TRUE") == snapshot.where("sick IS TRUE") == true
     assert snapshot.where("NOT sick") == snapshot.where("sick <> TRUE") == snapshot.where("sick IS FALSE") == false
     assert snapshot.where("sick IS NOT TRUE") == false | null
-    assert snapshot.where("sick IS NULL") == snapshot.where("sick IS UNKNOWN") == null
+    assert snapshot.where("sick IS NULL") == null
 
 
 def test_counts_sums_and_averages_of_groups(snapshot):

@@ -30,14 +30,25 @@ class Item:
     alias: str | None
 
 
+def _item(node: exp.Expr, source: Source) -> Item:
+    if not isinstance(node, exp.Alias):
+        return Item(node, None)
+    return Item(node.this, _alias(node, source))
+
+
+def _alias(node: exp.Expr, source: Source) -> str:
+    alias = str(node.alias)
+    if not alias.strip():
+        raise source.refusal(node.args["alias"], "an alias has at least one letter.", "Name it, or leave AS out.")
+    return alias
+
+
 def bind(parsed: Parsed, catalog: Catalog) -> Question:
     """The question that a parsed SELECT asks of the catalogue."""
     select, source = parsed.select, parsed.source
     scope = _scope(select, source, catalog)
     scalars = Scalars(scope, LabelReader(source), RULES)
-    items = [
-        Item(node.this, node.alias) if isinstance(node, exp.Alias) else Item(node, None) for node in select.expressions
-    ]
+    items = [_item(node, source) for node in select.expressions]
     where = select.args.get("where")
     predicate = None if where is None else _predicate(scalars, where)
     columns = _grouped(select, items, scope)
@@ -72,7 +83,7 @@ def _scope(select: exp.Select, source: Source, catalog: Catalog) -> Scope:
     if clause is None or not isinstance(clause.this, exp.Table) or not isinstance(clause.this.this, exp.Identifier):
         raise source.refusal(select, "the query names no table.", "Write FROM and a registered table.")
     table = catalog.table(clause.this.name)
-    return Scope(table, clause.this.alias or table.name, source)
+    return Scope(table, _alias(clause.this, source) if clause.this.args.get("alias") else table.name, source)
 
 
 def _predicate(scalars: Scalars, where: exp.Expr) -> Boolean | None:
@@ -168,7 +179,7 @@ def _named(function: str, argument: exp.Expr) -> str:
 
 @dataclass
 class _Names:
-    """The names of the shown columns, each given once."""
+    """The names of the shown columns, each given once, in whatever case."""
 
     source: Source
     taken: set[str] = field(default_factory=set)
@@ -177,10 +188,10 @@ class _Names:
     def name(self, item: Item, plain: str) -> str:
         """The alias, or the plain name with the first number that makes it new."""
         name = item.alias or plain
-        if item.alias and name in self.taken:
+        if item.alias and name.lower() in self.taken:
             raise self.source.refusal(item.node, f"two columns are called {name!r}.", "Give each its own alias.")
-        while name in self.taken:
+        while name.lower() in self.taken:
             self.numbers[plain] = self.numbers.get(plain, 1) + 1
             name = f"{plain}_{self.numbers[plain]}"
-        self.taken.add(name)
+        self.taken.add(name.lower())
         return name

@@ -90,7 +90,6 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "symmetric": (("SYMMETRIC",), "BETWEEN SYMMETRIC is not supported.", "Write the lower bound first."),
     "expressions": ((), "too many arguments here.", "Give one argument."),
     "false": (("IF",), "IF is not supported.", "Write CASE WHEN condition THEN x ELSE y END."),
-    "all": (("ALL",), "GROUP BY ALL is not supported.", "Name the columns: GROUP BY region."),
 }
 
 # What to say about syntax nodes.

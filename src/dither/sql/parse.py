@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from dither.sql import grammar
 from dither.sql.source import Source
@@ -31,7 +32,7 @@ class Parsed:
 def parse(source: Source) -> Parsed:
     """The one SELECT of the text, every part of it allowed."""
     tree = _tree(source)
-    for check in (_only_allowed, _shallow, _short_lists):
+    for check in (_plain_groups, _only_allowed, _shallow, _short_lists):
         check(tree, source)
     if not isinstance(tree, exp.Select):
         raise source.refusal(tree, "a query is one SELECT.", "Write SELECT ..., COUNT(*) FROM a table.")
@@ -57,6 +58,15 @@ def _tree(source: Source) -> exp.Expr:
     if len(found) != 1 or not isinstance(found[0], exp.Expr):
         raise source.refusal(0, "one query holds one statement.", "Send one SELECT.")
     return found[0]
+
+
+def _plain_groups(tree: exp.Expr, source: Source) -> None:
+    """ALL and DISTINCT after GROUP BY are one flag, true or false where it should not be at all."""
+    if any(group.args.get("all") is not None for group in tree.find_all(exp.Group)):
+        followed = zip(source.tokens, source.tokens[1:], strict=False)
+        word = next(after for token, after in followed if token.token_type == TokenType.GROUP_BY)
+        what = f"GROUP BY {word.text.upper()} is not supported."
+        raise source.refusal(word.start, what, "Name the columns: GROUP BY region.")
 
 
 def _only_allowed(tree: exp.Expr, source: Source) -> None:

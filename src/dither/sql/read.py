@@ -13,9 +13,12 @@ def read(text: str, catalog: Catalog) -> Question:
     Text and declarations are all it looks at: nothing raised here can tell anything about data.
     """
     # The parser is slow to import and not needed before the first question.
-    from dither.sql import bind, limits, parse
+    from dither.sql import bind, faithful, limits, parse
 
     try:
-        return bind.bind(parse.parse(limits.tokens(text)), catalog)
+        parsed = parse.parse(limits.tokens(text))
+        question = bind.bind(parsed, catalog)
+        faithful.faithful(parsed)  # last, because it costs as much as the parsing
+        return question
     except RecursionError:
         raise UnsupportedQuery("the query is nested too deeply.", line=1, column=1, hint="Split it.") from None
