@@ -19,6 +19,8 @@ from dither import sensitivity
 from dither.accounting import ApproxDP, PureDP
 from dither.accounting.balls import precision
 from dither.errors import NotPublic, ParameterError, RelationMismatch
+from dither.mechanisms import SmoothCauchy
+from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.registry import SMOOTH
 from dither.neighbours import Relation
 from dither.noise.laplace_log_normal import LaplaceLogNormal
@@ -177,22 +179,49 @@ def test_the_relation_is_carried(make, example, factor):
         make(**example, relation="friends")
 
 
-@each
-def test_scale_error_and_interval_are_not_public(make, example, factor):
-    """Threat 54."""
-    mechanism = make(**example)
+def hides_its_scale(mechanism):
+    """Whether everything about the noise that depends on the data is refused."""
     answer = mechanism.release(Fraction(1, 3), 2)
-    for ask in (
+    questions = (
         lambda: mechanism.scale,
         lambda: mechanism.interval("0.95"),
         lambda: mechanism.error("0.95"),
         lambda: answer.scale,
         lambda: answer.interval("0.95"),
-    ):
-        with pytest.raises(NotPublic):
+    )
+    for ask in questions:
+        try:
             ask()
-    fields = {field.name for field in dataclasses.fields(answer)} | {f.name for f in dataclasses.fields(mechanism)}
-    assert not fields & {"scale", "smooth_sensitivity", "centre"}
+        except NotPublic:
+            continue
+        return False
+    fields = {field.name for thing in (answer, mechanism) for field in dataclasses.fields(thing)}
+    return not fields & {"scale", "smooth_sensitivity", "centre"}
+
+
+@each
+def test_scale_error_and_interval_are_not_public(make, example, factor):
+    """Threat 54."""
+    assert hides_its_scale(make(**example))
+
+
+def test_an_answer_that_tells_its_scale_is_caught():
+    """Planted bug of threat 54."""
+
+    class Telling(SmoothCauchy):
+        def release(self, value, smooth_sensitivity):
+            answer = super().release(value, smooth_sensitivity)
+            return Released(answer.value, self, Fraction(smooth_sensitivity) / self.divisor)
+
+    @dataclasses.dataclass(frozen=True, eq=False)
+    class Released(Outcome):
+        scale: Fraction
+
+        def interval(self, confidence):
+            return self.value - self.scale, self.value + self.scale
+
+    assert hides_its_scale(SmoothCauchy(epsilon=1))
+    assert not hides_its_scale(Telling(epsilon=1))
 
 
 @each

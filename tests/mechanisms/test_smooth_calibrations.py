@@ -16,6 +16,7 @@ from dither import SmoothCauchy, SmoothGaussian, SmoothLaplace, SmoothLaplaceLog
 from dither.accounting.balls import ball, bounds
 from dither.errors import ParameterError
 from dither.mechanisms import smooth_gaussian, smooth_laplace
+from dither.mechanisms.smooth import below
 
 # Points at which density ratios are looked at: dense near 0 and 1, far out, and mirrored.
 OUT = np.geomspace(1e-4, 1e7, 1500)
@@ -246,6 +247,16 @@ def test_a_beta_that_leaves_nothing_for_shifts_is_refused():
         SmoothLomax(epsilon=1, shape=12, beta="0.1")
 
 
+def test_divisors_beyond_what_the_proofs_cover_are_never_used():
+    """The worst pair is known for shifts up to epsilon (Laplace) and up to sqrt(2 epsilon) (Gaussian) only."""
+    assert SmoothLaplace(epsilon=10, delta="0.5").divisor == 10
+    assert not smooth_laplace.keeps(Fraction(10), Fraction(99, 100), Fraction(11), Fraction(1))
+    assert not smooth_gaussian.keeps(Fraction(2), Fraction(99, 100), Fraction(201, 100), Fraction(1))
+    assert smooth_gaussian.keeps(Fraction(2), Fraction(99, 100), Fraction(2), Fraction(1))
+    with pytest.raises(ParameterError, match="no noise"):
+        below(lambda: ball(0))
+
+
 def test_calibrations_that_do_not_exist_are_refused():
     for make, more in ((SmoothCauchy, {}), (SmoothLaplace, {"delta": "1e-6"}), (SmoothGaussian, {"delta": "1e-6"})):
         with pytest.raises(ParameterError, match="calibration"):
@@ -262,6 +273,8 @@ def test_calibrations_that_do_not_exist_are_refused():
         SmoothLaplaceLogNormal(rho=1, divisor=1, beta=1, sigma=1)
     with pytest.raises(ParameterError, match="either rho="):
         SmoothLaplaceLogNormal(beta=1, sigma=1)
+    with pytest.raises(ParameterError, match="sigma"):
+        SmoothLaplaceLogNormal(rho=1, sigma=11)
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", 30, 10**6])

@@ -7,6 +7,7 @@ depends on the scale but the last multiplication: there is no table and no cache
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -82,12 +83,12 @@ class RealLaw(Protocol):
         ...
 
 
-class SymmetricLaw:
+class SymmetricLaw(ABC):
     """A law with P[eta > z] = P[eta < -z], given by its tail for z >= 0."""
 
+    @abstractmethod
     def tail(self, z: Fraction) -> Ball:
         """P[eta > z] for z >= 0."""
-        raise NotImplementedError
 
     def above(self, z: Fraction) -> Ball:
         """P[eta > z], as a ball at the working precision."""
