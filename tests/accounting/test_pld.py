@@ -210,10 +210,10 @@ def test_sampled_gaussian():
     assert everyone.epsilon_at("1e-6") == GDP("0.5").epsilon_at("1e-6")
     nearly = PLD.subsampled_gaussian(2, "0.999999")
     assert nearly.epsilon_at("1e-6") == pytest.approx(everyone.epsilon_at("1e-6"), rel=1e-3)
-    for sigma, rate in ((1, "0.5"), ("0.7", "0.1"), (5, "0.02")):
+    for sigma, rate in ((1, "0.5"), ("0.7", "0.1"), (5, "0.02"), (1, "1e-9"), ("0.05", "0.01"), (1000, "0.9999")):
         low, high = (PLD.subsampled_gaussian(sigma, rate) * 30).bounds_at(delta="1e-5")
         assert low <= high <= low * 1.001
-        assert high < (GDP(1 / Fraction(sigma)) * 30).epsilon_at("1e-5")
+        assert high <= (GDP(1 / Fraction(sigma)) * 30).epsilon_at("1e-5")
 
 
 def test_sampled_gaussian_one_step_has_its_closed_form():
@@ -369,6 +369,7 @@ def test_delta_0_adds_the_largest_losses():
         lambda: PLD.from_pmf(["0.5", "0.4"], ["0.5", "0.5"]),
         lambda: PLD.from_pmf([1], ["0.5", "0.5"]),
         lambda: PLD.subsampled_gaussian(0, "0.1"),
+        lambda: PLD.subsampled_gaussian("0.04", "0.1"),
         lambda: PLD.subsampled_gaussian(1, "1.5"),
         lambda: PLD.pure(1).bounds_at(),
         lambda: PLD.pure(1).bounds_at(epsilon=1, delta="0.1"),

@@ -154,7 +154,9 @@ def from_cells(p: Reals, q: Reals, errors: Reals, low: Reals, high: Reals, loss_
     below = np.isinf(low)
     closed = ~(np.isinf(high) | below)
     mass, wrong, ends, a, b = p[closed], errors[closed], loss_errors[closed], low[closed], high[closed]
-    share = np.clip(np.expm1(a - np.log(mass / q[closed])) / np.expm1(a - b), 0, 1)
+    # A cell without width sits on its upper end.
+    width = np.expm1(np.where(b > a, a - b, -1.0))
+    share = np.where(b > a, np.clip(np.expm1(a - np.log(mass / q[closed])) / width, 0, 1), 1.0)
     # The split is as uncertain as ln(p/q) and the ends are, in widths of the cell; a misplaced mass moves by one width.
     doubt = 4 * mass * (2 * wrong + ends + 4 * FUNCTION * np.maximum(np.abs(a), np.abs(b)))
     upper = _gathered(

@@ -29,6 +29,8 @@ _MOST = 1 << 16
 _MOST_WORK = 1 << 24
 _WANTED = 1e-4
 _WIDE = 1e-3
+# ln of how much larger than delta the terms of the sum may be: rounding grows with it.
+_LARGER = 8.0
 _TRIES = 16
 _GRID = np.logspace(-8, 18, 118)
 
@@ -186,25 +188,42 @@ def log_copies(losses: Sum, theta: float, window: float, epsilon: float) -> floa
     return float(np.logaddexp(below, above.min())) + 1e-9
 
 
-def _line(losses: Sum, theta: float, epsilon: float, log_delta: float, count: int) -> Line:
-    step = 0.05
-    near = np.array([theta * (1 - step), theta, theta * (1 + step)])
-    cumulant, _ = losses.cumulant(near)
-    variance = max(0.0, float(cumulant[0] - 2 * cumulant[1] + cumulant[2]) / (step * theta) ** 2)
-    window = max((-log_delta - _NEGLIGIBLE) / theta, 5 * math.sqrt(variance))
-    for _ in range(60):
-        if log_copies(losses, theta, window, epsilon) <= log_delta + _NEGLIGIBLE + 1:
-            break
-        window *= 1.2
+def _line(losses: Sum, near: float, epsilon: float, log_delta: float, count: int) -> Line:
+    """The line with the narrowest window whose copies are negligible and whose terms are not much larger than delta.
+
+    Any choice is valid. A heavy tail wants a smaller theta than Markov's inequality does.
+    """
+    theta = np.geomspace(near / 32, near * 2, 49)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        cumulant, _ = losses.cumulant(theta)
+        size = cumulant - theta * epsilon + markov(theta)
+        grid, error = losses.on_grid
+        # Copies from above are negligible from this window on, for the best b on the grid.
+        # Markov's epsilon may be too large by a few 1/theta, so the window is made for a smaller one as well.
+        need = grid + error + markov(_GRID) - _GRID * (epsilon - 4 / theta[:, None]) - (log_delta + _NEGLIGIBLE)
+        gap = _GRID - theta[:, None]
+        windows = np.where((gap > 0.02 * theta[:, None]) & np.isfinite(need), np.maximum(need, 0.0) / gap, np.inf)
+        window = np.maximum(windows.min(axis=1), (1 - log_delta - _NEGLIGIBLE) / theta) + 1e-290
+    usable = np.isfinite(size) & np.isfinite(window)
+    if not usable.any():
+        return Line(losses, near, (1 - log_delta - _NEGLIGIBLE) / near, count)
+    least = size[usable].min()
+    best = int(np.argmin(np.where(usable & (size <= least + _LARGER), window, np.inf)))
+    chosen, width = float(theta[best]), float(window[best]) * 1.02
     # The smoothing must stay well below 1/theta.
-    while count < _MOST and count < 2 * (theta + 1) * window:
+    while count < _MOST and count < 2 * (chosen + 1) * width:
         count *= 2
-    return Line(losses, theta, window, count)
+    return Line(losses, chosen, width, count)
+
+
+def _points(losses: Sum) -> int:
+    """How many points the laws have that are kept as points."""
+    return sum(len(getattr(getattr(law, "points", None), "losses", ())) for law, _ in losses.laws)
 
 
 def _counts(losses: Sum) -> list[int]:
-    work = sum(len(getattr(getattr(law, "points", None), "losses", ())) // 64 + 1 for law, _ in losses.laws)
-    most = min(_MOST, max(4 * _FIRST, _MOST_WORK // max(work, 1)))
+    work = _points(losses) // 64 + len(losses.laws) + 1
+    most = min(_MOST, max(4 * _FIRST, _MOST_WORK // work))
     return [count for count in (_FIRST, 4 * _FIRST, 16 * _FIRST, 64 * _FIRST) if count <= most]
 
 
@@ -226,6 +245,8 @@ def epsilon_bounds(above: Sum, below: Sum, log_delta: tuple[float, float]) -> tu
     """Certified lower and upper bounds of the epsilon >= 0 at which delta is reached; ln delta by its two roundings."""
     smallest, largest = log_delta
     low, high = _near(above, below, smallest, largest)
+    if high - low > _WIDE * high and delta_bounds(above, below, 0.0)[1] <= smallest:
+        return 0.0, 0.0
     # Close to the largest loss the curve falls off a cliff, where lines cannot be read. Epsilon at a larger delta is
     # smaller, so it may serve as the lower bound.
     easier = largest
@@ -240,6 +261,9 @@ def epsilon_bounds(above: Sum, below: Sum, log_delta: tuple[float, float]) -> tu
 def _near(above: Sum, below: Sum, smallest: float, largest: float) -> tuple[float, float]:
     theta, simple = best_order(above, smallest, log_delta=True)
     low, high = 0.0, max(simple, 0.0)
+    if _points(above):
+        # Markov's epsilon may be far off where tails are heavy: a first reading tells where to look.
+        high = min(high, _least_above(_line(above, theta, high, largest, _FIRST // 2), smallest, high))
     start = high
     for count in _counts(above):
         line = _line(above, theta, start, largest, count)

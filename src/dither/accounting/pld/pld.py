@@ -80,8 +80,8 @@ class PLD(Guarantee):
         For add/remove of the sampled unit only; both orders of the pair are looked at.
         """
         noise, chance = positive(sigma, "sigma"), positive(rate, "rate")
-        if not Fraction(1, 50) <= noise <= 10**6:
-            raise ParameterError(f"sigma must be between 0.02 and 1e6 for sampled noise; got {float(noise):g}.")
+        if not Fraction(1, 20) <= noise <= 10**6:
+            raise ParameterError(f"sigma must be between 0.05 and 1e6 for sampled noise; got {float(noise):g}.")
         if chance == 1:
             return cls((), 1 / noise**2)
         return cls(((subsampled_gaussian_law(noise, probability(rate, "rate")), 1),))
@@ -247,8 +247,9 @@ def _delta_of(pld: PLD, epsilon: Fraction) -> tuple[float, float]:
         lowest, highest = -math.inf, -math.inf
         if float_down(epsilon) < _top(above):
             # The curve falls: a smaller epsilon gives the upper bound, a larger one the lower bound.
-            highest = delta_bounds(above, below, float_down(epsilon))[1]
-            lowest = delta_bounds(above, below, float_up(epsilon))[0]
+            lowest, highest = delta_bounds(above, below, float_down(epsilon))
+            if float_up(epsilon) != float_down(epsilon):
+                lowest = delta_bounds(above, below, float_up(epsilon))[0]
         low = max(low, surely + _exp(lowest, up=False))
         high = max(high, perhaps + _exp(highest, up=True))
     low, high = _outward(low, high)
