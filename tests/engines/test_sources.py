@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -265,3 +267,79 @@ def test_a_source_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert {path.name for path in (tmp_path / "snapshots").iterdir()} == {"rank.key"}
+
+
+def objects(folder: Path, owners: list[Any]) -> Any:
+    return pd.DataFrame({"id": pd.Series(owners, dtype=object), "x": range(len(owners))})
+
+
+def text_file(folder: Path, owners: list[Any]) -> Any:
+    path = folder / "owners.csv"
+    path.write_bytes(b"id,x\n" + b"".join(f'"{owner}",{k}\n'.encode() for k, owner in enumerate(map(str, owners))))
+    return path
+
+
+def text_parquet(folder: Path, owners: list[Any]) -> Any:
+    path = folder / "owners.parquet"
+    pq.write_table(text_arrow(folder, owners), path)
+    return path
+
+
+def text_arrow(folder: Path, owners: list[Any]) -> Any:
+    return pa.table({"id": list(map(str, owners)), "x": range(len(owners))})
+
+
+def text_duckdb(folder: Path, owners: list[Any]) -> Any:
+    with duckdb.connect(str(folder / "owners.db")) as connection:
+        connection.register("records", text_arrow(folder, owners))
+        connection.execute("CREATE TABLE visits AS FROM records").fetchall()
+    return folder / "owners.db", "visits"
+
+
+@pytest.mark.parametrize("source", [objects, text_file, text_parquet, text_arrow, text_duckdb])
+def test_one_person_is_one_owner_however_written(load: Any, tmp_path: Path, source: Callable[..., Any]) -> None:
+    """Else one person could contribute several times the limit of rows."""
+    seven = [
+        7,
+        7.0,
+        "7",
+        " 7",
+        "7 ",
+        "\t7\r\n",
+        "\u00a07\ufeff",
+        "7.",
+        "7.00",
+        Decimal("7.0"),
+        np.int8(7),
+        np.float32(7),
+    ]
+    others = ["7a", "07", "7.5", "A", "a", "-7", -7.0, "7 8", True]
+    loaded = load(source(tmp_path, [*seven, *others, " ", "\u200b"]), {"x": Int(0, 99)}, most=1)
+    owners = [row[0] for row in loaded.rows('"_owner"')]
+    assert owners.count("7") == len(seven)
+    assert sorted(set(owners)) == sorted({"7", "7a", "07", "7.5", "A", "a", "-7", "7 8", "True"})
+    assert loaded.report.owners == 9
+    assert loaded.report.dropped_without_owner == 2
+    assert loaded.report.beyond_max_rows_per_owner == len(seven) - 1 + 1  # and the second -7
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [
+        pa.array([7.0, 7.0, None]),
+        pa.array([7.0, 7.0, None], pa.float32()),
+        pa.array([Decimal("7.00"), Decimal(7), None], pa.decimal128(5, 2)),
+        pa.array([Decimal("7.00"), Decimal(7), None], pa.decimal256(60, 2)),
+        pa.array([7, 7, None], pa.uint64()),
+        pa.array([b" 7", b"7.0", b"\xff"]),
+        pa.array([" 7", "7.0", None]).dictionary_encode(),
+    ],
+)
+def test_a_whole_number_is_the_same_owner_in_every_type(load: Any, owners: pa.Array) -> None:
+    loaded = load(pa.table({"id": owners, "x": range(3)}), {"x": Int(0, 9)})
+    assert [row[0] for row in loaded.rows('"_owner"')] == ["7", "7"]
+
+
+def test_truth_values_identify_nobody(load: Any) -> None:
+    with pytest.raises(PolicyError, match="cannot identify anybody"):
+        load(pa.table({"id": [True, False], "x": [1, 2]}), {"x": Int(0, 9)})

@@ -28,6 +28,8 @@ _INSTANTS = _DAYS | _TIMES | _ZONED
 _TEXT_LIKE = {"VARCHAR", "UUID", "BLOB", "ENUM", "JSON", "NULL", "BIGNUM", "UHUGEINT"}  # read through their text
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
 
+_BLANK = r"[\s\pZ\p{Cc}\p{Cf}]+"  # spaces and invisible characters of every script
+
 LABELS = "labels_"  # prefix of the ENUM types that hold declared labels
 
 # Beyond this magnitude no declared bound can lie, whatever the decimals; inside it scaling cannot overflow a double.
@@ -109,7 +111,10 @@ def read_column(name: str, column: Column, source: str, source_type: str, positi
 
 
 def read_owner(raw: str, source_type: str) -> tuple[str, str]:
-    """SQL of the owner's identity and its stored type. NULL, blank text, NaN and infinities are no owner."""
+    """SQL of the owner's identity and its stored type. NULL, blank text, NaN and infinities are no owner.
+
+    One person must not be several owners by being written differently: 7, 7.0, "7", " 7" and 7.00 are one.
+    """
     kind = family(source_type)
     if kind in _INTEGERS - {"HUGEINT", "UBIGINT"}:
         return f"CAST({raw} AS BIGINT)", "BIGINT"
@@ -118,12 +123,17 @@ def read_owner(raw: str, source_type: str) -> tuple[str, str]:
         whole = f"CAST(TRY_CAST({raw} AS HUGEINT) AS VARCHAR)"
         return (
             f"CASE WHEN NOT isfinite({raw}) THEN NULL WHEN trunc({raw}) = {raw} AND abs({raw}) < 9007199254740992 "
-            f"THEN {whole} ELSE CAST({raw} AS VARCHAR) END"
+            f"THEN {whole} ELSE {_identity(f'CAST({raw} AS VARCHAR)')} END"
         ), "VARCHAR"
     if kind in _TEXT_LIKE | _INTEGERS | _INSTANTS | {"DECIMAL"}:
-        text = _text(raw, kind)
-        return f"CASE WHEN trim({text}) <> '' THEN {text} END", "VARCHAR"
+        return _identity(_text(raw, kind)), "VARCHAR"
     raise PolicyError(f"the owner column has type {source_type}, which cannot identify anybody; use numbers or text.")
+
+
+def _identity(text: str) -> str:
+    """Text without the blanks around it, and a whole number without its decimals; nothing left is NULL."""
+    trimmed = f"regexp_replace({text}, '^{_BLANK}|{_BLANK}$', '', 'g')"
+    return f"NULLIF(regexp_replace({trimmed}, '^(-?[0-9]+)[.]0*$', '\\1'), '')"
 
 
 def family(source_type: str) -> str:
