@@ -202,6 +202,15 @@ def test_equal_responses_by_exact_binomial_tails(delta):
         assert high - low <= 1e-3 * high
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "count", "delta"),
+    [("0.00041", 97, "2e-30"), ("0.00022", 59, "2e-13"), (10**6, 3, "1e-6"), (4, 500, "0.9")],
+)
+def test_far_out_in_the_tail_of_few_steps(epsilon, count, delta):
+    low, high = (PureDP(epsilon) * count).bounds_at(delta=delta)
+    assert 0 < low <= high <= low * 1.001
+
+
 def test_sampled_gaussian():
     pld = (PLD.subsampled_gaussian(1, "0.01") * 10_000).privacy_loss()
     low, high = pld.bounds_at(delta="1e-6")

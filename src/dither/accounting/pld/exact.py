@@ -24,7 +24,7 @@ def binomial_delta(epsilon: Fraction, count: int, at: Fraction) -> tuple[Fractio
 def binomial_epsilon(
     epsilon: Fraction, count: int, delta: Fraction, near: tuple[float, float]
 ) -> tuple[float, float] | None:
-    """Bounds of the epsilon at which `delta` is reached, known to lie within `near`; None if that is too wide.
+    """Bounds of the epsilon at which `delta` is reached, known to lie within `near`; None if it is out of reach.
 
     delta(e) is the largest of the lines A_l - e^e B_l, so e(delta) is the largest ln((A_l - delta)/B_l).
     """
@@ -41,6 +41,8 @@ def binomial_epsilon(
         if high <= 0:
             continue
         below, above = bounds(lambda wrong=wrong: _tail(-epsilon, count, wrong))  # type: ignore[misc]
+        if below <= 0:  # smaller than any exact number we write out
+            return None
         best = (
             max(best[0], _log(low / above, up=False)) if low > 0 else best[0],
             max(best[1], _log(high / below, up=True)),

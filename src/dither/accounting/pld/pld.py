@@ -26,6 +26,7 @@ from dither.neighbours import Relation
 from dither.parameters import Number, non_negative, positive, probability, whole
 
 _CACHE = 512
+_WIDE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -174,11 +175,18 @@ def _epsilon(pld: PLD, delta: Fraction) -> tuple[float, float]:
         return gaussian_epsilon_bounds(pld.mu_squared, delta)
     law, count = laws[0]
     if len(laws) == 1 and not pld.mu_squared and isinstance(law, TwoPoint) and count <= FEW:
-        return _few(law, count, delta)
+        exact = _few(law, count, delta)
+        if exact is not None:
+            return exact
     low, high = 0.0, 0.0
     for above, below in PLD(laws, pld.mu_squared).sums():
         one = _one_epsilon(above, below, delta)
         low, high = max(low, one[0]), max(high, one[1])
+    if len(laws) == 1 and not pld.mu_squared and isinstance(law, TwoPoint) and high - low > _WIDE * high < math.inf:
+        # Far out in the tail of a few large steps the binomial itself is sharper.
+        sharper = None if law.lost else binomial_epsilon(law.epsilon, count, delta, (low, high))
+        if sharper is not None:
+            low, high = max(low, sharper[0]), min(high, sharper[1])
     return low, high
 
 
@@ -214,8 +222,8 @@ def _outward(low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-def _few(law: TwoPoint, count: int, delta: Fraction) -> tuple[float, float]:
-    """Exactly, by binomial tails."""
+def _few(law: TwoPoint, count: int, delta: Fraction) -> tuple[float, float] | None:
+    """Exactly, by binomial tails; None if these are too small to write out."""
     if delta < law.lost:
         return math.inf, math.inf
     kept = (1 - law.lost) ** count
@@ -225,10 +233,7 @@ def _few(law: TwoPoint, count: int, delta: Fraction) -> tuple[float, float]:
     if rest == 0 or law.epsilon == 0:
         total = law.epsilon * count
         return float_down(total), float_up(total)
-    found = binomial_epsilon(law.epsilon, count, rest, (0.0, float_up(law.epsilon * count)))
-    if found is None:
-        raise ArithmeticError("a short sum has few segments")
-    return found
+    return binomial_epsilon(law.epsilon, count, rest, (0.0, float_up(law.epsilon * count)))
 
 
 @lru_cache(_CACHE)
