@@ -81,7 +81,7 @@ class _Load:
         for name in ("staged", "rows"):
             self._do(f"ATTACH {quoted(str(work / (name + '.duckdb')), mark=chr(39))} AS {name}_file")
         self._declare_labels()
-        rejected, owner_type = self._stage(source)
+        rejected, owner_type = self._stage(source, work)
         report = self._count(rejected)
         if self.strict:
             self._refuse_changes(report)
@@ -103,12 +103,12 @@ class _Load:
                 self._do(f"CREATE TYPE {LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
                 self.connection.unregister("declared")
 
-    def _stage(self, source: Any) -> tuple[int, str]:
+    def _stage(self, source: Any, work: Path) -> tuple[int, str]:
         """Every record sanitised, with what was changed; the number of lines that are no records; the owner's type."""
         import duckdb
 
         wanted = [self.table.owner, *self.table.columns]
-        opened = open_source(self.connection, source, wanted)
+        opened = open_source(self.connection, source, wanted, work)
         sql, owner_type = self._staging(opened)
         try:
             self._watch("sanitising", 0.0, 0.4, sql)

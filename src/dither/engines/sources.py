@@ -9,12 +9,14 @@ from __future__ import annotations
 import csv
 import glob
 import gzip
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dither.engines.frames import arrow_reader, is_frame
+from dither.engines.newlines import one_newline
 from dither.engines.sanitise import quoted
 from dither.errors import PolicyError
 
@@ -47,12 +49,13 @@ class Source:
         raise PolicyError(f"the source has no column {wanted!r}; it has: {', '.join(self.types) or 'none'}.")
 
 
-def open_source(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequence[str]) -> Source:
-    """Make the source readable on this connection. `wanted` are the only columns that need to be."""
+def open_source(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequence[str], work: Path) -> Source:
+    """Make the source readable on this connection. `wanted` are the only columns that need to be; `work` is a folder
+    for copies that do not outlive the load."""
     import duckdb
 
     if isinstance(source, (str, Path)):
-        return _files(connection, str(source), wanted)
+        return _files(connection, str(source), work)
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
         place, table = source
         if isinstance(place, duckdb.DuckDBPyConnection):
@@ -63,10 +66,10 @@ def open_source(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequ
     raise PolicyError(f"cannot read a table from {type(source).__name__}; give {_KINDS}.")
 
 
-def _files(connection: duckdb.DuckDBPyConnection, path: str, wanted: Sequence[str]) -> Source:
+def _files(connection: duckdb.DuckDBPyConnection, path: str, work: Path) -> Source:
     found = _expand(path)
     if all(name.lower().endswith((".csv", ".csv.gz", ".tsv")) for name in found):
-        return _csv(connection, found)
+        return _csv(found, work)
     if not all(name.lower().endswith((".parquet", ".parq", ".pq")) for name in found):
         raise PolicyError(f"{path} is neither .parquet nor .csv; name a file, a folder or a pattern of one kind.")
     listed = ", ".join(quoted(name, mark="'") for name in found)
@@ -86,14 +89,18 @@ def _expand(path: str) -> list[str]:
     return found
 
 
-def _csv(connection: duckdb.DuckDBPyConnection, found: list[str]) -> Source:
+def _csv(found: list[str], work: Path) -> Source:
     headers = {tuple(_header(name)) for name in found}
     if len(headers) != 1:
         raise PolicyError("the CSV files have different headers; load files of one kind together.")
     names = headers.pop()
     if len(set(map(str.lower, names))) != len(names) or not all(names):
         raise PolicyError("the first line of a CSV file must name its columns, each differently.")
-    listed = ", ".join(quoted(name, mark="'") for name in found)
+    try:
+        readable = [one_newline(name, work / f"source{i}.csv") for i, name in enumerate(found)]
+    except (OSError, EOFError, zlib.error):
+        raise PolicyError(f"{found[0]} cannot be read to its end; check that the file is complete.") from None
+    listed = ", ".join(quoted(name, mark="'") for name in readable)
     columns = ", ".join(f"{quoted(name, mark=chr(39))}: 'VARCHAR'" for name in names)
     dialect = _DIALECT.replace("delim=','", "delim='\t'") if found[0].lower().endswith(".tsv") else _DIALECT
     relation = f"read_csv([{listed}], columns={{{columns}}}, {dialect})"
