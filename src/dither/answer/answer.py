@@ -130,6 +130,14 @@ class Answer:
 
         return to_json(self)
 
+    def plot(self) -> Any:
+        """An altair chart (needs altair): a bar for each number, with its interval; .save(path) as SVG, PNG or HTML."""
+        from dither.answer.picture import bar_chart
+
+        return bar_chart(self)
+
+    chart = plot
+
     def to_bytes(self) -> bytes:
         """The answer as an Arrow IPC stream; the same answer gives the same bytes."""
         from dither.answer.codec import to_bytes

@@ -91,6 +91,15 @@ class AdditiveNoise(ABC):
             )
         return self._released(add(steps, self._noise(size)))
 
+    def plot(self, value: Number = 0, shift: Number | None = None) -> Any:
+        """An altair chart: the exact laws of the answers to two neighbours, `value` and value + shift, and their ratio.
+
+        For explaining, never for data: what is drawn is not private. By default the shift is the sensitivity.
+        """
+        from dither.mechanisms.pictures import plot_addition
+
+        return plot_addition(self, value, shift)
+
     def _released(self, noisy: Steps) -> Release:
         if not isinstance(noisy, int):
             noisy.flags.writeable = False

@@ -75,6 +75,12 @@ class Exponential:
         read = read_scores(scores)
         return read.labelled(read.by_gap(certified, self._law(read)))
 
+    def plot(self, scores: ScoreTable, neighbour: ScoreTable | None = None) -> Any:
+        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
+        from dither.mechanisms.pictures import plot_choice
+
+        return plot_choice(self, scores, neighbour)
+
     def error(self, confidence: Number, *, candidates: int, optimal: int = 1) -> float:
         """w, rounded up, such that the winner's score is above the best one less w with at least this probability.
 

@@ -101,6 +101,12 @@ class NoisyMax:
             return laplace_max_law(scores, self.scale)
         return permute_and_flip_law(scores, 1 / self.scale)
 
+    def plot(self, scores: ScoreTable, neighbour: ScoreTable | None = None) -> Any:
+        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
+        from dither.mechanisms.pictures import plot_choice
+
+        return plot_choice(self, scores, neighbour)
+
     def _draw(self, scores: Scores) -> int:
         if self.noise == "gumbel":
             # The largest of score/scale + Gumbel noise is an exponential mechanism's choice, drawn directly.

@@ -75,6 +75,12 @@ class PermuteAndFlip:
         read = read_scores(scores)
         return read.labelled(read.by_gap(certified, permute_and_flip_law(read, self.rate)))
 
+    def plot(self, scores: ScoreTable, neighbour: ScoreTable | None = None) -> Any:
+        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
+        from dither.mechanisms.pictures import plot_choice
+
+        return plot_choice(self, scores, neighbour)
+
     def _draw(self, scores: Scores) -> int:
         # All coins at once: the first heads of a random order is a uniform choice among the heads.
         weights = weights_of(scores.gaps, self.rate / scores.denominator)

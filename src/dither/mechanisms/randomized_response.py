@@ -82,6 +82,14 @@ class RandomizedResponse:
         true = int(self._positions([answer])[0])
         return [bounds(self._truth if i == true else self._other) for i in range(len(self.values))]
 
+    def plot(self, first: Hashable | None = None, second: Hashable | None = None) -> Any:
+        """An altair chart: what respondents with two different true answers report, and the ratio."""
+        from dither.mechanisms.pictures import plot_responses
+
+        return plot_responses(
+            self, self.values[0] if first is None else first, self.values[1] if second is None else second
+        )
+
     def estimate(self, reports: Iterable[Hashable]) -> Shares:
         """Unbiased estimates of the shares of the true answers, with the variance that the coins cause.
 

@@ -107,6 +107,15 @@ class SmoothNoise(ABC):
         centre, scale = self._in_steps(value, smooth_sensitivity)
         return bounds(lambda: mass(self.law, steps, scale, centre), bits=40)
 
+    def plot(self, value: Number | None = None, smooth_sensitivity: Number | None = None) -> Any:
+        """An altair chart: the exact laws on two neighbours that differ as much as they may, and their ratio.
+
+        For explaining, never for data: what is drawn is not private.
+        """
+        from dither.mechanisms.pictures import plot_smooth
+
+        return plot_smooth(self, value, smooth_sensitivity)
+
     def _in_steps(self, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """The value and the scale of its noise in grid steps.
 

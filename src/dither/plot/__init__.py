@@ -1,0 +1,13 @@
+"""Pictures with altair, from plain numbers: nothing here knows a mechanism or an answer, they bring what is drawn.
+
+Each function returns an altair chart; `chart.save("name.svg")` writes it, as .png and .html too.
+"""
+
+from __future__ import annotations
+
+from dither.plot.bars import Panel, bars
+from dither.plot.choices import neighbouring_scores, two_choices
+from dither.plot.laws import Law, two_laws
+from dither.plot.style import MissingPackage
+
+__all__ = ["Law", "MissingPackage", "Panel", "bars", "neighbouring_scores", "two_choices", "two_laws"]

@@ -1,0 +1,97 @@
+"""How all pictures look, and the one place that imports altair."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dither.errors import DitherError
+
+FIRST, SECOND = "#4468c0", "#e0a030"
+INK, QUIET = "#333333", "#999999"
+WIDTH = 520
+
+
+class MissingPackage(DitherError, ImportError):
+    """A picture was asked for and altair is not installed."""
+
+
+def load() -> Any:
+    """The altair module."""
+    try:
+        import altair
+    except ImportError:
+        raise MissingPackage(
+            "pictures are drawn with altair, which is not installed: pip install 'dither[plot]'"
+        ) from None
+    return altair
+
+
+def styled(chart: Any) -> Any:
+    """The chart with the fonts and quiet axes that all pictures share."""
+    return (
+        chart.configure(font="system-ui, sans-serif", background="white", padding=12)
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=INK, titleColor=INK, titleFontWeight="normal", gridColor="#eeeeee", domainColor=QUIET
+        )
+        .configure_title(
+            anchor="start", color=INK, fontSize=15, subtitleColor="#666666", subtitleFontSize=12, offset=10
+        )
+        .configure_legend(
+            title=None, labelColor=INK, labelFontSize=12, labelLimit=400, orient="top", symbolType="square"
+        )
+    )
+
+
+def safe(text: object) -> str:
+    """Text that stays text in a saved web page: altair writes charts into a script, which "</script>" would end.
+
+    >>> "</script>" in safe("</script>")
+    False
+    """
+    return str(text).replace("<", "<\u200b")
+
+
+def say(guarantee: Any) -> str:
+    """A guarantee in a few words: the parameters that it has.
+
+    >>> from types import SimpleNamespace
+    >>> say(SimpleNamespace(epsilon=0.1, delta=0))
+    'epsilon 0.1'
+    """
+    parts = [(name, getattr(guarantee, name, None)) for name in ("epsilon", "delta", "rho")]
+    return ", ".join(f"{name} {float(value):.4g}" for name, value in parts if value)
+
+
+def bound_of(guarantee: Any) -> float | None:
+    """The largest ratio e^epsilon, for guarantees that state an epsilon small enough to draw."""
+    epsilon = getattr(guarantee, "epsilon", None)
+    return None if epsilon is None or not epsilon < 100 else math.exp(float(epsilon))
+
+
+def ratio_ticks(ratios: list[float]) -> list[float]:
+    """Round numbers 1, 2, 5, 10 ... over the ratios drawn; powers of ten only, where there are many."""
+    low, high = min(ratios), max(ratios)
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    if len(exponents) > 4:
+        step = math.ceil(len(exponents) / 6)
+        return [10.0**exponent for exponent in exponents if exponent % step == 0]
+    return [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
+
+
+def ratio_panel(alt: Any, lines: Any, ratios: list[float], bound: float | None, **axis: Any) -> Any:
+    """A panel of ratios on a logarithmic scale with dashed lines at 1 and, where known, at e^epsilon and e^-epsilon."""
+    named = {1.0: ""} if bound is None else {1.0: "", bound: "e^ε", 1 / bound: "e^−ε"}
+    marks = [{"at": at, "name": name} for at, name in named.items()]
+    shown = [*ratios, *named]
+    domain = [min(shown) / 1.15, max(shown) * 1.15]
+    ticks = [tick for tick in ratio_ticks(domain) if domain[0] <= tick <= domain[1]]
+    scale = alt.Scale(type="log", domain=domain, nice=False)
+    y = alt.Y("ratio:Q", title="their ratio", scale=scale, axis=alt.Axis(values=ticks, format="~g"))
+    held = alt.Chart(alt.Data(values=marks))
+    rules = held.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y=alt.Y("at:Q", scale=scale, title="their ratio"))
+    names = held.mark_text(align="left", dx=6, color=INK, fontSize=12).encode(
+        y=alt.Y("at:Q", scale=scale), x=alt.value(WIDTH), text="name:N"
+    )
+    return alt.layer(rules, names, lines.encode(y=y)).properties(width=WIDTH, height=110, **axis)

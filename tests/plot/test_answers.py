@@ -1,0 +1,112 @@
+"""An answer as bars with intervals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dither as dt
+from dither.answer import Key, Value
+
+
+def answer(*columns):
+    return dt.Answer(columns, {"epsilon": "0.5"}, "0.5-DP", Fraction(95, 100))
+
+
+def test_bars_and_intervals_are_those_of_the_answer(drawn, saved):
+    table = answer(
+        Key("region", pa.array(["north", "south", None])),
+        Value("patients", np.array([120, 45, -3]), half_width=Fraction(11, 2)),
+    )
+    chart = table.plot()
+    assert drawn(chart, "value") == [
+        {"row": "north", "value": 120, "lower": 114, "upper": 126},
+        {"row": "south", "value": 45, "lower": 39, "upper": 51},
+        {"row": "NULL", "value": -3, "lower": -9, "upper": 3},
+    ]
+    texts = saved(chart)
+    assert {"patients by region", "north", "south", "NULL", "region", "patients"} <= set(texts)
+    assert "price: epsilon 0.5; lines hold the exact number with probability 95%, each by itself" in texts
+
+
+def test_several_keys_and_columns(drawn, saved):
+    table = answer(
+        Key("region", pa.array(["north", "north", "south"])),
+        Key("year", pa.array([2024, 2025, 2025])),
+        Value("spent", np.array([120455, 10**20, -5], dtype=object), decimals=2),
+        Value(
+            "age", np.array([50.5, np.nan, 30]), lower=np.array([48, np.nan, 25.0]), upper=np.array([53, np.nan, 35.0])
+        ),
+    )
+    chart = table.chart()
+    spent, age = drawn(chart, "value")[:3], drawn(chart, "value")[3:]
+    assert [bar["row"] for bar in spent] == ["north · 2024", "north · 2025", "south · 2025"]
+    assert [bar["value"] for bar in spent] == [1204.55, 1e18, -0.05]
+    assert {bar["lower"] for bar in spent} == {None}
+    assert age[1] == {"row": "north · 2025", "value": None, "lower": None, "upper": None}
+    assert {"spent, age by region, year", "spent", "age"} <= set(saved(chart))
+
+
+def test_one_number_and_rows_without_keys(drawn, saved):
+    chart = answer(Value("n", np.array([7]))).plot()
+    assert [bar["value"] for bar in drawn(chart, "value")] == [7]
+    assert "price: epsilon 0.5" in saved(chart)
+    assert [bar["row"] for bar in drawn(answer(Value("n", np.array([7, 8]))).plot(), "value")] == ["1", "2"]
+
+
+def test_an_answer_to_a_question(tmp_path, drawn, saved):
+    rows = pa.table({"person": list(range(100)), "town": ["A", "B"] * 50})
+    with dt.Curator.open(tmp_path / "folder") as curator:
+        curator.register(
+            "people",
+            rows,
+            owner="person",
+            max_rows_per_owner=1,
+            budget=dt.PureDP(4),
+            columns={"town": dt.Category(["A", "B"])},
+        )
+        found = curator.sql("SELECT town, COUNT(*) AS persons FROM people GROUP BY town", epsilon=1)
+    bars = drawn(found.plot(), "value")
+    assert [bar["value"] for bar in bars] == found["persons"].tolist()
+    assert [bar["upper"] for bar in bars] == found.interval("persons").upper.tolist()
+    assert "persons by town" in saved(found.plot())
+
+
+def test_names_stay_text_in_a_saved_page(tmp_path):
+    hostile = "</script><script>alert(1)</script>"
+    table = answer(Key(hostile, pa.array([hostile])), Value(hostile + "n", np.array([1])))
+    table.plot().save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    dt.Exponential(epsilon=1, sensitivity=1).plot({hostile: 1, "b": 2}).save(tmp_path / "page.html")
+    assert "<script>alert" not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_refusals():
+    with pytest.raises(dt.ParameterError, match="no value column"):
+        answer(Key("region", pa.array(["north"]))).plot()
+    with pytest.raises(dt.ParameterError, match="at most 300"):
+        answer(Value("n", np.arange(301))).plot()
+
+
+def test_altair_is_asked_for_only_when_drawing_and_its_absence_is_explained():
+    code = """
+import sys
+import dither as dt
+m = dt.Laplace(epsilon=1, sensitivity=1)
+m.release(1)
+assert "altair" not in sys.modules
+sys.modules["altair"] = None
+try:
+    m.plot()
+except ImportError as missing:
+    assert isinstance(missing, dt.DitherError)
+    print(missing)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("not installed: pip install 'dither[plot]'")
