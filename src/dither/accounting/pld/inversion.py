@@ -24,7 +24,7 @@ from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
 # ln of what copies and cut-off tails may be, relative to delta.
 _NEGLIGIBLE = -13.0
 _CUT = 6.0
-_FIRST = 1024
+_FIRST = 512
 _MOST = 1 << 16
 _MOST_WORK = 1 << 24
 _WANTED = 1e-4
@@ -33,6 +33,8 @@ _WIDE = 1e-3
 _LARGER = 8.0
 _TRIES = 16
 _GRID = np.logspace(-8, 18, 118)
+_PARTS = np.linspace(0, 1, 25)
+_AROUND = np.geomspace(1 / 32, 2, 31)
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,10 @@ def best_order(losses: Sum, objective_at: float, *, log_delta: bool) -> tuple[fl
 
     grid, known = _GRID, losses.on_grid
     best = int(np.argmin(values(grid, *known)))
-    for _ in range(2):
-        low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-        grid = np.geomspace(low, high, 17)
-        found = values(grid, *losses.cumulant(grid))
-        best = int(np.argmin(found))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    grid = low * (high / low) ** _PARTS
+    found = values(grid, *losses.cumulant(grid))
+    best = int(np.argmin(found))
     value = float(found[best])
     return float(grid[best]), value + abs(value) * 8 * U
 
@@ -193,7 +194,7 @@ def _line(losses: Sum, near: float, epsilon: float, log_delta: float, count: int
 
     Any choice is valid. A heavy tail wants a smaller theta than Markov's inequality does.
     """
-    theta = np.geomspace(near / 32, near * 2, 49)
+    theta = near * _AROUND
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         cumulant, _ = losses.cumulant(theta)
         size = cumulant - theta * epsilon + markov(theta)
@@ -279,9 +280,9 @@ def _near(above: Sum, below: Sum, smallest: float, largest: float) -> tuple[floa
 
 def _least_above(line: Line, target: float, start: float) -> float:
     """An epsilon near the smallest at which the upper reading is at most the target."""
-    if line.log_above(0.0) <= target:
-        return 0.0
     epsilon = _descend(line.log_above, target, start, line.theta)
+    if epsilon == 0 and line.log_above(0.0) <= target:
+        return 0.0
     slack = max(abs(epsilon), 1e-300) * 2.0**-44
     for _ in range(40):
         candidate = max(0.0, epsilon + slack)
