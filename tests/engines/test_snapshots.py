@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from dither.columns import Category, Fixed, Int
-from dither.engines import sanitise
+from dither.engines import sanitise, snapshot
 from dither.engines.duckdb import DuckDBEngine
 from dither.engines.protocol import EngineError
 from dither.errors import PolicyError
@@ -149,6 +149,29 @@ def test_a_failed_verification_stores_nothing(tmp_path: Path, monkeypatch: pytes
     engine = DuckDBEngine(tmp_path / "snapshots")
     with pytest.raises(PolicyError, match="does not hold what was declared"):
         engine.load(TABLE, pa.table({"id": [1], "x": [50], "r": ["n"]}))
+    assert not engine.has(TABLE)
+
+
+ROW_NUMBER = 'row_number() OVER (PARTITION BY "_owner")'
+WRONG_RANKS = {
+    "all first": "1",
+    "over all owners": "row_number() OVER ()",
+    "from zero": f"{ROW_NUMBER} - 1",
+    "with a gap": f"{ROW_NUMBER} + CASE WHEN {ROW_NUMBER} > 1 THEN 1 ELSE 0 END",
+    "one twice": f"CASE WHEN {ROW_NUMBER} = 2 THEN 3 ELSE {ROW_NUMBER} END",
+    "two first": f"CASE WHEN {ROW_NUMBER} = 2 THEN 1 ELSE {ROW_NUMBER} END",
+    "one owner without a first": f'{ROW_NUMBER} + CASE WHEN "_owner" = 3 THEN 1 ELSE 0 END',
+}
+
+
+@pytest.mark.parametrize("ranks", WRONG_RANKS)
+def test_wrong_ranks_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: str) -> None:
+    """Planted bugs: a limit per owner, and the count of owners, are only as good as the ranks."""
+    wrong = f"CAST({WRONG_RANKS[ranks]} AS INTEGER) + CAST(length($key) * 0 AS INTEGER)"
+    monkeypatch.setattr(snapshot, "rank_expression", lambda owner_type, columns: wrong)
+    engine = DuckDBEngine(tmp_path / "snapshots")
+    with pytest.raises(PolicyError, match="does not hold what was declared"):
+        engine.load(TABLE, pa.table({"id": [1, 2, 3, 1, 2, 1], "x": range(6), "r": ["n"] * 6}))
     assert not engine.has(TABLE)
 
 

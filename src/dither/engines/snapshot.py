@@ -68,6 +68,15 @@ def write_snapshot(
         connection.close()
 
 
+# How many owners there are, and how many have ranks other than 1, 2, ... up to the number of their rows, each once:
+# no rank is below 1, so that is so exactly if the largest, their number and the number of different ones are the same.
+_RANKS = (
+    'SELECT COUNT(*), COUNT(*) FILTER (largest <> total OR different <> total) FROM (SELECT MAX("_rank") AS largest, '
+    "SUM(alike) AS total, COUNT(*) AS different FROM "
+    '(SELECT "_owner", "_rank", COUNT(*) AS alike FROM rows_file.rows GROUP BY "_owner", "_rank") GROUP BY "_owner")'
+)
+
+
 @dataclass(frozen=True)
 class _Load:
     connection: duckdb.DuckDBPyConnection
@@ -202,7 +211,7 @@ class _Load:
         )
 
     def _verify(self, report: LoadReport, owner_type: str) -> LoadReport:
-        """Read back what queries rely on: every bound, every NULL, every rank. Anything else is refused."""
+        """Read back what queries rely on: every bound, every NULL, every owner's ranks. Anything else is refused."""
         asked = [
             "COUNT(*)",
             'COUNT(*) FILTER ("_rank" = 1)',
@@ -213,7 +222,8 @@ class _Load:
         rows, owners, beyond, first, owned, *wrong = self._one(
             f"SELECT {', '.join(asked + outside)} FROM rows_file.rows"
         )
-        if (rows, first, owned) != (report.rows, 1, report.rows) or any(wrong):
+        counted, misranked = self._one(_RANKS)
+        if (rows, first, owned, counted) != (report.rows, 1, report.rows, owners) or any(wrong) or misranked:
             raise PolicyError(
                 f"table {self.table.name!r}: the snapshot does not hold what was declared; nothing was stored."
             )
