@@ -1,6 +1,6 @@
 """dither: a differential-privacy curator, and the exact toolbox under it."""
 
-from dither import accounting, divergence, graph, sensitivity
+from dither import accounting, divergence, graph, sensitivity, stats
 from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, Filter, Odometer, PureDP, calibrate, compose, parallel
 from dither.answer import Answer
 from dither.budgets import BudgetView
@@ -104,4 +104,5 @@ __all__ = [
     "graph",
     "parallel",
     "sensitivity",
+    "stats",
 ]

@@ -86,9 +86,7 @@ def _from_list(items: list[Any]) -> npt.NDArray[Any]:
         return np.array(items, np.float64)
     if kinds == {int} and min(items) >= -(2**63) and max(items) < 2**63:
         return np.array(items, np.int64)
-    array = np.empty(len(items), object)
-    array[:] = items
-    return array
+    return np.fromiter(items, object, len(items))
 
 
 def _from_floats(values: npt.NDArray[np.float64], grid: Grid) -> Codes:

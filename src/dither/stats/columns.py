@@ -1,0 +1,73 @@
+"""Columns for statistics: clamped and rounded record by record, summed in whole numbers.
+
+A missing record (NaN, None, what is no number) is left out under add_remove: its coming and going then changes nothing.
+Under replace the number of records is public, so none may vanish: it counts as the lower bound; among
+booleans as False.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.errors import ParameterError
+from dither.mechanisms.codes import Codes, Grid, codes_of, plain_column
+from dither.neighbours import Relation
+from dither.parameters import Number, positive
+from dither.sensitivity.bounds import declared
+from dither.sensitivity.records import _number
+
+_LOW_BITS = 20
+_INTEGERS = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)
+
+
+def read_grid(column: Any, lower: Number | None, upper: Number | None, grid: Number | None, bits: int) -> Grid:
+    """The declared grid; by default steps of 1 for a column of an integer type, else about 2^-bits of the range.
+
+    The type of a column is declared; what a list happens to hold is not, so a list never has steps of 1 by default.
+    """
+    low, high = declared(lower, upper)
+    if grid is not None:
+        return Grid.within(low, high, positive(grid, "grid"))
+    if _INTEGERS.fullmatch(str(getattr(column, "dtype", None) or getattr(column, "type", None))) and high - low >= 1:
+        return Grid.within(low, high, 1)
+    return Grid.within(low, high, power_below((high - low) / (1 << bits)))
+
+
+def power_below(number: Fraction) -> Fraction:
+    """The largest power of two that is not above the number."""
+    power = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length())
+    return power if power <= number else power / 2
+
+
+def present_codes(array: npt.NDArray[Any], grid: Grid, relation: Relation) -> Codes:
+    """The codes of the records that count."""
+    codes, missing = codes_of(array, grid)
+    return codes[~missing] if missing is not None and relation is Relation.ADD_REMOVE else codes
+
+
+def booleans(column: Any, name: str) -> npt.NDArray[np.bool_]:
+    """A column of yes and no: bools, or numbers of which only 1 is yes. Anything else is no, as is what is missing."""
+    array = plain_column(column)
+    if array.dtype.kind == "O":
+        return np.array([_number(item) == 1 for item in array.tolist()], bool)
+    if array.dtype.kind not in "iuf":
+        raise ParameterError(f"{name} must be a column of booleans; got {array.dtype}.")
+    return np.asarray(array == 1)
+
+
+def exact_sum(values: npt.NDArray[np.int64]) -> int:
+    """The sum of 64-bit integers as a Python integer: high and low digits apart, so that neither overflows."""
+    low = values & ((1 << _LOW_BITS) - 1)
+    return (int((values >> _LOW_BITS).sum(dtype=np.int64)) << _LOW_BITS) + int(low.sum(dtype=np.int64))
+
+
+def public_size(array: npt.NDArray[Any], least: int = 1) -> int:
+    """The number of records, public under replace."""
+    if array.size < least:
+        raise ParameterError(f"the column has {array.size} records; a statistic of a public number needs {least}.")
+    return int(array.size)

@@ -1,0 +1,117 @@
+"""Counts of every declared category, or of every interval between declared edges."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.errors import ParameterError
+from dither.mechanisms.codes import plain_column
+from dither.mechanisms.exact import seal
+from dither.neighbours import Relation
+from dither.parameters import Number, exact
+from dither.sensitivity.histogram import histogram as cells_moved
+from dither.sensitivity.records import _number, _plain
+from dither.stats.estimate import Estimate
+from dither.stats.price import Price
+
+
+def histogram(
+    x: Any,
+    *,
+    categories: Sequence[Hashable] | None = None,
+    edges: Sequence[Number] | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+) -> Estimate:
+    """A noisy count for every declared category, empty ones included, as a dict; all of them for the stated price.
+
+    With edges e0 < e1 < ... the cells are [e0, e1), [e1, e2), ..., the last one closed, named by their positions.
+    Records outside all cells are not counted. One record moves the counts by 1 in L1 under add_remove, by 2 under
+    replace. Categories and edges are declared, never taken from the data.
+
+    >>> sorted(histogram(["a", "b", "a"], categories=["a", "b", "c"], epsilon=1).value)
+    ['a', 'b', 'c']
+    """
+    price = Price.read(epsilon, delta, rho, relation)
+    if (categories is None) == (edges is None):
+        raise ParameterError("declare categories=, or edges= of intervals: cells found in the data would betray them.")
+    if categories is not None:
+        names: list[Any] = list(categories)
+        counts = category_counts(x, names)
+    else:
+        ends = [exact(edge, "an edge") for edge in edges or ()]
+        if len(ends) < 2 or not all(one < two for one, two in pairwise(ends)):
+            raise ParameterError("edges must rise, and there must be at least two.")
+        names = list(range(len(ends) - 1))
+        counts = _interval_counts(plain_column(x), ends)
+    moved = cells_moved(price.relation)
+    noise = price.noise(moved.l1, moved.l2_squared, Fraction(1))
+    release = noise.release(seal(counts))
+    values = [int(value) for value in release.value]
+
+    def bounds(sure: Fraction) -> tuple[dict[Any, int], dict[Any, int]]:
+        reach = int(noise.error(sure))
+        return (
+            {name: value - reach for name, value in zip(names, values, strict=True)},
+            {name: value + reach for name, value in zip(names, values, strict=True)},
+        )
+
+    found = dict(zip(names, values, strict=True))
+    return Estimate(found, noise.guarantee, type(noise).__name__, found, bounds, scale_=noise.scale)
+
+
+def category_counts(x: Any, categories: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+    """How often each declared category occurs: a secret. Records outside them are not counted."""
+    position = {category: i for i, category in enumerate(categories)}
+    if not position or len(position) != len(categories):
+        raise ParameterError("declare at least one category, and each once.")
+    counts = np.zeros(len(position), np.int64)
+    read = _plain(x)
+    if isinstance(read, np.ndarray) and read.dtype.kind in "biuSU" and read.ndim == 1:
+        values, often = np.unique(read, return_counts=True)
+        items = zip(values.tolist(), often.tolist(), strict=True)
+    else:
+        items = ((item, 1) for item in (read.tolist() if isinstance(read, np.ndarray) else read))  # type: ignore[assignment]
+    for item, times in items:
+        try:
+            counts[position[item]] += times
+        except (KeyError, TypeError):  # undeclared, or not even comparable: not counted, and no error about data
+            continue
+    return counts
+
+
+def _interval_counts(column: npt.NDArray[Any], ends: list[Fraction]) -> npt.NDArray[np.int64]:
+    """Compared exactly: a float stands for its exact value, so an edge is replaced by the float next to it."""
+    if column.dtype.kind == "O":
+        numbers = [number for item in column.tolist() if (number := _number(item)) is not None]
+        places = [sum(end <= number for end in ends) - (number == ends[-1]) for number in numbers]
+        inside = [place - 1 for place in places if 1 <= place < len(ends)]
+        return np.bincount(inside, minlength=len(ends) - 1).astype(np.int64)
+    present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
+    present = np.sort(present)
+    # The first record that is not below an edge; beyond the last edge, the first one above it.
+    starts = [_first_at_least(present, end) for end in ends[:-1]]
+    stop = _first_above(present, ends[-1])
+    return np.diff([*starts, max(stop, starts[-1])]).astype(np.int64)
+
+
+def _first_at_least(values: npt.NDArray[Any], edge: Fraction) -> int:
+    return bisect_left(range(values.size), edge, key=lambda i: _exact(values[i]))
+
+
+def _first_above(values: npt.NDArray[Any], edge: Fraction) -> int:
+    return bisect_right(range(values.size), edge, key=lambda i: _exact(values[i]))
+
+
+def _exact(value: Any) -> Any:
+    item = value.item()
+    return item if isinstance(item, float) and item in (float("inf"), float("-inf")) else Fraction(item)

@@ -1,0 +1,181 @@
+"""Median and quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from dither.errors import ParameterError, RelationMismatch
+from dither.mechanisms.codes import Grid, plain_column
+from dither.mechanisms.quantile import Quantile
+from dither.mechanisms.quantiles import Quantiles
+from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.neighbours import Relation
+from dither.parameters import Number, probability
+from dither.sensitivity.order_statistic import quantile as rank_statistic
+from dither.stats.columns import present_codes, public_size, read_grid
+from dither.stats.estimate import Estimate, plain
+from dither.stats.price import Price
+from dither.stats.smooth import smooth_estimate
+
+_GRID_BITS = 32
+_HALF = Fraction(1, 2)
+_BUY = "its error in units of the value depends on the data; interval=True buys an interval with half of the price."
+# From this epsilon on a central order statistic with Cauchy noise has the smaller median error on evenly spread
+# records: ln 2 * 2 / epsilon ranks for the exponential mechanism, and never less than a quarter of a gap.
+_SMOOTH_FROM = Fraction(6)
+_CENTRAL = Fraction(1, 4)
+
+
+def median(x: Any, **options: Any) -> Estimate:
+    """The median of a column clamped to [lower, upper]: `quantile` at q = 1/2, with the same options.
+
+    >>> median([40] * 1000, lower=0, upper=100, epsilon=1, grid=1).value
+    40
+    """
+    return quantile(x, _HALF, **options)
+
+
+def quantile(
+    x: Any,
+    q: Number,
+    *,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    grid: Number | None = None,
+    method: str = "auto",
+    interval: bool = False,
+    confidence: Number = "0.95",
+) -> Estimate:
+    """A value of rank near q n among the records, each clamped to [lower, upper], at the stated price.
+
+    method: "exponential" (the exponential mechanism; every relation), "smooth" (the order statistic with noise in
+    proportion to its smooth sensitivity; replace with epsilon only), or "auto": smooth for central quantiles under
+    replace at epsilon >= 6, else exponential; a choice from these public numbers alone. With interval=True part of the
+    price goes into `interval()`, whose confidence is then fixed. The exponential mechanism's rank error is public
+    before paying: `dt.Quantile(...).rank_error(...)`.
+    """
+    price = Price.read(epsilon, delta, rho, relation)
+    share, sure = probability(q, "q"), probability(confidence, "confidence")
+    if method not in ("auto", "exponential", "smooth"):
+        raise ParameterError(f'method must be "auto", "exponential" or "smooth"; got {method!r}.')
+    column = plain_column(x)
+    codes = read_grid(x, lower, upper, grid, _GRID_BITS)
+    if method == "auto":
+        central = min(share, 1 - share) >= _CENTRAL and price.relation is Relation.REPLACE
+        strong = price.rho is None and price.choosing_epsilon >= _SMOOTH_FROM
+        method = "smooth" if central and strong and column.size else "exponential"
+    if method == "smooth":
+        return _smooth(column, share, codes, price, interval, sure)
+    if not interval:
+        return _exponential(column, share, codes, price)
+    return _with_interval(column, share, codes, price, sure)
+
+
+def quantiles(
+    x: Any,
+    q: Sequence[Number],
+    *,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    grid: Number | None = None,
+) -> Estimate:
+    """Several quantiles together, in order, for one price: m cost about log2(m + 1) times one, not m times."""
+    price = Price.read(epsilon, delta, rho, relation)
+    column = plain_column(x)
+    codes = read_grid(x, lower, upper, grid, _GRID_BITS)
+    stated: dict[str, Any] = {"rho": price.rho} if price.rho is not None else {"epsilon": price.epsilon}
+    mechanism = Quantiles(q=q, relation=price.relation, **stated, **_ends(codes))
+    values = mechanism.release(column).value
+    return Estimate(
+        tuple(plain(value) for value in values),
+        price.guarantee,
+        "Quantiles",
+        values,
+        hidden=_BUY.partition(";")[0] + ".",
+    )
+
+
+def _ends(codes: Grid) -> dict[str, Any]:
+    return {"lower": codes.first * codes.step, "upper": codes.last * codes.step, "grid": codes.step}
+
+
+def _mechanism(q: Fraction, codes: Grid, price: Price) -> Quantile:
+    if codes.size < 2:
+        raise ParameterError("there is one answer only; give a smaller grid=.")
+    return Quantile(q=q, epsilon=price.choosing_epsilon, relation=price.relation, **_ends(codes))
+
+
+def _rank_error(codes: Grid, price: Price, sure: Fraction) -> int:
+    """For every q: that of sensitivity 1, the largest."""
+    return math.ceil(_mechanism(_HALF, codes, replace(price, relation=Relation.REPLACE)).rank_error(sure))
+
+
+def _exponential(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
+    value = _mechanism(q, codes, price).release(column).value
+    return Estimate(plain(value), price.guarantee, "Quantile", value, hidden=_BUY)
+
+
+def _smooth(column: Any, q: Fraction, codes: Grid, price: Price, interval: bool, sure: Fraction) -> Estimate:
+    if price.relation is not Relation.REPLACE:
+        raise RelationMismatch('a smooth sensitivity needs a public number of records; state relation="replace".')
+    if price.rho is not None:
+        raise ParameterError("the smooth method is priced in epsilon.")
+    public_size(column)
+    records = present_codes(column, codes, price.relation)
+    return smooth_estimate(
+        rank_statistic(q),
+        records,
+        price,
+        (codes.first, codes.last),
+        codes.step,
+        lambda e: SmoothCauchy(epsilon=e, lower=codes.first, upper=codes.last, grid=1, relation=price.relation),
+        interval=interval,
+        sure=sure,
+    )
+
+
+def _with_interval(column: Any, q: Fraction, codes: Grid, price: Price, sure: Fraction) -> Estimate:
+    """Half of the price for the value, a quarter for each end; under add_remove a tenth for the number of records.
+
+    An end is a quantile whose target rank is w + 1 before (after) q n, where w bounds its rank error: then at most
+    q n - 1 records are below the lower end, so it is not above the record of rank ceil(q n); the upper end likewise.
+    """
+    missed = 1 - sure
+    counting = price.relation is Relation.ADD_REMOVE
+    paid = Fraction(9, 10) if counting else Fraction(1)
+    value = _mechanism(q, codes, price.part(paid / 2)).release(column).value
+    size: Fraction | int = public_size(column) if not counting else 0
+    if counting:
+        from dither.stats.totals import counted
+
+        noise = price.part(Fraction(1, 10)).noise(Fraction(1), Fraction(1), Fraction(1))
+        noisy = noise.release(counted(column)).value
+        size = noisy - noise.error(1 - missed / 3)
+        missed = missed * 2 / 3
+    ends = [codes.first * codes.step, codes.last * codes.step]
+    for side, sign in enumerate((-1, 1)):
+        end_price = price.part(paid / 4)
+        reach = _rank_error(codes, end_price, 1 - missed / 2) + 1
+        shifted = q + sign * Fraction(reach) / Fraction(size) if size > 0 else Fraction(-1)
+        if 0 < shifted < 1:
+            ends[side] = Fraction(_mechanism(shifted, codes, end_price).release(column).value)
+    value = min(max(Fraction(value), ends[0]), ends[1])
+
+    def bounds(asked: Fraction) -> tuple[Any, Any]:
+        if asked > sure:
+            raise ParameterError(f"this interval was bought at confidence {float(sure):g}; no larger one can be shown.")
+        return plain(ends[0]), plain(ends[1])
+
+    return Estimate(plain(value), price.guarantee, "Quantile", value, bounds, _BUY)

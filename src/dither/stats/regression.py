@@ -1,0 +1,207 @@
+"""Linear regression from a noisy table of products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.accounting.approx import ApproxDP
+from dither.accounting.gaussian_curve import analytic_sigma
+from dither.accounting.guarantee import Guarantee
+from dither.accounting.zcdp import ZCDP
+from dither.errors import ParameterError
+from dither.mechanisms.codes import Grid, codes_of, plain_column
+from dither.mechanisms.exact import seal
+from dither.mechanisms.gaussian import Gaussian
+from dither.neighbours import Relation
+from dither.parameters import Number, interval, probability
+from dither.stats.price import Price
+
+Matrix = npt.NDArray[np.float64]
+# Every column becomes whole numbers in [-_UNIT, _UNIT].
+_UNIT = 1 << 15
+# Sums of this many products are below 2^53, so float64 adds them exactly.
+_CHUNK = 1 << 21
+_RIDGE = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A published regression y = intercept + coefficients x. All of it follows from one noisy table."""
+
+    coefficients: tuple[float, ...]
+    intercept: float
+    guarantee: Guarantee
+    scale: Fraction  # sigma of the noise in the table, per record and column of full width
+    residual: float  # estimated standard deviation of y around the line
+    _covariance: Matrix
+    _centres: Matrix
+    _halves: Matrix
+
+    @property
+    def value(self) -> tuple[float, ...]:
+        """The intercept and the coefficients."""
+        return (self.intercept, *self.coefficients)
+
+    def interval(self, confidence: Number = "0.95") -> tuple[tuple[float, float], ...]:
+        """Around the intercept and each coefficient: sampling error and noise together, in the normal approximation.
+
+        The ridge's pull towards 0, which matters when the noise is as large as the table, is not covered.
+        """
+        reach = _normal_quantile(probability(confidence, "confidence"))
+        spread = [math.sqrt(max(0.0, self._variance_at(row))) for row in self._rows()]
+        return tuple((v - reach * s, v + reach * s) for v, s in zip(self.value, spread, strict=True))
+
+    def predict(self, x: Sequence[float]) -> float:
+        """The line at x, one number for each column."""
+        return self.intercept + float(np.dot(self.coefficients, np.asarray(x, float)))
+
+    def prediction_error(self, x: Sequence[float]) -> float:
+        """The standard deviation of a new y around `predict(x)`: of y itself, of sampling and of the noise."""
+        return math.sqrt(self.residual**2 + max(0.0, self._variance_at(np.concatenate([[1.0], np.asarray(x, float)]))))
+
+    def _rows(self) -> list[Matrix]:
+        return list(np.eye(len(self.value)))
+
+    def _variance_at(self, row: Matrix) -> float:
+        """Of row . (intercept, coefficients), from the covariance in scaled columns."""
+        x_half, y_half = self._halves[:-1], float(self._halves[-1])
+        scaled = np.concatenate([row[:1], row[1:] / x_half])
+        # slope_j = y_half theta_j / half_j; intercept = y_centre + y_half (theta_0 - sum theta_j centre_j / half_j).
+        scaled[1:] -= row[0] * self._centres[:-1] / x_half
+        return float(y_half**2 * scaled @ self._covariance @ scaled)
+
+
+def linear_regression(
+    x: Any,
+    y: Any,
+    *,
+    x_bounds: Sequence[tuple[Number, Number]],
+    y_bounds: tuple[Number, Number],
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+) -> Regression:
+    """Least squares of y on the columns of x, at the stated price (epsilon and delta, or rho).
+
+    Each column is clamped to its bounds and scaled to [-1, 1]. With z = (1, x, y), one record adds z z^T to the table
+    of products, of Frobenius norm at most 2 + (number of columns). So much Gaussian noise is added to it (symmetric,
+    with half the variance off the diagonal); everything else follows from the noisy table: a ridge as large as
+    the noise demands (none when the table is far from singular), coefficients, intervals and prediction errors.
+
+    x is a table with one row a record (a NumPy array), or a list of columns. A missing number counts as the middle of
+    its bounds. Sheffet 2019; Wang 2018 for the adaptive ridge.
+    """
+    price = Price.read(epsilon, delta, rho, relation)
+    rho, guarantee = _gaussian_price(price)
+    columns = _columns(x, len(x_bounds))
+    ranges = [interval(low, high, "a column of x") for low, high in x_bounds] + [interval(*y_bounds, "y")]
+    scaled = [_scaled(column, *ends) for column, ends in zip([*columns, y], ranges, strict=True)]
+    if len({column.size for column in scaled}) != 1:
+        raise ParameterError("x and y are columns of the same records; their lengths differ.")
+    table, sigma = _noisy_table(scaled, rho, price.relation)
+    centres = np.array([float((low + high) / 2) for low, high in ranges])
+    halves = np.array([float((high - low) / 2) for low, high in ranges])
+    theta, covariance, residual = _solve(table, sigma)
+    slopes = halves[-1] * theta[1:] / halves[:-1]
+    intercept = centres[-1] + halves[-1] * theta[0] - float(np.dot(slopes, centres[:-1]))
+    return Regression(
+        tuple(float(slope) for slope in slopes),
+        float(intercept),
+        guarantee,
+        Fraction(sigma),
+        float(residual * halves[-1]),
+        covariance,
+        centres,
+        halves,
+    )
+
+
+def _gaussian_price(price: Price) -> tuple[Fraction, Guarantee]:
+    """The rho that Gaussian noise may cost, and what it guarantees."""
+    if price.rho is not None:
+        return price.rho, ZCDP(price.rho, relation=price.relation)
+    if price.delta is None:
+        raise ParameterError("linear_regression adds Gaussian noise: state epsilon= and delta=, or rho=.")
+    sigma, epsilon = analytic_sigma(price.choosing_epsilon, price.delta), price.choosing_epsilon
+    rho = 1 / (2 * sigma**2)
+    return rho, ApproxDP(epsilon, price.delta, relation=price.relation, proven_mu_squared=2 * rho)
+
+
+def _columns(x: Any, count: int) -> list[Any]:
+    if isinstance(x, np.ndarray):
+        if x.ndim == 1:
+            x = x.reshape(-1, 1)
+        if x.ndim != 2:
+            raise ParameterError(f"x is a table; got an array of {x.ndim} dimensions.")
+        x = [x[:, j] for j in range(x.shape[1])]
+    if not isinstance(x, (list, tuple)) or len(x) != count or not count:
+        raise ParameterError("x is a table (or a list of columns) with one pair of x_bounds for each column.")
+    return list(x)
+
+
+def _scaled(column: Any, low: Fraction, high: Fraction) -> npt.NDArray[np.int64]:
+    """Whole numbers from -_UNIT to _UNIT; what is missing becomes 0, the middle."""
+    array = plain_column(column)
+    step = (high - low) / (2 * _UNIT)
+    Grid.within(low, high, step)  # refuses bounds too far from 0 for their distance
+    middle = round((low + high) / 2 / step)
+    codes, missing = codes_of(array, Grid(step, middle - _UNIT, middle + _UNIT))
+    return codes - middle if missing is None else np.where(missing, 0, codes - middle)
+
+
+def _noisy_table(columns: list[npt.NDArray[np.int64]], rho: Fraction, relation: Relation) -> tuple[Matrix, float]:
+    """The table of products in units of full width, and sigma of its noise."""
+    size, count = columns[0].size, len(columns) + 1
+    exact = [[0] * count for _ in range(count)]
+    for start in range(0, size, _CHUNK):
+        part = np.stack([np.full(min(_CHUNK, size - start), _UNIT)] + [c[start : start + _CHUNK] for c in columns])
+        block = part.astype(np.float64)
+        products = block @ block.T
+        for i in range(count):
+            for j in range(count):
+                exact[i][j] += int(products[i, j])
+    # ||z z^T|| = ||z||^2; a replaced record takes one such table away and adds another.
+    moved = count * (1 if relation is Relation.ADD_REMOVE else 2)
+    unit = _UNIT**2
+    diagonal = Gaussian(rho=rho, sensitivity=moved * unit, relation=relation)
+    # In Frobenius norm an entry off the diagonal counts twice, so half the variance is enough for it.
+    beside = Gaussian(rho=2 * rho, sensitivity=moved * unit, relation=relation)
+    pairs = [(i, j) for i in range(count) for j in range(i)]
+    on = diagonal.release(seal([exact[i][i] for i in range(count)])).value
+    off = beside.release(seal([exact[i][j] for i, j in pairs])).value
+    table = np.diag([float(Fraction(int(value), unit)) for value in on])
+    for (i, j), value in zip(pairs, off, strict=True):
+        table[i, j] = table[j, i] = float(Fraction(int(value), unit))
+    return table, float(diagonal.scale / unit)
+
+
+def _solve(table: Matrix, sigma: float) -> tuple[Matrix, Matrix, float]:
+    """Coefficients in scaled columns, their covariance, and the residual's standard deviation."""
+    normal, cross, own = table[:-1, :-1], table[:-1, -1], float(table[-1, -1])
+    size = max(1.0, float(table[0, 0]))
+    count = len(cross)
+    smallest = float(np.linalg.eigvalsh(normal)[0])
+    # The noise moves eigenvalues by about sigma sqrt(2 d): a table that is not clearly beyond that is lifted.
+    ridge = max(0.0, _RIDGE * sigma * math.sqrt(2 * count) * 2 - smallest)
+    lifted = normal + ridge * np.eye(count)
+    inverse = np.linalg.inv(lifted)
+    theta = inverse @ cross
+    residual = math.sqrt(max(0.0, (own - 2 * float(theta @ cross) + float(theta @ normal @ theta)) / size))
+    # Noise in cross - normal theta: independent entries, those off the diagonal shared by two rows.
+    noise = np.outer(theta, theta) * sigma**2 / 2
+    np.fill_diagonal(noise, sigma**2 / 2 + (sigma**2 / 2) * (float(theta @ theta) + theta**2))
+    return theta, inverse @ (residual**2 * lifted + noise) @ inverse, residual
+
+
+def _normal_quantile(sure: Fraction) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + float(sure)) / 2))

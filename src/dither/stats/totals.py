@@ -1,0 +1,85 @@
+"""Count and sum."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dither.mechanisms.additive import AdditiveNoise
+from dither.mechanisms.codes import plain_column
+from dither.mechanisms.exact import seal
+from dither.neighbours import Relation
+from dither.parameters import Number
+from dither.sensitivity.records import _number, _plain
+from dither.stats.columns import exact_sum, present_codes, read_grid
+from dither.stats.estimate import Estimate, plain
+from dither.stats.price import Price
+
+
+def count(
+    x: Any,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+) -> Estimate:
+    """How many records of a column are there, not counting missing ones and those that are False. At the stated price.
+
+    One record moves it by at most 1, under add_remove and under replace. The estimate is not clamped: it may be
+    negative, and its interval is honest.
+
+    >>> count([True, False, True], epsilon=1).guarantee.epsilon
+    Fraction(1, 1)
+    """
+    price = Price.read(epsilon, delta, rho, relation)
+    noise = price.noise(Fraction(1), Fraction(1), Fraction(1))
+    return _released(noise, counted(x))
+
+
+def counted(x: Any) -> int:
+    """The exact number: a secret."""
+    read = _plain(x)
+    if isinstance(read, np.ndarray) and read.ndim == 1 and read.dtype.kind == "b":
+        return int(np.count_nonzero(read))
+    column = plain_column(read)
+    if column.dtype.kind == "O":
+        return sum(_number(item) is not None and item is not False for item in column.tolist())
+    return int(column.size - (np.count_nonzero(np.isnan(column)) if column.dtype.kind == "f" else 0))
+
+
+def sum_(
+    x: Any,
+    *,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    grid: Number | None = None,
+) -> Estimate:
+    """The sum of a column of which each value is clamped to [lower, upper].
+
+    One record moves it by at most max(|lower|, |upper|) under add_remove, by upper - lower under replace.
+    """
+    price = Price.read(epsilon, delta, rho, relation)
+    column = plain_column(x)
+    codes = read_grid(x, lower, upper, grid, 30)
+    moved = max(abs(codes.first), abs(codes.last)) if price.relation is Relation.ADD_REMOVE else codes.size - 1
+    noise = price.noise(moved * codes.step, (moved * codes.step) ** 2, codes.step)
+    return _released(noise, exact_sum(present_codes(column, codes, price.relation)))
+
+
+def _released(noise: AdditiveNoise, total: int) -> Estimate:
+    release = noise.release(seal(total))
+
+    def bounds(sure: Fraction) -> tuple[Any, Any]:
+        low, high = release.interval(sure)
+        return plain(low), plain(high)
+
+    return Estimate(
+        plain(release.value), noise.guarantee, type(noise).__name__, release.value, bounds, scale_=noise.scale
+    )

@@ -1,0 +1,61 @@
+"""The mean without the smallest and the largest records."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from dither.errors import ParameterError
+from dither.mechanisms.codes import plain_column
+from dither.mechanisms.smooth import SmoothNoise
+from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.mechanisms.smooth_laplace import SmoothLaplace
+from dither.neighbours import Relation
+from dither.parameters import Number, exact, probability
+from dither.sensitivity.norms import only
+from dither.sensitivity.trimmed_mean import trimmed_mean as trimmed_statistic
+from dither.stats.columns import present_codes, public_size, read_grid
+from dither.stats.estimate import Estimate
+from dither.stats.price import Price
+from dither.stats.smooth import smooth_estimate
+
+_GRID_BITS = 30
+
+
+def trimmed_mean(
+    x: Any,
+    trim: Number,
+    *,
+    lower: Number | None = None,
+    upper: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    relation: Relation | str = Relation.REPLACE,
+    grid: Number | None = None,
+    interval: bool = False,
+    confidence: Number = "0.95",
+) -> Estimate:
+    """The mean of what is left when a share `trim` of the records is dropped at each end, at the stated price.
+
+    Noise in proportion to the smooth sensitivity, under replace: Cauchy noise for epsilon alone, Laplace noise (which
+    has a variance) for epsilon and delta. The number of records is public.
+    """
+    price = Price.read(epsilon, delta, None, only(relation, Relation.REPLACE, "The number of records must be public."))
+    share, sure = exact(trim, "trim"), probability(confidence, "confidence")
+    if not 0 <= share < Fraction(1, 2):
+        raise ParameterError("trim is the share dropped at each end: at least 0 and less than 1/2.")
+    column = plain_column(x)
+    codes = read_grid(x, lower, upper, grid, _GRID_BITS)
+    size = public_size(column)
+    statistic = trimmed_statistic(int(share * size))
+
+    def mechanism(paid: Fraction) -> SmoothNoise:
+        bounds: dict[str, Any] = {"lower": codes.first, "upper": codes.last, "relation": price.relation}
+        if price.delta is None:
+            return SmoothCauchy(epsilon=paid, **bounds)
+        return SmoothLaplace(epsilon=paid, delta=price.delta, **bounds)
+
+    records = present_codes(column, codes, price.relation)
+    return smooth_estimate(
+        statistic, records, price, (codes.first, codes.last), codes.step, mechanism, interval=interval, sure=sure
+    )

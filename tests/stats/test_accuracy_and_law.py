@@ -1,0 +1,162 @@
+"""What is published: the exact statistic where noise vanishes, neighbours within the sensitivity, honest intervals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from dither import stats
+from dither.mechanisms import Laplace
+from dither.stats.moments import _sum_of_squares, _variance_of, _variance_range
+
+LOUD = {"epsilon": 500}  # noise of about no step at all: what is published is the exact statistic
+VALUES = (-3, 0, 1, 4, 9, 14)
+BOUNDS = {"lower": 0, "upper": 10}
+
+
+def neighbours(relation, most=3):
+    for n in range(most + 1):
+        for table in itertools.combinations_with_replacement(VALUES, n):
+            if relation == "add_remove":
+                for value in VALUES:
+                    yield list(table), [*table, value]
+            else:
+                for i, value in itertools.product(range(n), VALUES):
+                    yield list(table), [*table[:i], value, *table[i + 1 :]]
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("function", ["count", "sum"])
+def test_neighbours_differ_by_at_most_what_is_paid_for(function, relation):
+    run = {"count": stats.count, "sum": lambda x, **price: stats.sum(x, **BOUNDS, grid=1, **price)}[function]
+    paid = run([1], relation=relation, epsilon=1).scale
+    widest = 0
+    for one, two in neighbours(relation):
+        left, right = (run(list(x), relation=relation, **LOUD).value for x in (one, two))
+        widest = max(widest, abs(left - right))
+    # Under replace a count of records that are all there cannot move; what could is a record that is missing.
+    assert widest == (0 if (function, relation) == ("count", "replace") else paid)
+
+
+def test_the_exact_statistics():
+    x = [-3, 0.25, 1, 4, 9.5, 14, None]
+    kept = [0, 0.25, 1, 4, 9.5, 10]
+    assert stats.mean(x, **BOUNDS, grid="0.25", **LOUD).value == pytest.approx(np.mean(kept), abs=1e-3)
+    assert stats.variance(x, **BOUNDS, grid="0.25", **LOUD).value == pytest.approx(np.var(kept), abs=0.3)
+    same = stats.variance(x[:-1], **BOUNDS, grid="0.25", relation="replace", **LOUD).value
+    assert same == pytest.approx(np.var(kept), abs=0.3)
+    assert stats.histogram(x, edges=[0, 1, 4, 10], **LOUD).value == {0: 1, 1: 1, 2: 2}
+    assert stats.histogram(np.array([0.0, 1, 1, 4, 10, 11, np.nan]), edges=[0, 1, 4, 10], **LOUD).value == {
+        0: 1,
+        1: 2,
+        2: 2,
+    }
+    assert stats.histogram(["a", "b", "a", "z"], categories=["a", "b", "c"], **LOUD).value == {"a": 2, "b": 1, "c": 0}
+    assert stats.ratio([1, 0, 1, 1], [1, 1, 1, 0], **LOUD).value == pytest.approx(2 / 3)
+    assert stats.reciprocal([1, 2, 3, 4], **LOUD).value == 0.25
+    assert stats.trimmed_mean([0, 4, 5, 10], "0.25", **BOUNDS, **LOUD).value == pytest.approx(4.5, abs=1e-3)
+    assert stats.top_k([1, 1, 1, 2, 2, 3], 2, categories=[1, 2, 3], **LOUD).value == [1, 2]
+
+
+def test_sums_do_not_overflow():
+    big = np.full(1000, 2**62 - 1, np.int64)
+    found = stats.sum(big, lower=0, upper=2**60, epsilon=500)
+    assert found.value == pytest.approx(1000 * 2**60, rel=1e-5)
+    assert _sum_of_squares(np.array([2**40, 3])) == 2**80 + 9
+    values = np.full(10**5, 2**20 - 1)
+    assert _sum_of_squares(values) == 10**5 * (2**20 - 1) ** 2
+
+
+def test_the_count_has_the_law_of_its_noise_and_other_noise_is_told_apart():
+    data = np.ones(100, bool)
+    draws = np.array([stats.count(data, epsilon=1).value for _ in range(8_000)]) - 100
+    reach = 6
+    cells = np.clip(draws, -reach, reach)
+
+    def p_value(epsilon):
+        pmf = np.array([float(Laplace(epsilon=epsilon, sensitivity=1).pmf(k)[1]) for k in range(-reach, reach + 1)])
+        pmf[0] = pmf[-1] = (1 - pmf[1:-1].sum()) / 2
+        seen = np.bincount(cells + reach, minlength=2 * reach + 1)
+        return chi2.sf(((seen - pmf * draws.size) ** 2 / (pmf * draws.size)).sum(), 2 * reach)
+
+    assert p_value(1) > 1e-12
+    assert p_value("1.2") < 1e-12
+
+
+CASES = {
+    "count": (lambda x, **p: stats.count(x, **p), lambda x: x.size),
+    "sum": (lambda x, **p: stats.sum(x, lower=0, upper=10**5, **p), lambda x: np.clip(x, 0, 10**5).sum()),
+    "mean": (lambda x, **p: stats.mean(x, lower=0, upper=10**5, **p), lambda x: np.clip(x, 0, 10**5).mean()),
+    "variance": (lambda x, **p: stats.variance(x, lower=0, upper=10**5, **p), lambda x: np.clip(x, 0, 10**5).var()),
+    "ratio": (
+        lambda x, **p: stats.ratio(x > 40_000, x > 20_000, **p),
+        lambda x: (x > 40_000).sum() / (x > 20_000).sum(),
+    ),
+    "reciprocal": (lambda x, **p: stats.reciprocal(x, **p), lambda x: 1 / x.size),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_intervals_cover(name, relation, salaries, covered):
+    run, truth = CASES[name]
+    for price in ({"epsilon": "0.2"}, {"rho": "0.01"}):
+        for size in (20, 5000):
+            data, inside, widths = salaries[:size], 0, []
+            for _ in range(60):
+                low, high = run(data, relation=relation, **price).interval("0.9")
+                inside += low - 1e-6 * abs(low) <= truth(data) <= high + 1e-6 * abs(high)
+                widths.append(high - low)
+            assert covered(inside, 60, 0.9)
+            assert min(widths) >= 0
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("method", ["exponential", "smooth"])
+def test_bought_intervals_of_quantiles_cover(relation, method, salaries, covered):
+    if (method, relation) == ("smooth", "add_remove"):
+        return
+    for q, size in (("0.5", 5000), ("0.9", 5000), ("0.5", 31)):
+        data, inside = salaries[:size], 0
+        truth = np.sort(data)[math.ceil(Fraction(q) * size) - 1]
+        options = {"lower": 0, "upper": 10**6, "interval": True, "confidence": "0.9", "method": method}
+        for _ in range(50):
+            low, high = stats.quantile(data, q, epsilon=1, relation=relation, **options).interval("0.9")
+            inside += low - 1e-3 <= truth <= high + 1e-3
+        assert covered(inside, 50, 0.9)
+
+
+def test_bought_intervals_of_trimmed_means_cover(salaries, covered):
+    data = salaries[:400]
+    truth = np.sort(data)[40:-40].mean()
+    for price in ({"epsilon": 2}, {"epsilon": 2, "delta": "1e-6"}):
+        inside = 0
+        for _ in range(50):
+            estimate = stats.trimmed_mean(data, "0.1", lower=0, upper=10**6, interval=True, confidence="0.9", **price)
+            low, high = estimate.interval("0.9")
+            inside += low <= truth <= high
+        assert covered(inside, 50, 0.9)
+
+
+def test_the_range_of_the_variance_holds_every_variance_of_the_box():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        lows = [Fraction(int(v), 10) for v in rng.integers(0, 50, 3)]
+        highs = [low + Fraction(int(v), 10) for low, v in zip(lows, rng.integers(0, 30, 3), strict=True)]
+        low, high = _variance_range(list(zip(lows, highs, strict=True)))
+        for mix in rng.random((20, 3)):
+            inside = [a + (b - a) * Fraction(float(m)) for a, b, m in zip(lows, highs, mix, strict=True)]
+            assert low <= _variance_of(inside) <= high
+
+
+def test_the_median_is_near_and_its_rank_error_is_public(salaries):
+    from dither import Quantile
+
+    error = Quantile(epsilon=1, q="0.5", lower=0, upper=10**6, grid="0.01").rank_error("0.999999")
+    ranks = np.searchsorted(np.sort(salaries), [stats.median(salaries, lower=0, upper=10**6, epsilon=1).value] * 5)
+    assert np.abs(ranks - 2500).max() <= error

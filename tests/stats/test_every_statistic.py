@@ -1,0 +1,233 @@
+"""One suite over the statistics: prices, relations, hostile data and hostile parameters."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dither as dt
+from dither import stats
+from dither.errors import NotPublic, ParameterError, RelationMismatch
+
+BOUNDS = {"lower": 0, "upper": 10}
+NUMERIC = {
+    "count": lambda x, **price: stats.count(x, **price),
+    "sum": lambda x, **price: stats.sum(x, **BOUNDS, **price),
+    "mean": lambda x, **price: stats.mean(x, **BOUNDS, **price),
+    "variance": lambda x, **price: stats.variance(x, **BOUNDS, **price),
+    "median": lambda x, **price: stats.median(x, **BOUNDS, **price),
+    "median with interval": lambda x, **price: stats.median(x, interval=True, **BOUNDS, **price),
+    "quantile": lambda x, **price: stats.quantile(x, "0.9", **BOUNDS, **price),
+    "quantiles": lambda x, **price: stats.quantiles(x, ["0.1", "0.5", "0.9"], **BOUNDS, **price),
+    "intervals": lambda x, **price: stats.histogram(x, edges=[0, 2, 5, 10], **price),
+    "reciprocal": lambda x, **price: stats.reciprocal(x, **price),
+    "ratio": lambda x, **price: stats.ratio(x, x, **price),
+}
+CATEGORICAL = {
+    "histogram": lambda x, **price: stats.histogram(x, categories=["a", "b", 3], **price),
+    "mode": lambda x, **price: stats.mode(x, categories=["a", "b", 3], **price),
+    "top_k": lambda x, **price: stats.top_k(x, 2, categories=["a", "b", 3], **price),
+    "model_selection": lambda x, **price: stats.model_selection(x, models=["a", "b", 3], **price),
+}
+PRICES = ({"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"})
+EVERY = NUMERIC | CATEGORICAL
+each = pytest.mark.parametrize("name", EVERY)
+RELATIONS = ("add_remove", "replace")
+GOOD = [1, 2, 3, 4, 5]
+NASTY = {
+    "one": [3],
+    "equal": [7] * 50,
+    "outside": [-5, 500, 10**400, -(10**400)],
+    "infinite": [math.inf, -math.inf, 3.0],
+    "missing": [math.nan, None, 2.0, math.nan],
+    "strings": ["a", "b", "zzz", "1"],
+    "mixed": ["a", 3, None, True, [1, 2], {"k": 1}, Decimal("NaN"), Decimal("1e999999"), Fraction(1, 3), b"x", 1j],
+    "nested": [[1, 2], [3, 4]],
+    "array with nan": np.array([1.0, np.nan, 4.0]),
+    "only nan": np.array([np.nan, np.nan, np.nan]),
+}
+
+
+@each
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("price", PRICES, ids=str)
+def test_the_price_is_the_guarantee(name, relation, price):
+    found = EVERY[name](GOOD, relation=relation, **price).guarantee
+    assert found.relation.value == relation
+    if "rho" in price:
+        assert found.zcdp().rho <= Fraction(1, 10)
+    else:
+        assert found.basic().epsilon == 1
+        assert found.basic().delta <= Fraction(price.get("delta", 0))
+
+
+@each
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("data", NASTY)
+def test_no_data_raise(name, relation, data):
+    if relation == "replace" and name == "variance" and len(NASTY[data]) < 2:
+        return
+    estimate = EVERY[name](NASTY[data], relation=relation, epsilon=1)
+    if name in ("sum", "mean", "median", "quantile", "variance"):
+        assert math.isfinite(float(estimate))
+
+
+@each
+def test_empty_columns(name):
+    EVERY[name]([], epsilon=1)
+    EVERY[name](np.array([]), epsilon=1)
+    needs_size = name in ("mean", "variance", "median with interval")
+    if needs_size:
+        with pytest.raises(ParameterError, match="0 records"):
+            EVERY[name]([], epsilon=1, relation="replace")
+    else:
+        EVERY[name]([], epsilon=1, relation="replace")
+
+
+@each
+@pytest.mark.parametrize(
+    "price",
+    [
+        {},
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": math.nan},
+        {"epsilon": True},
+        {"epsilon": 10**400},
+        {"epsilon": 1, "rho": 1},
+        {"delta": "1e-6"},
+        {"epsilon": 1, "delta": 1},
+        {"epsilon": 1, "delta": 0},
+        {"rho": 0},
+    ],
+    ids=str,
+)
+def test_hostile_prices_are_refused(name, price):
+    with pytest.raises(ParameterError):
+        EVERY[name](GOOD, **price)
+
+
+@each
+def test_unknown_and_unsuitable_relations_are_refused(name):
+    for relation in ("friends", "edge", "owner"):
+        with pytest.raises(RelationMismatch):
+            EVERY[name](GOOD, epsilon=1, relation=relation)
+
+
+@pytest.mark.parametrize("function", [stats.sum, stats.mean, stats.variance, stats.median])
+def test_without_bounds_it_is_said_what_to_declare(function):
+    with pytest.raises(ParameterError, match="give lower and upper"):
+        function(GOOD, epsilon=1)
+    for lower, upper in ((10, 0), (0, 0), (0, math.inf), (math.nan, 1), (0, 10**400), ("a", 1)):
+        with pytest.raises(ParameterError):
+            function(GOOD, epsilon=1, lower=lower, upper=upper)
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_columns_of_text_are_refused_by_their_type(name):
+    for column in (np.array(["a"]), np.zeros((2, 2)), "text", 5, {"a": 1}):
+        with pytest.raises(ParameterError):
+            NUMERIC[name](column, epsilon=1)
+
+
+def test_every_kind_of_column_says_the_same():
+    values = [1.5, 2.5, 11.0, -4.0]
+    strong = {"epsilon": 500, "lower": 0, "upper": 10, "grid": "0.5"}
+    for column in (values, np.array(values), pa.array(values), pd.Series(values), pl.Series(values), tuple(values)):
+        assert stats.sum(column, **strong).value == 14
+        assert stats.count(column, epsilon=500).value == 4
+
+
+def test_the_grid_follows_the_declared_type_and_never_the_records():
+    """Threat 10: neighbours must have the same possible answers."""
+    from dither.stats.columns import read_grid
+
+    for column in (np.array([1, 2]), np.array([], np.uint8), pd.Series([1]), pl.Series([1, None]), pa.array([None, 1])):
+        assert read_grid(column, 0, 10, None, 30).step == 1
+    steps = {
+        read_grid(column, 0, 10, None, 30).step for column in ([1, 2], [], [1, None], [1.5], np.array([1.0]), ["a"])
+    }
+    assert steps == {Fraction(1, 2**27)}
+
+
+def test_missing_values_are_left_out_or_are_the_lower_bound():
+    column = [8.0, None, math.nan, 6.0]
+    assert stats.mean(column, lower=2, upper=10, epsilon=500, grid="0.5").value == pytest.approx(7, abs=0.01)
+    kept = stats.mean(column, lower=2, upper=10, epsilon=500, grid="0.5", relation="replace")
+    assert kept.value == pytest.approx(4.5, abs=0.01)
+    assert stats.count(column, epsilon=500).value == 2
+    assert stats.count([True, False, None, True, 5], epsilon=500).value == 3
+    assert stats.count(np.array([True, False, True]), epsilon=500).value == 2
+
+
+def test_choices_have_no_interval_and_no_scale():
+    for name in ("mode", "top_k", "model_selection", "median", "quantiles"):
+        estimate = EVERY[name](GOOD, epsilon=1)
+        with pytest.raises(NotPublic):
+            estimate.interval()
+        with pytest.raises(NotPublic):
+            estimate.scale  # noqa: B018
+    with pytest.raises(NotPublic):
+        stats.trimmed_mean(GOOD, "0.1", epsilon=1, **BOUNDS).interval()
+    with pytest.raises(NotPublic):
+        stats.reciprocal(GOOD, epsilon=1, at_least=2, method="smooth").interval()
+
+
+def test_a_bought_interval_is_not_shown_at_a_higher_confidence():
+    bought = stats.median(GOOD, interval=True, confidence="0.9", epsilon=1, **BOUNDS)
+    assert bought.interval("0.5") == bought.interval("0.9")
+    with pytest.raises(ParameterError):
+        bought.interval("0.95")
+
+
+def test_the_method_is_chosen_from_public_parameters_only():
+    for data in (GOOD, [0] * 5, [math.nan] * 5):
+        assert stats.median(data, epsilon=1, relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.median(data, epsilon=8, relation="replace", **BOUNDS).method == "SmoothCauchy"
+        assert stats.median(data, epsilon=8, **BOUNDS).method == "Quantile"
+        assert stats.quantile(data, "0.99", epsilon=8, relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.sum(data, epsilon=1, delta="1e-6", **BOUNDS).method == "Laplace"
+        assert stats.histogram(data, categories=[1, 2], rho=1).method == "Gaussian"
+
+
+def test_what_a_method_needs_is_said():
+    with pytest.raises(ParameterError):
+        stats.median(GOOD, method="smooth", epsilon=1, **BOUNDS)
+    with pytest.raises(ParameterError):
+        stats.median(GOOD, method="smooth", rho=1, relation="replace", **BOUNDS)
+    with pytest.raises(ParameterError):
+        stats.median(GOOD, method="other", epsilon=1, **BOUNDS)
+    with pytest.raises(ParameterError, match="delta"):
+        stats.mode(GOOD, categories=[1, 2], method="stable", epsilon=1)
+    with pytest.raises(ParameterError, match="at_least"):
+        stats.reciprocal(GOOD, method="smooth", epsilon=1)
+    with pytest.raises(ParameterError):
+        stats.trimmed_mean(GOOD, "0.5", epsilon=1, **BOUNDS)
+    with pytest.raises(RelationMismatch):
+        stats.trimmed_mean(GOOD, "0.1", epsilon=1, relation="add_remove", **BOUNDS)
+    with pytest.raises(ParameterError):
+        stats.histogram(GOOD, epsilon=1)
+    with pytest.raises(ParameterError):
+        stats.histogram(GOOD, edges=[2, 1], epsilon=1)
+    with pytest.raises(ParameterError):
+        stats.histogram(GOOD, categories=[1, 1], epsilon=1)
+    with pytest.raises(ParameterError):
+        stats.ratio([True], [True, False], epsilon=1)
+    with pytest.raises(ParameterError):
+        stats.vote([[1, 0]], candidates=["a"], epsilon=1)
+
+
+def test_stable_choices():
+    clear = ["a"] * 100 + ["b"] * 3
+    chosen = stats.mode(clear, categories=["a", "b"], epsilon=1, delta="1e-6", method="stable")
+    assert chosen.value == "a"
+    assert stats.mode(["a"], categories=["a", "b"], epsilon=1, delta="1e-9", method="stable").value is dt.REFUSED
+    top = stats.top_k(clear, 1, categories=["b", "a"], epsilon=1, delta="1e-6", method="stable")
+    assert top.value == ["a"]
