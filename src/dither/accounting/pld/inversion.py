@@ -24,7 +24,8 @@ from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
 # ln of what copies and cut-off tails may be, relative to delta.
 _NEGLIGIBLE = -13.0
 _CUT = 6.0
-_FIRST = 512
+_FIRST = 256
+_LEVELS = 4
 _MOST = 1 << 16
 _MOST_WORK = 1 << 24
 _WANTED = 1e-4
@@ -189,7 +190,7 @@ def log_copies(losses: Sum, theta: float, window: float, epsilon: float) -> floa
     return float(np.logaddexp(below, above.min())) + 1e-9
 
 
-def _line(losses: Sum, near: float, epsilon: float, log_delta: float, count: int) -> Line:
+def _line(losses: Sum, near: float, epsilon: float, log_delta: float, level: int) -> Line:
     """The line with the narrowest window whose copies are negligible and whose terms are not much larger than delta.
 
     Any choice is valid. A heavy tail wants a smaller theta than Markov's inequality does.
@@ -207,14 +208,16 @@ def _line(losses: Sum, near: float, epsilon: float, log_delta: float, count: int
         window = np.maximum(windows.min(axis=1), (1 - log_delta - _NEGLIGIBLE) / theta) + 1e-290
     usable = np.isfinite(size) & np.isfinite(window)
     if not usable.any():
-        return Line(losses, near, (1 - log_delta - _NEGLIGIBLE) / near, count)
+        return Line(losses, near, (1 - log_delta - _NEGLIGIBLE) / near, _least_count(level))
     least = size[usable].min()
     best = int(np.argmin(np.where(usable & (size <= least + _LARGER), window, np.inf)))
     chosen, width = float(theta[best]), float(window[best]) * 1.02
-    # The smoothing must stay well below 1/theta.
-    while count < _MOST and count < 2 * (chosen + 1) * width:
+    # The smoothing s moves ln delta by about (s theta)^2, which should be small beside theta epsilon, and stay below 1.
+    wanted = min(0.2, math.sqrt(_WANTED * max(chosen * epsilon, 1.0) / 2))
+    count, needed = _least_count(level), _CUT / (2 * math.pi) * (chosen + 1) * width / wanted
+    while count < _MOST and count < needed * 4**level:
         count *= 2
-    return Line(losses, chosen, width, count)
+    return Line(losses, chosen, width, min(count, _most_count(losses)))
 
 
 def _points(losses: Sum) -> int:
@@ -222,20 +225,22 @@ def _points(losses: Sum) -> int:
     return sum(len(getattr(getattr(law, "points", None), "losses", ())) for law, _ in losses.laws)
 
 
-def _counts(losses: Sum) -> list[int]:
-    work = _points(losses) // 64 + len(losses.laws) + 1
-    most = min(_MOST, max(4 * _FIRST, _MOST_WORK // work))
-    return [count for count in (_FIRST, 4 * _FIRST, 16 * _FIRST, 64 * _FIRST) if count <= most]
+def _least_count(level: int) -> int:
+    return _FIRST * int(4**level)
+
+
+def _most_count(losses: Sum) -> int:
+    return int(min(_MOST, max(8 * _FIRST, _MOST_WORK // (_points(losses) // 64 + len(losses.laws) + 1))))
 
 
 def delta_bounds(above: Sum, below: Sum, epsilon: float) -> tuple[float, float]:
     """ln of certified lower and upper bounds of delta at epsilon >= 0."""
     theta, value = best_order(above, epsilon, log_delta=False)
     low, high = -math.inf, value
-    for count in _counts(above):
-        line = _line(above, theta, epsilon, min(value, 0.0) - 3, count)
+    for level in range(_LEVELS):
+        line = _line(above, theta, epsilon, min(value, 0.0) - 3, level)
         high = min(high, line.log_above(epsilon))
-        under = line if below is above else _line(below, theta, epsilon, min(value, 0.0) - 3, count)
+        under = line if below is above else _line(below, theta, epsilon, min(value, 0.0) - 3, level)
         before, low = high - low, max(low, under.log_below(epsilon))
         if high - low <= _WANTED * max(1.0, theta * epsilon) or high - low > before / 2:
             break
@@ -264,12 +269,12 @@ def _near(above: Sum, below: Sum, smallest: float, largest: float) -> tuple[floa
     low, high = 0.0, max(simple, 0.0)
     if _points(above):
         # Markov's epsilon may be far off where tails are heavy: a first reading tells where to look.
-        high = min(high, _least_above(_line(above, theta, high, largest, _FIRST // 2), smallest, high))
+        high = min(high, _least_above(_line(above, theta, high, largest, 0), smallest, high))
     start = high
-    for count in _counts(above):
-        line = _line(above, theta, start, largest, count)
+    for level in range(_LEVELS):
+        line = _line(above, theta, start, largest, level)
         before, high = high - low, min(high, _least_above(line, smallest, high))
-        under = line if below is above else _line(below, theta, start, largest, count)
+        under = line if below is above else _line(below, theta, start, largest, level)
         low = max(low, _most_below(under, largest, high))
         start = high
         # More points sharpen the smoothing only: cells that are too coarse, or rounding, stay as they are.
