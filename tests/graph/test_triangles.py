@@ -16,14 +16,14 @@ STAR = [(0, ray) for ray in range(1, 51)]  # no triangle, local sensitivity 1, g
 def test_default_method_follows_public_parameters():
     def chosen(n, **price):
         return {
-            type(dt.graph.triangles(graph, vertices=n, **price).mechanism).__name__
+            dt.graph.triangles(graph, vertices=n, **price).method
             for graph in ([], [(0, 1), (1, 2), (0, 2)], list(itertools.combinations(range(n), 2)))
         }
 
-    assert chosen(60, epsilon=1) == chosen(60, epsilon="0.1") == {"SmoothCauchy"}
-    assert chosen(10, epsilon="0.1") == chosen(60, epsilon="0.01") == {"Laplace"}
-    assert chosen(60, epsilon=1, delta="1e-6") == {"BoundedLocalSensitivity"}
-    assert chosen(40, epsilon=1, delta="1e-6") == {"Laplace"}
+    assert chosen(60, epsilon=1) == chosen(60, epsilon="0.1") == {"smooth"}
+    assert chosen(10, epsilon="0.1") == chosen(60, epsilon="0.01") == {"global"}
+    assert chosen(60, epsilon=1, delta="1e-6") == {"bounded"}
+    assert chosen(40, epsilon=1, delta="1e-6") == {"global"}
 
 
 def test_guarantees_and_what_is_public():
@@ -115,6 +115,7 @@ def test_the_laws_of_all_neighbouring_graphs_on_four_vertices():
         ({"epsilon": 1, "delta": "1e-6", "method": "global"}, "spends no delta"),
         ({"epsilon": 1, "method": "local"}, "method must be"),
         ({"epsilon": 1, "vertices": 2}, "at least 3"),
+        ({"epsilon": Fraction(3 * 49, 2**61), "delta": "1e-6"}, "2\\^60"),
     ],
 )
 def test_refusals_depend_on_parameters_only(graph, price, message):

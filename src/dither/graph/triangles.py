@@ -7,15 +7,16 @@ from fractions import Fraction
 from typing import Literal
 
 from dither.errors import ParameterError
+from dither.graph.estimates import with_bound, with_interval, without_interval
 from dither.graph.reading import GraphLike, read_graph
-from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity, BoundedOutcome
+from dither.mechanisms.additive import check_scale
+from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.laplace import Laplace
-from dither.mechanisms.release import Release
-from dither.mechanisms.smooth import SmoothOutcome
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
 from dither.neighbours import Relation
 from dither.parameters import Number
 from dither.sensitivity.triangles import triangles as sensitivity
+from dither.stats.estimate import Estimate
 
 Method = Literal["global", "smooth", "bounded"]
 
@@ -29,12 +30,12 @@ def triangles(
     delta: Number | None = None,
     method: Method | None = None,
     vertices: int | None = None,
-) -> Release | SmoothOutcome | BoundedOutcome:
+) -> Estimate:
     """epsilon-DP, or (epsilon, delta)-DP if delta is given, under edge: how many triangles there are.
 
     method "smooth" (pure) adds Cauchy noise in proportion to the smooth sensitivity; its scale and interval are not
     public. "bounded" (needs delta) first publishes a private bound on the local sensitivity, then adds Laplace noise
-    for it; scale and interval follow from what was published. "global" (pure) adds Laplace noise for n - 2.
+    for it; `bound`, scale and interval are public. "global" (pure) adds Laplace noise for n - 2.
 
     By default "bounded" with a delta and "smooth" without; but "global" where, on a graph without any edges, the other
     would be no more accurate: then no data make it better. That depends on n, epsilon and delta only.
@@ -58,14 +59,15 @@ def triangles(
         bounded = BoundedLocalSensitivity(
             epsilon=epsilon, delta=delta, slope=1, ceiling=n - 2, grid=1, relation=Relation.EDGE
         )
+        check_scale(Fraction(n - 2) / bounded.answer_epsilon)  # so that no published bound is too large to draw for
         # The published bound is about the local sensitivity plus the shift, so at least the shift.
         if method == "bounded" or bounded.shift / bounded.answer_epsilon < worst.scale:
-            return bounded.release(sensitivity.value(read), sensitivity.local(read))
+            return with_bound(bounded.release(sensitivity.value(read), sensitivity.local(read)))
     elif method != "global":
         smooth = SmoothCauchy(epsilon=epsilon, grid=1, lower=0, upper=math.comb(n, 3), relation=Relation.EDGE)
         if method == "smooth" or _at_best(smooth, n) < worst.error(_COMPARED_AT):
-            return smooth.release(*sensitivity.with_smooth(read, smooth.beta))
-    return worst.release(sensitivity.value(read))
+            return without_interval(smooth.release(*sensitivity.with_smooth(read, smooth.beta)))
+    return with_interval(worst.release(sensitivity.value(read)))
 
 
 def _at_best(mechanism: SmoothCauchy, n: int) -> Fraction:
