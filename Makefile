@@ -19,46 +19,57 @@ $(UV):
 	$(PYTHON) -m venv .uv
 	.uv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/uv.txt
 
-# One stamp per group: the environment always matches the pinned, hashed requirements.
-$(VENV)/.%: requirements/%.txt pyproject.toml | $(UV)
-	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/$*.txt
-	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+# One stamp per group: the environment always matches the pinned, hashed requirements. Other libraries, which tests and
+# benchmarks compare with, stay out of the project's own environment.
+PEERS := .venv-peers/bin
+define INSTALL
+	test -x $(1)/bin/python || $(UV) venv --quiet --python $(PYTHON) $(1)
+	$(UV) pip install --quiet --python $(1)/bin/python --require-hashes -r requirements/$(2).txt
+	$(UV) pip install --quiet --python $(1)/bin/python --no-deps --editable .
 	touch $@
+endef
+
+$(VENV)/.%: requirements/%.txt pyproject.toml | $(UV)
+	$(call INSTALL,$(VENV),$*)
+
+.venv-peers/.%: requirements/%.txt pyproject.toml | $(UV)
+	$(call INSTALL,.venv-peers,$*)
 
 demo: $(VENV)/.runtime
 	$(BIN)/dither demo
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n 2
+TESTS := -m pytest -q -n 2
+test: $(VENV)/.test .venv-peers/.oracles
+	$(PEERS)/python -m pytest -q tests/oracles
+	$(BIN)/python $(TESTS) --ignore=tests/oracles
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -n 2
+	$(MAKE) test
 
 # Statistical, crash and fuzz tests with their counts multiplied.
 SCALE ?= 100
 campaign: $(VENV)/.test
-	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python -m pytest -q -n 2
+	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) --ignore=tests/oracles
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.bench
-	$(BIN)/python bench/noise.py
-	$(BIN)/python bench/query.py
+bench: .venv-peers/.bench
+	for name in noise query accounting toolbox accuracy; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
 
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml
 lock: | $(UV)
 	$(COMPILE) -o requirements/runtime.txt
 	$(COMPILE) --group test -o requirements/test.txt
 	$(COMPILE) --group check -o requirements/check.txt
+	$(COMPILE) --group oracles -o requirements/oracles.txt
 	$(COMPILE) --group bench -o requirements/bench.txt
 	echo "uv" | $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements/uv.txt
 
 clean:
-	rm -rf $(VENV) .uv
+	rm -rf $(VENV) .venv-peers .uv

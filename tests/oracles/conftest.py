@@ -1,4 +1,8 @@
-"""Other accountants as live oracles, from the dependency group `oracles`; without it this folder is not collected."""
+"""Other accountants as live oracles, from the dependency group `oracles`.
+
+`make test` runs this folder in an environment that has them, where collecting nothing is an error; elsewhere it is left
+out of the collection.
+"""
 
 from __future__ import annotations
 
