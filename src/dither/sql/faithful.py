@@ -6,21 +6,19 @@ Parsers are lenient. Some words they read and forget (`FROM t *`, a trailing com
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ErrorLevel
+from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.tokenizer_core import TokenType
 
 from dither.errors import UnsupportedQuery
 from dither.sql.parse import Parsed
 from dither.sql.source import Source
 
-# Words that come or go, and words that move, when the same is written in another way.
-_FREE = {"AS", "CAST", "::", ";"}
-_MOVING = {"NOT", "(", ")", "DATE", "TIMESTAMP", "TIMESTAMPTZ"}
 _HINTS = {
     "UNKNOWN": "Write IS NULL.",
     "ISNULL": "Write IS NULL.",
@@ -33,25 +31,37 @@ _HINTS = {
 }
 
 
+class _Writer(PostgresGenerator):
+    """Writes a cast as the type before the literal, the one form that `_plain_casts` gives all three."""
+
+    def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+        return f"{self.sql(expression, 'to')} {self.sql(expression, 'this')}"
+
+
 def faithful(parsed: Parsed) -> None:
     """Refuse a text of which the tree does not hold every word, in order."""
     source = parsed.source
-    again = Postgres().generator(comments=False, unsupported_level=ErrorLevel.IGNORE).generate(parsed.select)
-    written, kept = _words(source.tokens), _words(Postgres().tokenize(again))
-    fixed = [(word, at) for word, at in written if word not in _MOVING]
-    still = [word for word, _ in kept if word not in _MOVING]
-    for position, (word, at) in enumerate(fixed):
-        if position >= len(still) or still[position] != word:
-            raise _refusal(word, at, source)
-    moved = Counter(word for word, _ in written) - Counter(word for word, _ in kept)
-    if moved or len(fixed) != len(still):
-        lost = [(word, at) for word, at in written if word in moved]
-        raise _refusal(*(lost[-1] if lost else written[-1]), source)
+    again = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE).generate(parsed.select)
+    written, kept = _plain_casts(_words(source.tokens)), _words(Postgres().tokenize(again))
+    still = iter([word for word, _ in kept if word != "NOT"])
+    for word, at in written:
+        if word != "NOT":
+            found = next(still, None)
+            if found == "AS" and word != "AS":  # before an alias it may be left out
+                found = next(still, None)
+            if found != word:
+                raise _refusal(word, at, source)
+    if next(still, None) is not None:
+        raise _refusal(*written[-1], source)
+    nots = [at for word, at in written if word == "NOT"]
+    if len(nots) != sum(word == "NOT" for word, _ in kept):  # it may move: x NOT IN y is NOT x IN y
+        raise _refusal("NOT", nots[-1] if nots else 0, source)
 
 
 def _words(tokens: Iterable[Any]) -> list[tuple[str, int]]:
-    found = ((_word(token), int(token.start)) for token in tokens)
-    return [(word, at) for word, at in found if word not in _FREE]
+    """Each token and where it stands, without the semicolon that may end a text."""
+    found = [(_word(token), int(token.start)) for token in tokens]
+    return found[:-1] if found[-1][0] == ";" else found
 
 
 def _word(token: Any) -> str:
@@ -63,6 +73,19 @@ def _word(token: Any) -> str:
         return f'"{text}'
     word = " ".join(text.upper().split())
     return "<>" if word == "!=" else word
+
+
+def _plain_casts(words: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """CAST('...' AS DATE) and '...'::DATE as DATE '...'."""
+    plain: list[tuple[str, int]] = []
+    for item in words:
+        plain.append(item)
+        last = [word for word, _ in plain[-6:]]
+        if last[:2] == ["CAST", "("] and last[3:4] == ["AS"] and last[5:] == [")"]:
+            plain[-6:] = [plain[-2], plain[-4]]
+        elif last[-2:-1] == ["::"] and len(plain) > 2:
+            plain[-3:] = [plain[-1], plain[-3]]
+    return plain
 
 
 def _refusal(word: str, at: int, source: Source) -> UnsupportedQuery:
