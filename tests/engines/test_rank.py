@@ -11,6 +11,7 @@ import pytest
 
 from dither.columns import Fixed, Int, Text
 from dither.engines import snapshot
+from dither.errors import PolicyError
 
 COLUMNS = {"x": Int(0, 1000), "y": Fixed(-10, 10, decimals=3), "note": Text()}
 
@@ -80,6 +81,9 @@ def test_planted_bug_rank_by_position(load: Any, monkeypatch: pytest.MonkeyPatch
 
 def test_planted_bug_rank_across_owners(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "rank_expression", by_global_position)
+    with pytest.raises(PolicyError, match="does not hold what was declared"):
+        check_other_owners(load)
+    monkeypatch.setattr(snapshot, "_RANKS", 'SELECT COUNT(*) FILTER ("_rank" = 1), 0 FROM rows_file.rows')
     with pytest.raises(AssertionError):
         check_other_owners(load)
 
