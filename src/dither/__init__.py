@@ -1,108 +1,134 @@
 """dither: a differential-privacy curator, and the exact toolbox under it."""
 
-from dither import accounting, divergence, graph, sensitivity, stats
-from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, Filter, Odometer, PureDP, calibrate, compose, parallel
-from dither.answer import Answer
-from dither.budgets import BudgetView
-from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
-from dither.curator import Analyst, Curator
-from dither.errors import (
-    BudgetExceeded,
-    DitherError,
-    LedgerCorrupt,
-    LedgerError,
-    NotPublic,
-    ParameterError,
-    PolicyError,
-    QueryFailed,
-    RelationMismatch,
-    UnsupportedQuery,
-)
-from dither.mechanisms import (
-    REFUSED,
-    BoundedLocalSensitivity,
-    Exponential,
-    Gaussian,
-    KeySelection,
-    Laplace,
-    NameAndShame,
-    NoisyMax,
-    PermuteAndFlip,
-    ProposeTestRelease,
-    Quantile,
-    Quantiles,
-    RandomizedResponse,
-    SmoothCauchy,
-    SmoothGaussian,
-    SmoothLaplace,
-    SmoothLaplaceLogNormal,
-    SmoothLomax,
-    SmoothStudentT,
-    SparseVector,
-    StableRelease,
-)
-from dither.neighbours import Relation
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dither.lazy import loader
+
+if TYPE_CHECKING:
+    from dither import accounting as accounting
+    from dither import divergence as divergence
+    from dither import graph as graph
+    from dither import sensitivity as sensitivity
+    from dither import stats as stats
+    from dither.accounting import GDP as GDP
+    from dither.accounting import PLD as PLD
+    from dither.accounting import RDP as RDP
+    from dither.accounting import ZCDP as ZCDP
+    from dither.accounting import ApproxDP as ApproxDP
+    from dither.accounting import Filter as Filter
+    from dither.accounting import Odometer as Odometer
+    from dither.accounting import PureDP as PureDP
+    from dither.accounting import calibrate as calibrate
+    from dither.accounting import compose as compose
+    from dither.accounting import parallel as parallel
+    from dither.answer import Answer as Answer
+    from dither.budgets import BudgetView as BudgetView
+    from dither.columns import Bool as Bool
+    from dither.columns import Category as Category
+    from dither.columns import Date as Date
+    from dither.columns import Fixed as Fixed
+    from dither.columns import Int as Int
+    from dither.columns import Text as Text
+    from dither.columns import Timestamp as Timestamp
+    from dither.curator import Analyst as Analyst
+    from dither.curator import Curator as Curator
+    from dither.errors import BudgetExceeded as BudgetExceeded
+    from dither.errors import DitherError as DitherError
+    from dither.errors import LedgerCorrupt as LedgerCorrupt
+    from dither.errors import LedgerError as LedgerError
+    from dither.errors import NotPublic as NotPublic
+    from dither.errors import ParameterError as ParameterError
+    from dither.errors import PolicyError as PolicyError
+    from dither.errors import QueryFailed as QueryFailed
+    from dither.errors import RelationMismatch as RelationMismatch
+    from dither.errors import UnsupportedQuery as UnsupportedQuery
+    from dither.mechanisms import REFUSED as REFUSED
+    from dither.mechanisms import BoundedLocalSensitivity as BoundedLocalSensitivity
+    from dither.mechanisms import Exponential as Exponential
+    from dither.mechanisms import Gaussian as Gaussian
+    from dither.mechanisms import KeySelection as KeySelection
+    from dither.mechanisms import Laplace as Laplace
+    from dither.mechanisms import NameAndShame as NameAndShame
+    from dither.mechanisms import NoisyMax as NoisyMax
+    from dither.mechanisms import PermuteAndFlip as PermuteAndFlip
+    from dither.mechanisms import ProposeTestRelease as ProposeTestRelease
+    from dither.mechanisms import Quantile as Quantile
+    from dither.mechanisms import Quantiles as Quantiles
+    from dither.mechanisms import RandomizedResponse as RandomizedResponse
+    from dither.mechanisms import SmoothCauchy as SmoothCauchy
+    from dither.mechanisms import SmoothGaussian as SmoothGaussian
+    from dither.mechanisms import SmoothLaplace as SmoothLaplace
+    from dither.mechanisms import SmoothLaplaceLogNormal as SmoothLaplaceLogNormal
+    from dither.mechanisms import SmoothLomax as SmoothLomax
+    from dither.mechanisms import SmoothStudentT as SmoothStudentT
+    from dither.mechanisms import SparseVector as SparseVector
+    from dither.mechanisms import StableRelease as StableRelease
+    from dither.neighbours import Relation as Relation
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "GDP",
-    "PLD",
-    "RDP",
-    "REFUSED",
-    "ZCDP",
-    "Analyst",
-    "Answer",
-    "ApproxDP",
-    "Bool",
-    "BoundedLocalSensitivity",
-    "BudgetExceeded",
-    "BudgetView",
-    "Category",
-    "Curator",
-    "Date",
-    "DitherError",
-    "Exponential",
-    "Filter",
-    "Fixed",
-    "Gaussian",
-    "Int",
-    "KeySelection",
-    "Laplace",
-    "LedgerCorrupt",
-    "LedgerError",
-    "NameAndShame",
-    "NoisyMax",
-    "NotPublic",
-    "Odometer",
-    "ParameterError",
-    "PermuteAndFlip",
-    "PolicyError",
-    "ProposeTestRelease",
-    "PureDP",
-    "Quantile",
-    "Quantiles",
-    "QueryFailed",
-    "RandomizedResponse",
-    "Relation",
-    "RelationMismatch",
-    "SmoothCauchy",
-    "SmoothGaussian",
-    "SmoothLaplace",
-    "SmoothLaplaceLogNormal",
-    "SmoothLomax",
-    "SmoothStudentT",
-    "SparseVector",
-    "StableRelease",
-    "Text",
-    "Timestamp",
-    "UnsupportedQuery",
-    "accounting",
-    "calibrate",
-    "compose",
-    "divergence",
-    "graph",
-    "parallel",
-    "sensitivity",
-    "stats",
-]
+HOMES = {
+    "accounting": "dither.accounting",
+    "Analyst": "dither.curator",
+    "Answer": "dither.answer",
+    "ApproxDP": "dither.accounting",
+    "Bool": "dither.columns",
+    "BoundedLocalSensitivity": "dither.mechanisms",
+    "BudgetExceeded": "dither.errors",
+    "BudgetView": "dither.budgets",
+    "calibrate": "dither.accounting",
+    "Category": "dither.columns",
+    "compose": "dither.accounting",
+    "Curator": "dither.curator",
+    "Date": "dither.columns",
+    "DitherError": "dither.errors",
+    "divergence": "dither.divergence",
+    "Exponential": "dither.mechanisms",
+    "Filter": "dither.accounting",
+    "Fixed": "dither.columns",
+    "Gaussian": "dither.mechanisms",
+    "GDP": "dither.accounting",
+    "graph": "dither.graph",
+    "Int": "dither.columns",
+    "KeySelection": "dither.mechanisms",
+    "Laplace": "dither.mechanisms",
+    "LedgerCorrupt": "dither.errors",
+    "LedgerError": "dither.errors",
+    "NameAndShame": "dither.mechanisms",
+    "NoisyMax": "dither.mechanisms",
+    "NotPublic": "dither.errors",
+    "Odometer": "dither.accounting",
+    "parallel": "dither.accounting",
+    "ParameterError": "dither.errors",
+    "PermuteAndFlip": "dither.mechanisms",
+    "PLD": "dither.accounting",
+    "PolicyError": "dither.errors",
+    "ProposeTestRelease": "dither.mechanisms",
+    "PureDP": "dither.accounting",
+    "Quantile": "dither.mechanisms",
+    "Quantiles": "dither.mechanisms",
+    "QueryFailed": "dither.errors",
+    "RandomizedResponse": "dither.mechanisms",
+    "RDP": "dither.accounting",
+    "REFUSED": "dither.mechanisms",
+    "Relation": "dither.neighbours",
+    "RelationMismatch": "dither.errors",
+    "sensitivity": "dither.sensitivity",
+    "SmoothCauchy": "dither.mechanisms",
+    "SmoothGaussian": "dither.mechanisms",
+    "SmoothLaplace": "dither.mechanisms",
+    "SmoothLaplaceLogNormal": "dither.mechanisms",
+    "SmoothLomax": "dither.mechanisms",
+    "SmoothStudentT": "dither.mechanisms",
+    "SparseVector": "dither.mechanisms",
+    "StableRelease": "dither.mechanisms",
+    "stats": "dither.stats",
+    "Text": "dither.columns",
+    "Timestamp": "dither.columns",
+    "UnsupportedQuery": "dither.errors",
+    "ZCDP": "dither.accounting",
+}
+__all__ = [*HOMES]
+__getattr__ = loader(__name__, HOMES)

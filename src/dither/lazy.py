@@ -1,0 +1,22 @@
+"""Public names loaded on first use, so that `import dither` costs next to nothing whatever the toolbox holds."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+
+
+def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """A package's `__getattr__`: looks a name up in the table of homes, and nowhere else."""
+
+    def load(name: str) -> object:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has: {', '.join(sorted(homes))}.")
+        module = importlib.import_module(home)
+        found = module if home == f"{package}.{name}" else getattr(module, name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load
