@@ -221,7 +221,19 @@ def test_what_a_method_needs_is_said():
     with pytest.raises(ParameterError):
         stats.ratio([True], [True, False], epsilon=1)
     with pytest.raises(ParameterError):
-        stats.vote([[1, 0]], candidates=["a"], epsilon=1)
+        stats.vote(np.array([[1, 0]]), candidates=["a"], epsilon=1)
+    with pytest.raises(ParameterError):
+        stats.mode(np.zeros((2, 2)), categories=[0], epsilon=1)
+
+
+def test_ballots_are_read_row_by_row():
+    rows = [[1, 0], [1, 0], [1], "ab", None, ["x", None], [True, False], [1, 0, 1], (1, 0)]
+    for relation in RELATIONS:
+        for price in PRICES:
+            assert stats.vote(rows, candidates="ab", relation=relation, **price).value in "ab"
+    assert stats.vote(rows, candidates="ab", epsilon=200).value == "a"
+    assert stats.vote([], candidates="ab", epsilon=1).value in "ab"
+    assert stats.vote(np.array([[0, 1]] * 9), candidates="ab", epsilon=200).value == "b"
 
 
 def test_stable_choices():

@@ -76,7 +76,9 @@ def category_counts(x: Any, categories: Sequence[Hashable]) -> npt.NDArray[np.in
         raise ParameterError("declare at least one category, and each once.")
     counts = np.zeros(len(position), np.int64)
     read = _plain(x)
-    if isinstance(read, np.ndarray) and read.dtype.kind in "biuSU" and read.ndim == 1:
+    if isinstance(read, np.ndarray) and read.ndim != 1:
+        raise ParameterError(f"a column has one dimension; got an array of {read.ndim}.")
+    if isinstance(read, np.ndarray) and read.dtype.kind in "biuSU":
         values, often = np.unique(read, return_counts=True)
         items = zip(values.tolist(), often.tolist(), strict=True)
     else:

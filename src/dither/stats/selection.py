@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dither.errors import ParameterError
 from dither.mechanisms.exponential import Exponential
@@ -16,6 +17,7 @@ from dither.mechanisms.stable_release import StableRelease
 from dither.neighbours import Relation
 from dither.parameters import Number, whole
 from dither.sensitivity import distance
+from dither.sensitivity.records import _number
 from dither.stats.estimate import Estimate
 from dither.stats.histogram import category_counts
 from dither.stats.price import Price
@@ -94,13 +96,7 @@ def vote(
     names = list(candidates)
     if len(set(names)) != len(names) or not names:
         raise ParameterError("name at least one candidate, and each once.")
-    table = np.asarray(ballots)
-    if table.size == 0:
-        table = np.zeros((0, len(names)), np.int64)
-    if table.ndim != 2 or table.shape[1] != len(names) or table.dtype.kind not in "biuf":
-        raise ParameterError(f"ballots are a table of 0 and 1 with {len(names)} columns, one for each candidate.")
-    counts = (table == 1).sum(axis=0).astype(np.int64)
-    return _choose(counts, names, price, method, moves_together=True)
+    return _choose(_likes(ballots, len(names)), names, price, method, moves_together=True)
 
 
 def model_selection(
@@ -121,6 +117,21 @@ def model_selection(
     price = Price.read(epsilon, delta, rho, relation)
     names = list(models)
     return _choose(category_counts(choices, names), names, price, method, moves_together=False)
+
+
+def _likes(ballots: Any, candidates: int) -> npt.NDArray[np.int64]:
+    """How many people like each candidate: a secret. A row of a list that is no ballot likes nobody."""
+    if isinstance(ballots, np.ndarray):
+        if ballots.ndim != 2 or ballots.shape[1] != candidates or ballots.dtype.kind not in "biuf":
+            raise ParameterError(f"ballots are a table of 0 and 1 with {candidates} columns, one for each candidate.")
+        return np.asarray((ballots == 1).sum(axis=0), np.int64)
+    if not isinstance(ballots, (list, tuple)):
+        raise ParameterError("ballots are a table of 0 and 1: a NumPy array, or a list of rows.")
+    counts = np.zeros(candidates, np.int64)
+    for row in ballots:
+        if isinstance(row, (list, tuple)) and len(row) == candidates:
+            counts += [_number(item) == 1 for item in row]
+    return counts
 
 
 def _choose(counts: Any, names: list[Any], price: Price, method: str, *, moves_together: bool) -> Estimate:
