@@ -62,7 +62,7 @@ def above(x: Any) -> Any:
 def opendp_runs(x: Any, low: float, high: float, epsilon: float) -> dict[str, Run]:
     import opendp.prelude as dp
 
-    dp.enable_features("contrib", "floating-point")
+    dp.enable_features("contrib", "idealized-numerics")
     column = x.tolist()
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
     counting = space >> dp.t.then_count() >> dp.m.then_laplace(scale=1 / epsilon)

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from dither import stats
-from dither.mechanisms import Laplace
+from dither.mechanisms import Laplace, PermuteAndFlip
 from dither.stats.moments import _sum_of_squares, _variance_of, _variance_range
 
 LOUD = {"epsilon": 500}  # noise of about no step at all: what is published is the exact statistic
@@ -152,6 +152,26 @@ def test_the_range_of_the_variance_holds_every_variance_of_the_box():
         for mix in rng.random((20, 3)):
             inside = [a + (b - a) * Fraction(float(m)) for a, b, m in zip(lows, highs, mix, strict=True)]
             assert low <= _variance_of(inside) <= high
+
+
+@pytest.mark.parametrize(("relation", "moved"), [("add_remove", Fraction(7, 10)), ("replace", 1)])
+def test_flipped_quantiles_have_the_law_of_permute_and_flip(relation, moved):
+    records, q = [0, 2, 2, 3, 7, 8, 8, 8, 9], Fraction(7, 10)
+    t = q * len(records)
+    scores = []
+    for c in range(11):
+        below, upto = sum(x < c for x in records), sum(x <= c for x in records)
+        scores.append(-max(Fraction(0), below - t, t - upto))
+    options = {"epsilon": 1, "relation": relation, "grid": 1, "method": "flip"}
+    draws = [stats.quantile(records, q, **BOUNDS, **options).value for _ in range(3000)]
+    seen = np.bincount(draws, minlength=11)
+
+    def p_value(epsilon):
+        law = np.array(PermuteAndFlip(epsilon=epsilon, sensitivity=moved, relation=relation).probabilities(scores))
+        return chi2.sf(((seen - law * 3000) ** 2 / (law * 3000)).sum(), 10)
+
+    assert p_value(1) > 1e-12
+    assert p_value("1.6") < 1e-12
 
 
 def test_the_median_is_near_and_its_rank_error_is_public(salaries):

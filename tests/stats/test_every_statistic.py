@@ -193,6 +193,8 @@ def test_the_method_is_chosen_from_public_parameters_only():
         assert stats.median(data, epsilon=8, relation="replace", **BOUNDS).method == "SmoothCauchy"
         assert stats.median(data, epsilon=8, **BOUNDS).method == "Quantile"
         assert stats.quantile(data, "0.99", epsilon=8, relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.median(data, epsilon=1, grid=1, **BOUNDS).method == "PermuteAndFlip"
+        assert stats.median(data, rho=1, grid=1, **BOUNDS).method == "Quantile"
         assert stats.sum(data, epsilon=1, delta="1e-6", **BOUNDS).method == "Laplace"
         assert stats.histogram(data, categories=[1, 2], rho=1).method == "Gaussian"
 
@@ -204,6 +206,10 @@ def test_what_a_method_needs_is_said():
         stats.median(GOOD, method="smooth", rho=1, relation="replace", **BOUNDS)
     with pytest.raises(ParameterError):
         stats.median(GOOD, method="other", epsilon=1, **BOUNDS)
+    with pytest.raises(ParameterError, match="4096"):
+        stats.median(GOOD, method="flip", epsilon=1, **BOUNDS)
+    with pytest.raises(ParameterError):
+        stats.median(GOOD, method="flip", epsilon=1, grid=1, interval=True, **BOUNDS)
     with pytest.raises(ParameterError, match="delta"):
         stats.mode(GOOD, categories=[1, 2], method="stable", epsilon=1)
     with pytest.raises(ParameterError, match="at_least"):

@@ -8,10 +8,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dither.errors import ParameterError, RelationMismatch
 from dither.mechanisms.codes import Grid, plain_column
+from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.quantiles import Quantiles
+from dither.mechanisms.rank_choice import Target
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
 from dither.neighbours import Relation
 from dither.parameters import Number, probability
@@ -28,6 +32,7 @@ _BUY = "its error in units of the value depends on the data; interval=True buys 
 # records: ln 2 * 2 / epsilon ranks for the exponential mechanism, and never less than a quarter of a gap.
 _SMOOTH_FROM = Fraction(6)
 _CENTRAL = Fraction(1, 4)
+_MOST_FLIPPED = 4096
 
 
 def median(x: Any, **options: Any) -> Estimate:
@@ -56,24 +61,30 @@ def quantile(
 ) -> Estimate:
     """A value of rank near q n among the records, each clamped to [lower, upper], at the stated price.
 
-    method: "exponential" (the exponential mechanism; every relation), "smooth" (the order statistic with noise in
-    proportion to its smooth sensitivity; replace with epsilon only), or "auto": smooth for central quantiles under
-    replace at epsilon >= 6, else exponential; a choice from these public numbers alone. With interval=True part of the
-    price goes into `interval()`, whose confidence is then fixed. The exponential mechanism's rank error is public
-    before paying: `dt.Quantile(...).rank_error(...)`.
+    method: "exponential" (the exponential mechanism), "flip" (permute-and-flip on the same scores: never farther off on
+    average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth" (the order
+    statistic with noise in proportion to its smooth sensitivity; replace, priced in epsilon), or "auto": smooth for
+    central quantiles under replace at epsilon >= 6, flip where it can be, else exponential; a choice from these public
+    numbers alone. With interval=True part of the price goes into `interval()`, whose confidence is then fixed. The
+    rank error is public before paying: `dt.Quantile(...).rank_error(...)`.
     """
     price = Price.read(epsilon, delta, rho, relation)
     share, sure = probability(q, "q"), probability(confidence, "confidence")
-    if method not in ("auto", "exponential", "smooth"):
-        raise ParameterError(f'method must be "auto", "exponential" or "smooth"; got {method!r}.')
+    if method not in ("auto", "exponential", "flip", "smooth"):
+        raise ParameterError(f'method must be "auto", "exponential", "flip" or "smooth"; got {method!r}.')
     column = plain_column(x)
     codes = read_grid(x, lower, upper, grid, _GRID_BITS)
     if method == "auto":
         central = min(share, 1 - share) >= _CENTRAL and price.relation is Relation.REPLACE
         strong = price.rho is None and price.choosing_epsilon >= _SMOOTH_FROM
-        method = "smooth" if central and strong and column.size else "exponential"
+        few = price.rho is None and codes.size <= _MOST_FLIPPED and not interval
+        method = "smooth" if central and strong and column.size else "flip" if few else "exponential"
     if method == "smooth":
         return _smooth(column, share, codes, price, interval, sure)
+    if method == "flip":
+        if interval:
+            raise ParameterError('an interval is bought with method="exponential" or "smooth".')
+        return _flip(column, share, codes, price)
     if not interval:
         return _exponential(column, share, codes, price)
     return _with_interval(column, share, codes, price, sure)
@@ -125,6 +136,21 @@ def _rank_error(codes: Grid, price: Price, sure: Fraction) -> int:
 def _exponential(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
     value = _mechanism(q, codes, price).release(column).value
     return Estimate(plain(value), price.guarantee, "Quantile", value, hidden=_BUY)
+
+
+def _flip(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
+    """Permute-and-flip over all answers, by the distance of their ranks from q n."""
+    if price.rho is not None or codes.size > _MOST_FLIPPED:
+        raise ParameterError(f'method="flip" is priced in epsilon and chooses among at most {_MOST_FLIPPED} answers.')
+    rule = _mechanism(q, codes, price)
+    counts = np.bincount(present_codes(column, codes, price.relation) - codes.first, minlength=codes.size)
+    upto = np.cumsum(counts)
+    target = Target(q * int(upto[-1]), rule.rate)
+    scores = [-target.distance(int(u - c), int(u)) for u, c in zip(upto, counts, strict=True)]
+    chooser = PermuteAndFlip(epsilon=rule.epsilon, sensitivity=rule.sensitivity, relation=price.relation)
+    value = (codes.first + chooser.release(scores).value) * codes.step
+    value = value.numerator if codes.step.denominator == 1 else value
+    return Estimate(plain(value), price.guarantee, "PermuteAndFlip", value, hidden=_BUY)
 
 
 def _smooth(column: Any, q: Fraction, codes: Grid, price: Price, interval: bool, sure: Fraction) -> Estimate:
