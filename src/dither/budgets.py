@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Budget = PureDP | ApproxDP
 
 _WIDTH = 30  # characters of the bar
+_ADDING = " (rho adds up; epsilon here is the dearest single question that still fits)"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,10 @@ class BudgetView:
     spent: Amount
     left: Amount
 
+    def within(self, people: BudgetView) -> BudgetView:
+        """An analyst's account: no more is left of a cap than of the people's budget."""
+        return self if self.left.adding <= people.left.adding else replace(self, left=people.left)
+
     def __str__(self) -> str:
         share = self.spent.adding / self.total.adding if self.total.adding else Fraction(1)
         full = -(-_WIDTH * share.numerator // share.denominator)
@@ -60,7 +65,7 @@ class BudgetView:
             [
                 f"granted: {self.total.shown(up=False)}",
                 f"  [{'#' * full}{'.' * (_WIDTH - full)}] {float(share):.1%} spent: {self.spent.shown(up=True)}",
-                f"  left: {self.left.shown(up=False)}",
+                f"  left: {self.left.shown(up=False)}" + (_ADDING if self.kind == "zcdp" else ""),
             ]
         )
 

@@ -24,7 +24,7 @@ from dither.sql.catalog import Table
 if TYPE_CHECKING:
     from dither.answer import Answer
     from dither.engines.protocol import Engine, LoadReport, Progress
-    from dither.ledger import Charge, Entry, Ledger, Reservation
+    from dither.ledger import Entry, Ledger, Reservation
     from dither.sql.explain import Explanation
     from dither.sql.price import PricedQuestion
 
@@ -54,7 +54,7 @@ class Curator:
 
     def people(self, name: str, *, budget: Budget) -> None:
         """Name an id-space. It has one budget, for good, for all tables that tell about these people."""
-        self._ledger.open_account(name, None, kind=Currency.of(budget).kind, cap=_cap(budget), terms=terms_of(budget))
+        self._ledger.open_account(name, None, **_terms(budget))
 
     def register(
         self,
@@ -108,9 +108,7 @@ class Curator:
         known_as = canonical_name(name, "analyst")
         if budget is not None:
             whose = people or self._only_people()
-            self._ledger.open_account(
-                whose, known_as, kind=Currency.of(budget).kind, cap=_cap(budget), terms=terms_of(budget)
-            )
+            self._ledger.open_account(whose, known_as, **_terms(budget))
         return Analyst(self, known_as)
 
     # What anybody asks
@@ -145,7 +143,8 @@ class Curator:
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
         """What an account was granted, has spent and has left."""
-        return view(self._budget(people, analyst), self._ledger.balance(people, analyst), self._budget(people))
+        shown = view(self._budget(people, analyst), self._ledger.balance(people, analyst), self._budget(people))
+        return shown if analyst is None else shown.within(self.budget(people))
 
     def ledger(self) -> Iterator[Entry]:
         """Every entry of the ledger, in order."""
@@ -195,6 +194,9 @@ class Curator:
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
             if repeated is not None:
                 return repeated
+            if not self._engine.has(priced.question.table):
+                # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
+                raise PolicyError(f"the snapshot of {priced.question.table.name!r} is missing; refresh the table.")
         try:
             reservation = self._ledger.reserve(
                 people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
@@ -293,8 +295,9 @@ class Analyst:
         return [replace(entry, sequence=number) for number, entry in enumerate(own, 1)]
 
 
-def _cap(budget: Budget) -> Charge:
+def _terms(budget: Budget) -> dict[str, Any]:
+    """A budget as the ledger opens an account for it."""
     from dither.ledger import Charge
 
-    currency = Currency.of(budget)
-    return Charge(currency.cap_cost, currency.cap_delta)
+    terms, currency = terms_of(budget), Currency.of(budget)
+    return {"kind": currency.kind, "cap": Charge(currency.cap_cost, currency.cap_delta), "terms": terms}

@@ -81,3 +81,17 @@ def test_the_largest_price_that_fits_is_granted(make: object) -> None:
     clinic.sql("SELECT SUM(age) FROM visits", epsilon=left.epsilon)
     with pytest.raises(dt.BudgetExceeded):
         clinic.sql("SELECT SUM(paid) FROM visits", epsilon="0.1")
+
+
+def test_no_more_is_left_of_a_cap_than_of_the_budget(make: object) -> None:
+    clinic = make(dt.PureDP(2))  # type: ignore[operator]
+    clinic.analyst("bob", budget=dt.PureDP(10))
+    clinic.sql("SELECT COUNT(*) FROM visits", epsilon="0.5")
+    seen = clinic.budget("patients", "bob")
+    assert (seen.total.epsilon, seen.left.epsilon) == (10, Fraction(3, 2))
+
+
+def test_a_budget_that_is_none_is_refused_in_words(make: object) -> None:
+    clinic = make(dt.PureDP(2))  # type: ignore[operator]
+    with pytest.raises(dt.PolicyError, match="a budget is PureDP"):
+        clinic.people("others", budget=4)

@@ -150,7 +150,10 @@ def test_whatever_fails_after_the_charge_fails_the_same_and_stays_charged(clinic
     clinic.verify()
 
 
-def test_a_snapshot_deleted_between_charge_and_run(clinic: dt.Curator, folder: Path) -> None:
+def test_a_snapshot_deleted_between_charge_and_run(
+    clinic: dt.Curator, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(clinic._engine), "has", lambda *_: True)  # it was still there a moment ago
     clinic._engine.close()
     for snapshot in (folder / "snapshots").glob("*.duckdb"):
         snapshot.unlink()
@@ -158,6 +161,16 @@ def test_a_snapshot_deleted_between_charge_and_run(clinic: dt.Curator, folder: P
         with pytest.raises(dt.QueryFailed):
             clinic.sql(ONE, epsilon=1)
         assert clinic.budget("patients").spent.epsilon == attempt, "a failure is not an answer to repeat"
+
+
+def test_a_missing_snapshot_is_said_before_anything_is_charged(clinic: dt.Curator, folder: Path) -> None:
+    paid = clinic.sql(ONE, epsilon=1)
+    for snapshot in (folder / "snapshots").glob("*.duckdb"):
+        snapshot.unlink()
+    with pytest.raises(dt.PolicyError, match="snapshot of 'visits' is missing; refresh"):
+        clinic.sql("SELECT SUM(age) FROM visits", epsilon=1)
+    assert clinic.sql(ONE, epsilon=1).to_bytes() == paid.to_bytes(), "what was paid for is still there"
+    assert clinic.budget("patients").spent.epsilon == 1
 
 
 def test_a_failed_answer_is_not_reused_but_its_request_is(clinic: dt.Curator) -> None:
