@@ -143,8 +143,8 @@ class Curator:
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
         """What an account was granted, has spent and has left."""
-        shown = view(self._budget(people, analyst), self._ledger.balance(people, analyst), self._budget(people))
-        return shown if analyst is None else shown.within(self.budget(people))
+        shown = self._account(people, analyst)
+        return shown if analyst is None else shown.within(self._account(people))
 
     def ledger(self) -> Iterator[Entry]:
         """Every entry of the ledger, in order."""
@@ -243,9 +243,12 @@ class Curator:
     def _budget(self, people: str, analyst: str | None = None) -> Budget:
         return budget_from(self._ledger.terms(people, analyst))
 
+    def _account(self, people: str, analyst: str | None = None) -> BudgetView:
+        return view(self._budget(people, analyst), self._ledger.balance(people, analyst), self._budget(people))
+
     def _cap_of(self, people: str, analyst: str | None) -> BudgetView | None:
         try:
-            return None if analyst is None else self.budget(people, analyst)
+            return None if analyst is None else self._account(people, analyst)
         except PolicyError:  # an analyst without a cap of its own
             return None
 
