@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from dither import Curator
+
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
@@ -129,7 +131,27 @@ def test_over_budget(clinic: Any) -> None:
 
 
 def test_no_such_account(clinic: Any) -> None:
-    assert_refused(clinic("budget", "clinic", "--analyst", "mallory"), 2, "there are: patients")
+    assert_refused(clinic("budget", "clinic", "--people", "staff"), 2, "there are: patients")
+    assert [clinic("budget", "clinic", "--people", name).code for name in ("patients", "Patients")] == [0, 0]
+
+
+def test_a_misspelt_analyst_asks_nothing(clinic: Any) -> None:
+    clinic("init", "clinic", "--people", "patients", "--analyst", "alice", "--epsilon", "1", "--delta", "1e-6")
+    before = clinic("budget", "clinic", "--json").out
+    make = "dither init clinic --people patients --analyst alcie --epsilon"
+    for command in ("query", "explain"):
+        done = clinic(command, "clinic", COUNT, "--epsilon", "0.1", "--analyst", "alcie")
+        assert_refused(done, 2, "no analyst 'alcie'", "known are: alice.", make)
+    assert clinic("explain", "clinic", COUNT, "--epsilon", "0.1", "--analyst", "Alice").code == 0
+    assert_refused(clinic("budget", "clinic", "--analyst", "alcie"), 2, "known are: alice.", make)
+    assert clinic("budget", "clinic", "--json").out == before
+
+
+def test_an_analyst_without_a_cap_who_asked_before_is_known(clinic: Any) -> None:
+    with Curator.open("clinic") as curator:
+        curator.analyst("bob").sql(COUNT, epsilon="0.1")
+    assert clinic("query", "clinic", COUNT, "--epsilon", "0.1", "--analyst", "bob").code == 0
+    assert_refused(clinic("budget", "clinic", "--analyst", "bob"), 2, "there is no such budget")
 
 
 def test_a_changed_ledger_is_not_served(clinic: Any, tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from dither.cli.accounts import Account, accounts, known_analyst, shown
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.errors import PolicyError
 
@@ -35,12 +35,12 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the accounts that were asked for."""
     with open_curator(arguments) as curator:
-        shown = [(account, curator.budget(*account)) for account in _accounts(curator, arguments)]
+        views = [(account, curator.budget(*account)) for account in _chosen(curator, arguments)]
     if arguments.json:
-        print_json([_document(people, analyst, account) for (people, analyst), account in shown])
+        print_json([_document(people, analyst, view) for (people, analyst), view in views])
         return
-    for (people, analyst), account in shown:
-        print(budget_text(people if analyst is None else f"{analyst} (of {people})", account))
+    for account, view in views:
+        print(budget_text(shown(account), view))
 
 
 def budget_text(name: str, account: BudgetView) -> str:
@@ -48,24 +48,15 @@ def budget_text(name: str, account: BudgetView) -> str:
     return str(account).replace("granted", name, 1)
 
 
-def _accounts(curator: Curator, arguments: argparse.Namespace) -> list[tuple[str, str | None]]:
-    known = list(_known(curator))
-    chosen = [
-        (people, analyst)
-        for people, analyst in known
-        if arguments.people in (None, people) and arguments.analyst in (None, analyst)
-    ]
+def _chosen(curator: Curator, arguments: argparse.Namespace) -> list[Account]:
+    known = list(accounts(curator))
+    people = None if arguments.people is None else arguments.people.lower()
+    analyst = None if arguments.analyst is None else known_analyst(curator, arguments.analyst, arguments.folder)
+    chosen = [account for account in known if people in (None, account[0]) and analyst in (None, account[1])]
     if not chosen:
-        listed = ", ".join(people if analyst is None else f"{analyst} (of {people})" for people, analyst in known)
+        listed = ", ".join(shown(account) for account in known)
         raise PolicyError(f"there is no such budget; there are: {listed or 'none'}.")
     return chosen
-
-
-def _known(curator: Curator) -> Iterator[tuple[str, str | None]]:
-    for entry in curator.ledger():
-        if entry.kind == "account":
-            analyst = entry.body["analyst"]
-            yield str(entry.body["people"]), None if analyst is None else str(analyst)
 
 
 def _document(people: str, analyst: str | None, account: BudgetView) -> dict[str, object]:

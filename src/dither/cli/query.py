@@ -7,9 +7,12 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from dither.cli.accounts import known_analyst
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.errors import ParameterError
 
 if TYPE_CHECKING:
+    from dither import Analyst, Curator
     from dither.answer import Answer
 
 _QUERY = """\
@@ -49,8 +52,9 @@ def add_explain(commands: Commands) -> None:
 
 def query(arguments: argparse.Namespace) -> None:
     """Ask, pay, print."""
+    _need_a_price(arguments)
     with open_curator(arguments) as curator:
-        asker = curator if arguments.analyst is None else curator.analyst(arguments.analyst)
+        asker = _asker(curator, arguments)
         answer = asker.sql(_text(arguments), request=arguments.request, **_stated(arguments))
     if arguments.json:
         print_json(json.loads(answer.to_json()))
@@ -62,8 +66,9 @@ def query(arguments: argparse.Namespace) -> None:
 
 def explain(arguments: argparse.Namespace) -> None:
     """Price, and print."""
+    _need_a_price(arguments)
     with open_curator(arguments) as curator:
-        asker = curator if arguments.analyst is None else curator.analyst(arguments.analyst)
+        asker = _asker(curator, arguments)
         explanation = asker.explain(_text(arguments), **_stated(arguments))
     if arguments.json:
         print_json(explanation.to_dict())
@@ -74,12 +79,25 @@ def explain(arguments: argparse.Namespace) -> None:
 def _add_question(parser: argparse.ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("sql", help='the question; "-" reads it from standard input')
-    price = parser.add_mutually_exclusive_group(required=True)
-    price.add_argument("--epsilon", help="the price, for all columns and rows together")
+    price = parser.add_mutually_exclusive_group()
+    price.add_argument("--epsilon", help="the price, for all columns and rows together, such as 0.1")
     price.add_argument("--rho", help="the price in rho, where the budget counts in it")
     parser.add_argument("--delta", help="the delta to pay, where a question needs one")
-    parser.add_argument("--analyst", help="who asks; without it the people's own budget alone is charged")
+    parser.add_argument(
+        "--analyst", help="who asks, as capped by init; without it the people's own budget alone is charged"
+    )
     parser.add_argument("--confidence", default="0.95", help="how likely the shown interval holds (default 0.95)")
+
+
+def _need_a_price(arguments: argparse.Namespace) -> None:
+    if arguments.epsilon is None and arguments.rho is None:
+        raise ParameterError("a question has a price: add --epsilon 0.1, say, or --rho 0.001 where the budget has rho.")
+
+
+def _asker(curator: Curator, arguments: argparse.Namespace) -> Curator | Analyst:
+    if arguments.analyst is None:
+        return curator
+    return curator.analyst(known_analyst(curator, arguments.analyst, arguments.folder))
 
 
 def _text(arguments: argparse.Namespace) -> str:
