@@ -8,11 +8,13 @@ from sqlglot import exp
 
 from dither.columns import Coded
 from dither.sql import normal, predicates, scalar
+from dither.sql.advice import Advice
 from dither.sql.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
 from dither.sql.catalog import Catalog
 from dither.sql.expressions import Boolean, Truth
 from dither.sql.labels import LabelReader
 from dither.sql.literals import LARGEST
+from dither.sql.names import quoted
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
 from dither.sql.scalar import Scalars, Scope
@@ -100,8 +102,7 @@ def _grouped(select: exp.Select, items: list[Item], scope: Scope) -> dict[str, C
     for node in clause.expressions if clause is not None else ():
         name, declared = scope.find(_key(node, items, aliased, scope))
         if not isinstance(declared, Coded) or declared.key_count is None:
-            public = [known for known, column in scope.table.columns.items() if column.key_count is not None]
-            hint = f"Columns with public keys are: {', '.join(public) or 'none'}."
+            hint = Advice(scope.table).groups(computed=True)
             raise scope.source.refusal(node, f"{name!r} has no public list of values to group by.", hint)
         if name not in columns:
             columns[name] = declared
@@ -122,7 +123,8 @@ def _key(node: exp.Expr, items: list[Item], aliased: dict[str, exp.Expr], scope:
     elif isinstance(inner, exp.Column) and not inner.table and not scope.declared_as(inner.name):
         inner = aliased.get(inner.name.lower(), inner)
     if not isinstance(inner, exp.Column):
-        raise scope.source.refusal(node, "groups are made of declared columns.", "Write GROUP BY region.")
+        hint = Advice(scope.table).groups(computed=not isinstance(inner, exp.AggFunc) and inner is not None)
+        raise scope.source.refusal(node, "groups are made of declared columns.", hint)
     return inner
 
 
@@ -145,7 +147,9 @@ def _aggregate(scalars: Scalars, node: exp.Expr) -> tuple[Aggregator, str]:
         return Count(present if counted.node.nullable else None), _named("count", inner)
     if isinstance(node, (exp.Sum, exp.Avg)):
         if isinstance(inner, exp.Distinct):
-            raise scalars.refusal(node, "DISTINCT is supported in COUNT(DISTINCT owner) only.", "Leave DISTINCT out.")
+            owner = quoted(scalars.scope.table.owner)
+            what = f"DISTINCT is supported in COUNT(DISTINCT {owner}) only."
+            raise scalars.refusal(node, what, "Leave DISTINCT out.")
         value = scalars.number(inner)
         if not 2 * MOST_ROWS * value.reach < LARGEST:
             hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
@@ -158,7 +162,8 @@ def _aggregate(scalars: Scalars, node: exp.Expr) -> tuple[Aggregator, str]:
     if node.find(exp.AggFunc):
         hint = "Select each aggregate by itself, and compute with the answers."
         raise scalars.refusal(node, "arithmetic on aggregates is not supported.", hint)
-    hint = "Select grouped columns and COUNT(*), COUNT(x), COUNT(DISTINCT owner), SUM(x) or AVG(x)."
+    owner = quoted(scalars.scope.table.owner)
+    hint = f"Select grouped columns and COUNT(*), COUNT(x), COUNT(DISTINCT {owner}), SUM(x) or AVG(x)."
     raise scalars.refusal(node, "a select item is a grouped column or one aggregate.", hint)
 
 
@@ -168,7 +173,7 @@ def _owners(scalars: Scalars, distinct: exp.Distinct) -> Aggregator:
     if isinstance(counted, exp.Column) and scope.is_owner(counted):
         scope.check_qualifier(counted)
         return CountDistinctOwner()
-    hint = f"Write COUNT(DISTINCT {scope.table.owner}), or GROUP BY the column."
+    hint = f"Write COUNT(DISTINCT {quoted(scope.table.owner)}), or GROUP BY the column."
     raise scalars.refusal(distinct, "only owners can be counted DISTINCT.", hint)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dither.columns import Column
 from dither.errors import PolicyError
+from dither.sql.names import meant
 
 
 @dataclass(frozen=True)
@@ -32,4 +33,4 @@ class Catalog:
             if known.lower() == name.lower():
                 return table
         listed = ", ".join(sorted(self.tables)) or "none"
-        raise PolicyError(f"there is no table {name!r}; registered are: {listed}.")
+        raise PolicyError(f"there is no table {name!r}; registered are: {listed}. {meant(name, self.tables)}".rstrip())

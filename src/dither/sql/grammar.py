@@ -64,8 +64,9 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
 MOST_OPTIONS = 1_000  # values in one IN list
 
 # What to say about arguments that parse silently but are not supported: the words to point at, what, what instead.
+# {question}, {keys} and {owner} stand for names of the table asked about, {name} for the word that was written.
 _AFTERWARDS = "Groups come back whole, in the order of their public keys: sort, filter or cut the answer instead."
-_ONE_TABLE = "Ask about one registered table: SELECT ..., COUNT(*) FROM visits WHERE ... GROUP BY region."
+_ONE_TABLE = "Ask about one registered table: {question}"
 ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "distinct": (("DISTINCT",), "SELECT DISTINCT is not supported.", "Use GROUP BY, whose groups are all distinct."),
     "having": (("HAVING",), "HAVING is not supported.", _AFTERWARDS),
@@ -93,7 +94,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
 }
 
 # What to say about syntax nodes.
-_AGGREGATES = "Supported are COUNT(*), COUNT(x), COUNT(DISTINCT owner), SUM(x) and AVG(x)."
+AGGREGATES = "Supported are COUNT(*), COUNT(x), COUNT(DISTINCT {owner}), SUM(x) and AVG(x)."
 _FUNCTIONS = "Supported are ABS, COALESCE, NULLIF, LEAST, GREATEST and CASE, with + - * / %."
 _PATTERNS = "Use LIKE with % and _, such as name LIKE 'A%'."
 NODES: dict[str, tuple[str, str]] = {
@@ -104,10 +105,11 @@ NODES: dict[str, tuple[str, str]] = {
     "Except": ("EXCEPT is not supported.", "Combine conditions with AND NOT."),
     "Window": ("window functions are not supported.", "Use COUNT, SUM or AVG with GROUP BY."),
     "Filter": ("FILTER is not supported.", "Write SUM(CASE WHEN condition THEN x END), or use WHERE."),
-    "WithinGroup": ("WITHIN GROUP is not supported.", _AGGREGATES),
-    "Rollup": ("ROLLUP is not supported.", "Name the columns: GROUP BY region, year."),
-    "Cube": ("CUBE is not supported.", "Name the columns: GROUP BY region, year."),
-    "GroupingSets": ("GROUPING SETS is not supported.", "Name the columns: GROUP BY region, year."),
+    "WithinGroup": ("{name} is not supported.", AGGREGATES),
+    "GroupConcat": ("STRING_AGG is not supported.", AGGREGATES),
+    "Rollup": ("ROLLUP is not supported.", "{keys}"),
+    "Cube": ("CUBE is not supported.", "{keys}"),
+    "GroupingSets": ("GROUPING SETS is not supported.", "{keys}"),
     "ILike": ("ILIKE is not supported.", "LIKE is, and minds case: name LIKE 'A%' OR name LIKE 'a%'."),
     "RegexpLike": ("regular expressions are not supported.", _PATTERNS),
     "RegexpILike": ("regular expressions are not supported.", _PATTERNS),
@@ -126,9 +128,6 @@ NODES: dict[str, tuple[str, str]] = {
     "Lateral": ("LATERAL is not supported.", _ONE_TABLE),
     "Values": ("VALUES is not supported.", _ONE_TABLE),
 }
-NODES |= {name: (f"{name.upper()} is not supported.", _AGGREGATES) for name in ("Min", "Max", "Median", "Mode")}
-_STATISTICS = ("Stddev", "StddevPop", "StddevSamp", "Variance", "VariancePop", "Quantile", "PercentileCont", "ArrayAgg")
-NODES |= dict.fromkeys(_STATISTICS, ("this aggregate is not supported.", _AGGREGATES))
 _LITERALS = ("HexString", "BitString", "ByteString", "RawString", "UnicodeString", "National")
 NODES |= dict.fromkeys(_LITERALS, ("this kind of literal is not supported.", "Write 'text' or a decimal number."))
 _BITS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift")

@@ -12,6 +12,8 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from dither.sql import grammar
+from dither.sql.advice import Advice
+from dither.sql.catalog import Catalog
 from dither.sql.source import Source
 
 MOST_DEPTH = 100  # levels of the syntax tree, chains of AND and OR counted once
@@ -29,11 +31,13 @@ class Parsed:
     source: Source
 
 
-def parse(source: Source) -> Parsed:
-    """The one SELECT of the text, every part of it allowed."""
+def parse(source: Source, catalog: Catalog) -> Parsed:
+    """The one SELECT of the text, every part of it allowed. The catalogue serves advice in refusals alone."""
     tree = _tree(source)
-    for check in (_plain_groups, _only_allowed, _shallow, _short_lists):
-        check(tree, source)
+    _plain_groups(tree, source, catalog)
+    _only_allowed(tree, source, catalog)
+    _shallow(tree, source)
+    _short_lists(tree, source)
     if not isinstance(tree, exp.Select):
         raise source.refusal(tree, "a query is one SELECT.", "Write SELECT ..., COUNT(*) FROM a table.")
     return Parsed(tree, source)
@@ -60,21 +64,21 @@ def _tree(source: Source) -> exp.Expr:
     return found[0]
 
 
-def _plain_groups(tree: exp.Expr, source: Source) -> None:
+def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
     """ALL and DISTINCT after GROUP BY are one flag, true or false where it should not be at all."""
     if any(group.args.get("all") is not None for group in tree.find_all(exp.Group)):
         followed = zip(source.tokens, source.tokens[1:], strict=False)
         word = next(after for token, after in followed if token.token_type == TokenType.GROUP_BY)
         what = f"GROUP BY {word.text.upper()} is not supported."
-        raise source.refusal(word.start, what, "Name the columns: GROUP BY region.")
+        raise source.refusal(word.start, what, Advice.about(source, catalog).fill("{keys}"))
 
 
-def _only_allowed(tree: exp.Expr, source: Source) -> None:
+def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
     for node in tree.walk():
         allowed = grammar.ALLOWED.get(type(node))
         if allowed is None:
             name = type(node).__name__
-            what, hint = grammar.NODES.get(name, (f"{_words(node, source)} is not supported.", grammar.OTHERWISE))
+            what, hint = _unsupported(node, source, Advice.about(source, catalog))
             at = None if source.written(node) else source.keyword(name.upper())
             raise source.refusal(node if at is None else at, what, hint)
         for name, value in node.args.items():
@@ -83,7 +87,20 @@ def _only_allowed(tree: exp.Expr, source: Source) -> None:
                     name, ((), f"{_words(node, source)} cannot have {name}.", "Leave it out.")
                 )
                 at = source.keyword(*words) if words else None
+                hint = Advice.about(source, catalog).fill(hint)
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
+
+
+def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:
+    """What is wrong with a node that is not in the grammar, and what to write instead."""
+    known = grammar.NODES.get(type(node).__name__)
+    if known is not None:
+        function = node.this if isinstance(node, exp.WithinGroup) else node
+        return known[0].replace("{name}", _name(function, source)), advice.fill(known[1])
+    if isinstance(node, exp.AggFunc):
+        return f"{_name(node, source)} is not supported.", advice.fill(grammar.AGGREGATES)
+    computed = node.find_ancestor(exp.Where, exp.AggFunc, exp.From) is None
+    return f"{_words(node, source)} is not supported.", advice.groups(computed=True) if computed else grammar.OTHERWISE
 
 
 def _argument(node: exp.Expr, value: object) -> exp.Expr:
@@ -94,10 +111,14 @@ def _argument(node: exp.Expr, value: object) -> exp.Expr:
 
 def _words(node: exp.Expr, source: Source) -> str:
     """A node by the name an analyst would use: a function's own name, else the kind of construct."""
-    if isinstance(node, exp.Func):
-        name = source.written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
-        return f"the function {name[:40].upper()}"
-    return f"this construct ({type(node).__name__})"
+    return f"the function {_name(node, source)}" if isinstance(node, exp.Func) else _name(node, source)
+
+
+def _name(node: exp.Expr, source: Source) -> str:
+    if not isinstance(node, exp.Func):
+        return f"this construct ({type(node).__name__})"
+    name = source.written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
+    return name[:40].upper()
 
 
 def _shallow(tree: exp.Expr, source: Source) -> None:

@@ -24,7 +24,7 @@ from dither.sql.expressions import (
     Textual,
     Truth,
 )
-from dither.sql.scalar import Kind, Scalars, Value, article, as_date
+from dither.sql.scalar import Kind, Scalars, Value, article, as_date, text_hint
 
 _TURNED: dict[Comparison, Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -160,7 +160,10 @@ def _in(scalars: Scalars, node: exp.Expr) -> Value:
                 node, "NULL in a list matches nothing, and NOT IN then matches no row.", "Use IS NULL."
             )
         if not isinstance(option, constants) or option.find(exp.Column):
-            raise scalars.refusal(option, "an IN list holds literals.", "Write x = y OR x = z to compare with columns.")
+            declared = isinstance(option, exp.Column) and scalars.scope.declared_as(option.name)
+            said = text_hint(option) if isinstance(option, exp.Column) and not declared else ""
+            hint = said or "Write x = y OR x = z to compare with columns."
+            raise scalars.refusal(option, "an IN list holds literals.", hint)
     if not node.expressions:
         raise scalars.refusal(node, "the IN list is empty.", "Give at least one value.")
     options = [compare_values(scalars, option, "=", value, scalars.value(option)) for option in node.expressions]
@@ -188,7 +191,7 @@ def _is(scalars: Scalars, node: exp.Expr) -> Value:
 def _like(scalars: Scalars, node: exp.Expr, escape: str = patterns.ESCAPE) -> Value:
     pattern = node.expression.unnest()
     if not isinstance(pattern, exp.Literal) or not pattern.args.get("is_string"):
-        raise scalars.refusal(node, "a LIKE pattern is quoted text.", "Write name LIKE 'A%'.")
+        raise scalars.refusal(node, "a LIKE pattern is text in single quotes.", "Write name LIKE 'A%'.")
     try:
         wanted = patterns.normal_pattern(str(pattern.this), escape)
     except patterns.BadPattern as error:

@@ -16,7 +16,7 @@ def read(text: str, catalog: Catalog) -> Question:
     from dither.sql import bind, faithful, limits, parse
 
     try:
-        parsed = parse.parse(limits.tokens(text))
+        parsed = parse.parse(limits.tokens(text), catalog)
         question = bind.bind(parsed, catalog)
         faithful.faithful(parsed)  # last, because it costs as much as the parsing
         return question

@@ -30,6 +30,7 @@ from dither.sql.expressions import (
     Truth,
 )
 from dither.sql.labels import LabelReader
+from dither.sql.names import listed, meant, quoted
 from dither.sql.source import Source
 
 MOST_WORDS = 10_000  # of a question when written out
@@ -73,13 +74,14 @@ class Scope:
         names = [wanted] if wanted in declared else self.declared_as(wanted)
         if len(names) == 1:
             return names[0], declared[names[0]]
-        listed = f"Declared are: {', '.join(declared)}."
+        known = f"Declared are: {listed(declared)}."
         if len(names) > 1:
             raise self.source.refusal(node, f"{wanted!r} could be any of {', '.join(names)}.", "Write its exact case.")
         if self.is_owner(node):
-            hint = f"Count owners with COUNT(DISTINCT {self.table.owner}), or declare it as a column. {listed}"
+            hint = f"Count owners with COUNT(DISTINCT {quoted(self.table.owner)}), or declare it as a column. {known}"
             raise self.source.refusal(node, f"{wanted!r} is the owner of a row, not a declared column.", hint)
-        raise self.source.refusal(node, f"there is no column {wanted!r} in table {self.table.name!r}.", listed)
+        hint = " ".join(filter(None, (text_hint(node), meant(wanted, declared), known)))
+        raise self.source.refusal(node, f"there is no column {wanted!r} in table {self.table.name!r}.", hint)
 
     def declared_as(self, name: str) -> list[str]:
         """The declared columns of this name in any case."""
@@ -97,7 +99,9 @@ class Scope:
 
     def check_qualifier(self, node: exp.Column) -> None:
         if node.table and node.table.lower() != self.called.lower():
-            raise self.source.refusal(node, f"{node.table!r} is not in FROM.", f"Write {self.called}.{node.name}.")
+            raise self.source.refusal(
+                node, f"{node.table!r} is not in FROM.", f"Write {quoted(self.called)}.{quoted(node.name)}."
+            )
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,15 @@ class Scalars:
         if not value.reach < literals.LARGEST:
             hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
             raise self.refusal(node, "this value can grow too large.", hint)
+
+
+def text_hint(node: exp.Column) -> str:
+    """What to say where a name stands as a value and was perhaps meant as text; nothing elsewhere."""
+    around, value = node.parent, node.name[:40].replace("'", "''")
+    in_list = isinstance(around, exp.In) and around.this is not node
+    beside = isinstance(around, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like))
+    as_value = in_list or (beside and (node.this.args.get("quoted") or node.arg_key == "expression"))
+    return f"Text goes in single quotes: '{value}'." if as_value else ""
 
 
 def article(kind: str) -> str:
