@@ -12,7 +12,8 @@ from scipy.stats import chi2
 
 from dither import stats
 from dither.mechanisms import Laplace, PermuteAndFlip
-from dither.stats.moments import _sum_of_squares, _variance_of, _variance_range
+from dither.stats.columns import exact_sum, exact_sum_of_squares
+from dither.stats.moments import _variance_of, _variance_range
 
 LOUD = {"epsilon": 500}  # noise of about no step at all: what is published is the exact statistic
 VALUES = (-3, 0, 1, 4, 9, 14)
@@ -67,9 +68,30 @@ def test_sums_do_not_overflow():
     big = np.full(1000, 2**62 - 1, np.int64)
     found = stats.sum(big, lower=0, upper=2**60, epsilon=500)
     assert found.value == pytest.approx(1000 * 2**60, rel=1e-5)
-    assert _sum_of_squares(np.array([2**40, 3])) == 2**80 + 9
-    values = np.full(10**5, 2**20 - 1)
-    assert _sum_of_squares(values) == 10**5 * (2**20 - 1) ** 2
+
+
+@pytest.mark.parametrize("value", [2**62 - 1, -(2**62), 2**63 - 1, -(2**63), 1_800_000_000_000_000_000, 2**32 - 1, -1])
+def test_sums_of_very_many_records_do_not_overflow(value):
+    size = 2**23 + 7
+    assert exact_sum(np.broadcast_to(np.int64(value), size)) == size * value
+    mixed = np.array([value, 5, -7, 2**62 - 1, -(2**61)])
+    assert exact_sum(mixed) == sum(mixed.tolist())
+    assert exact_sum(mixed[:0]) == 0
+
+
+@pytest.mark.parametrize("value", [10**9, 2**31 - 1, 2**31, 2**40 + 3, 2**62 - 1])
+def test_sums_of_very_many_squares_do_not_overflow(value):
+    size = 10**7
+    assert exact_sum_of_squares(np.broadcast_to(np.int64(value), size)) == size * value**2
+    mixed = np.array([0, 1, value, value // 3, 2**20 - 1])
+    assert exact_sum_of_squares(mixed) == sum(v * v for v in mixed.tolist())
+
+
+def test_a_published_sum_of_many_large_records_is_near_the_exact_one():
+    """A sum that wraps around would let one record move it by far more than its bounds."""
+    value, size = 1_800_000_000_000_000_000, 6_000_000
+    found = stats.sum(np.broadcast_to(np.int64(value), size), lower=0, upper=2 * 10**18, epsilon=500)
+    assert found.value == pytest.approx(size * value, rel=1e-5)
 
 
 def test_the_count_has_the_law_of_its_noise_and_other_noise_is_told_apart():

@@ -21,7 +21,9 @@ from dither.parameters import Number, positive
 from dither.sensitivity.bounds import declared
 from dither.sensitivity.records import _number
 
-_LOW_BITS = 20
+# A sum of so many 64-bit integers, high and low 32 bits apart, stays below 2^53 on each side: 2^20 * 2^32 at most.
+_LOW_BITS = 32
+_CHUNK = 1 << 20
 _INTEGERS = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)
 
 
@@ -61,9 +63,24 @@ def booleans(column: Any, name: str) -> npt.NDArray[np.bool_]:
 
 
 def exact_sum(values: npt.NDArray[np.int64]) -> int:
-    """The sum of 64-bit integers as a Python integer: high and low digits apart, so that neither overflows."""
+    """The sum of 64-bit integers as a Python integer, however many: chunk by chunk, high and low digits apart."""
+    return sum(_chunk_sum(values[start : start + _CHUNK]) for start in range(0, values.size, _CHUNK))
+
+
+def _chunk_sum(values: npt.NDArray[np.int64]) -> int:
     low = values & ((1 << _LOW_BITS) - 1)
     return (int((values >> _LOW_BITS).sum(dtype=np.int64)) << _LOW_BITS) + int(low.sum(dtype=np.int64))
+
+
+def exact_sum_of_squares(values: npt.NDArray[np.int64]) -> int:
+    """The sum of the squares of integers from 0 to 2^62 - 1, exact: with v = 2^31 h + l no product exceeds 2^62."""
+    half = 31
+    total = 0
+    for start in range(0, values.size, _CHUNK):
+        part = values[start : start + _CHUNK]
+        high, low = part >> half, part & ((1 << half) - 1)
+        total += (_chunk_sum(high * high) << 2 * half) + (_chunk_sum(high * low) << half + 1) + _chunk_sum(low * low)
+    return total
 
 
 def public_size(array: npt.NDArray[Any], least: int = 1) -> int:

@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import Any
 
 from dither.mechanisms.additive import AdditiveNoise
-from dither.mechanisms.codes import Codes, Grid, plain_column
+from dither.mechanisms.codes import Grid, plain_column
 from dither.mechanisms.exact import seal
 from dither.neighbours import Relation
 from dither.parameters import Number
-from dither.stats.columns import exact_sum, power_below, present_codes, public_size, read_grid
+from dither.stats.columns import exact_sum, exact_sum_of_squares, power_below, present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate
 from dither.stats.price import Price
 
@@ -106,7 +106,7 @@ def variance(
     codes = read_grid(x, lower, upper, grid, _VARIANCE_BITS)
     shifted = present_codes(column, codes, price.relation) - codes.first
     width = codes.size - 1
-    total, squares = exact_sum(shifted), _sum_of_squares(shifted)
+    total, squares = exact_sum(shifted), exact_sum_of_squares(shifted)
     if price.relation is Relation.REPLACE:
         size = public_size(column, 2)
         return _variance_of_known_size(size * squares - total * total, size, codes, price)
@@ -149,13 +149,6 @@ def _variance_of_known_size(scaled: int, size: int, codes: Grid, price: Price) -
 
     value = kept(release.value)
     return Estimate(float(value), noise.guarantee, type(noise).__name__, value, bounds, scale_=noise.scale * factor)
-
-
-def _sum_of_squares(values: Codes) -> int:
-    """Exact for values below 2^30: their squares fit into 64 bits."""
-    if not values.size or int(values.max()) < 1 << 30:
-        return exact_sum(values * values)
-    return sum(value * value for value in values.tolist())
 
 
 def _variance_of(cells: list[Fraction]) -> Fraction:
