@@ -45,21 +45,21 @@ def test_declarations(text: str, expected: Column) -> None:
         ("age", "NAME=KIND"),
         ("=int:0:1", "NAME=KIND"),
         ("age=integer:0:1", "unknown kind 'integer'; known are int, fixed"),
-        ("age=int", "age=LOWER:UPPER"),
-        ("age=int:0", "age=LOWER:UPPER"),
-        ("age=int:0:1:2", "age=LOWER:UPPER"),
+        ("age=int", "age=int:LOWER:UPPER"),
+        ("age=int:0", "age=int:LOWER:UPPER"),
+        ("age=int:0:1:2", "age=int:LOWER:UPPER"),
         ("age=int:a:b", "'a' is not a whole number"),
-        ("age=int:9:1", "lower <= upper"),
-        ("fee=fixed:0:1", "fee=LOWER:UPPER:DECIMALS"),
+        ("age=int:9:1", "column 'age': int:9:1: bounds must satisfy lower <= upper"),
+        ("fee=fixed:0:1", "fee=fixed:LOWER:UPPER:DECIMALS"),
         ("fee=fixed:zero:1:2", "lower must be a finite number"),
         ("member=bool:1", "no arguments"),
         ("member=bool default maybe", "true or false"),
         ("day=date:yesterday:2024-01-01", "2024-12-31"),
-        ("at=timestamp:2023-01-01", "at=FIRST/LAST"),
+        ("at=timestamp:2023-01-01", "at=timestamp:FIRST/LAST"),
         ("region=category", "at least|between 1 and"),
         ("region=category:a,a", "differ"),
         ("region=category:a,b default c", "'c' is not one of"),
-        ("age=int:0:105 default 200", "200"),
+        ("age=int:0:105 default 200", "column 'age': 200 lies outside the declared values of int:0:105"),
         ("note=text:many", "'many' is not a whole number"),
     ],
 )
@@ -85,7 +85,7 @@ def test_labels_and_declarations_from_files(tmp_path: Path) -> None:
     with pytest.raises(DitherError, match=r"nosuch\.txt cannot be read"):
         column("region=category:@nosuch.txt")
     file.write_text('{"age": {"kind": "int", "lower": 5, "upper": 1}}')
-    with pytest.raises(DitherError, match="lower <= upper"):
+    with pytest.raises(DitherError, match=r"column 'age': .* lower <= upper"):
         columns([], file)
     file.write_text('{"age": {"kind": "nosuch"}}')
     with pytest.raises(DitherError, match="unknown column kind 'nosuch'"):

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from dither.cli.columns import column
+from dither.cli.tables import column_text
+from dither.columns import Category
+
 BY_REGION = "SELECT region, COUNT(*) AS visits, AVG(age) AS age FROM visits GROUP BY region"
 
 
@@ -41,6 +45,74 @@ def test_other_kinds_of_budget(call: Any, stated: list[str], kind: str, total: d
     assert (budget["kind"], budget["total"]) == (kind, total)
 
 
+@pytest.mark.parametrize(
+    "stated", [["--pure"], ["--delta", "1e-7"], ["--delta", "1e-6", "--composition", "basic"]], ids=" ".join
+)
+def test_a_cap_is_of_the_kind_and_delta_of_the_budget(call: Any, stated: list[str]) -> None:
+    assert call("init", "c", "--people", "P", "--epsilon", "2", *stated).code == 0
+    assert call("init", "c", "--people", "p", "--analyst", "Alice", "--epsilon", "1").code == 0
+    people, alice = json.loads(call("budget", "c", "--json").out)
+    assert alice["kind"] == people["kind"]
+    assert alice["total"].get("delta") == people["total"].get("delta")
+    assert alice["total"]["epsilon"] == "1"
+    done = call("init", "c", "--people", "p", "--analyst", "alice", "--epsilon", "2")
+    assert (done.code, "alice (of p) already has a budget of epsilon 1" in done.err) == (2, True)
+
+
+def test_tables_show_declarations(clinic: Any) -> None:
+    assert clinic("tables", "clinic").out == (
+        "visits: of patients, owner patient_id, at most 8 rows of each owner\n"
+        "  age     int:0:105\n  region  category:north,south\n  fee     fixed:0.00:100.00:2\n"
+    )
+    (table,) = json.loads(clinic("tables", "clinic", "--json").out)
+    assert (table["table"], table["people"], table["owner"]) == ("visits", "patients", "patient_id")
+    assert table["max_rows_per_owner"] == 8
+    assert table["columns"]["age"] == {"kind": "int", "nullable": True, "lower": 0, "upper": 105}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "member=bool default true",
+        "day=date:2023-01-01:2024-12-31 default 2023-01-02",
+        "seen=timestamp:2023-01-01T00:00:00+00:00/2024-12-31T00:00:00+00:00",
+        "note=text:200",
+        "fee=fixed:0.00:5.00:2 default 1",
+    ],
+)
+def test_a_shown_declaration_is_read_as_itself(text: str) -> None:
+    name, declared = column(text)
+    assert column(f"{name}={column_text(declared)}") == (name, declared)
+    many = Category([f"l{number}" for number in range(20)])
+    assert column_text(many) == "category:l0,l1,l2,l3,l4,l5,l6,l7,... (20 labels)"
+
+
+def test_a_dropped_table_is_forgotten_and_what_was_spent_is_not(clinic: Any, tmp_path: Path) -> None:
+    clinic("query", "clinic", BY_REGION, "--epsilon", "0.5")
+    spent = clinic("budget", "clinic", "--json").out
+    assert "what was spent stays spent" in clinic("drop", "clinic", "visits").out
+    assert clinic("budget", "clinic", "--json").out == spent
+    assert clinic("tables", "clinic").out == "no tables are registered.\n"
+    assert clinic("tables", "clinic", "--json").out == "[]\n"
+    assert [path.name for path in (tmp_path / "clinic" / "snapshots").rglob("*") if path.is_file()] == ["rank.key"]
+    assert clinic("drop", "clinic", "visits").code == 2
+
+
+def test_ledger_show_has_a_line_for_each_entry(clinic: Any) -> None:
+    clinic("init", "clinic", "--people", "patients", "--analyst", "alice", "--epsilon", "1")
+    clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--analyst", "alice", "--request", "r1")
+    lines = clinic("ledger", "show", "clinic").out.splitlines()
+    kinds = ["create", "account", "register", "account", "reserve", "settle"]
+    assert [line.split()[:2] for line in lines] == [[str(n), kind] for n, kind in enumerate(kinds, 1)]
+    assert "patients: epsilon 4, delta 1e-6, zcdp" in lines[1]
+    assert "alice (of patients): cost" in lines[4]
+    assert "request r1" in lines[4]
+    assert lines[5].endswith("question 5")
+    entries = json.loads(clinic("ledger", "show", "clinic", "--json").out)
+    assert [entry["kind"] for entry in entries] == kinds
+    assert entries[4]["body"]["analyst"] == "alice"
+
+
 def test_register_reports_what_sanitising_did(call: Any, raw: Path, register: tuple[str, ...]) -> None:
     call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
     done = call(*register, "--json")
@@ -53,10 +125,11 @@ def test_register_reports_what_sanitising_did(call: Any, raw: Path, register: tu
     assert report["beyond_max_rows_per_owner"] == 400
     again = call("refresh", "clinic", "visits", "visits.parquet")
     assert again.code == 0
-    assert "dropped without an owner: 1" in again.out
-    assert "clamped to the bounds, age: 3" in again.out
-    assert "did not fit, region: 1" in again.out
-    assert "beyond the rows kept of each owner: 400" in again.out
+    assert again.out.startswith("visits: 2,000 rows of 200 owners\n")
+    assert "dropped without an owner: 1 (below 0.1%)" in again.out
+    assert "clamped to the bounds, age: 3 (0.1%)" in again.out
+    assert "did not fit, region: 1 (below 0.1%)" in again.out
+    assert "beyond the rows kept of each owner: 400 (20.0%)" in again.out
 
 
 def test_progress_is_drawn_on_stderr_only_if_asked(call: Any, raw: Path, register: tuple[str, ...]) -> None:
@@ -181,5 +254,17 @@ def test_an_anchor_elsewhere_notices_a_folder_restored_from_a_backup(call: Any, 
 def test_version_and_help(call: Any) -> None:
     assert call("--version").out.startswith("dither 0.")
     assert "from nothing to an answer" in call("--help").out
-    for command in ("demo", "init", "register", "refresh", "query", "explain", "budget", "ledger"):
+    for command in (
+        "demo",
+        "init",
+        "register",
+        "refresh",
+        "query",
+        "explain",
+        "budget",
+        "ledger",
+        "tables",
+        "drop",
+        "price",
+    ):
         assert "examples:" in call(command, "--help").out

@@ -66,10 +66,11 @@ def test_a_missing_folder_is_not_made(call: Any, tmp_path: Path, command: tuple[
         ({"visits.parquet": "nosuch.parquet"}, ("nosuch.parquet",)),
         ({"patient_id": "nosuch_id"}, ("nosuch_id", "patient_id")),
         ({"age=int:0:105": "aeg=int:0:105"}, ("aeg", "age")),
-        ({"age=int:0:105": "age=int"}, ("age=LOWER:UPPER",)),
+        ({"age=int:0:105": "age=int"}, ("age=int:LOWER:UPPER",)),
+        ({"age=int:0:105": "age=int:105:0"}, ("column 'age'", "lower <= upper", "int:105:0")),
         ({"age=int:0:105": "region=category:x"}, ("twice",)),
         ({"patients": "staff"}, ("staff",)),
-        ({"8": "0"}, ("max_rows_per_owner", "at least 1|between 1")),
+        ({"8": "0"}, ("--max-rows-per-owner must", "at least 1|between 1")),
         ({"visits.parquet": "clinic"}, ("clinic",)),
     ],
 )
@@ -96,7 +97,7 @@ def test_strict_refuses_what_does_not_fit(call: Any, raw: Path, register: tuple[
 
 
 def test_registering_twice_points_to_refresh(clinic: Any, register: tuple[str, ...]) -> None:
-    assert_refused(clinic(*register), 2, "refresh")
+    assert_refused(clinic(*register), 2, "`dither refresh`", "`dither drop`")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,9 @@ def test_a_wrong_price_costs_nothing(clinic: Any, epsilon: str) -> None:
 
 def test_over_budget(clinic: Any) -> None:
     before = clinic("budget", "clinic", "--json").out
-    assert_refused(clinic("query", "clinic", COUNT, "--epsilon", "5"), 3, "Nothing was charged", "epsilon at most")
+    assert_refused(
+        clinic("query", "clinic", COUNT, "--epsilon", "5"), 3, "Nothing was charged", "price --epsilon 5", "at most"
+    )
     assert clinic("budget", "clinic", "--json").out == before
 
 
@@ -164,7 +167,6 @@ def test_a_changed_ledger_is_not_served(clinic: Any, tmp_path: Path) -> None:
 
 def test_usage_errors_exit_with_2_and_name_the_option(call: Any) -> None:
     for arguments, word in (
-        ((), "COMMAND"),
         (("query", "clinic", COUNT), "--epsilon"),
         (("query", "clinic", COUNT, "--epsilon", "1", "--rho", "1"), "--rho"),
         (("register", "clinic"), "--owner"),
@@ -173,6 +175,36 @@ def test_usage_errors_exit_with_2_and_name_the_option(call: Any) -> None:
         done = call(*arguments)
         assert done.code == 2
         assert word in done.err
+        document = json.loads(call(*arguments, "--json").err)
+        assert document["error"] in ("UsageError", "ParameterError")
+        assert word in document["message"]
+
+
+def test_a_missing_price_suggests_one(clinic: Any) -> None:
+    for command in ("query", "explain"):
+        assert_refused(clinic(command, "clinic", COUNT), 2, "--epsilon 0.1")
+
+
+def test_without_a_command_there_is_help(call: Any) -> None:
+    assert "from nothing to an answer" in call().out
+    assert "verify" in call("ledger").out
+    assert [call().code, call("ledger").code] == [0, 0]
+
+
+def test_messages_have_flags_and_no_python(call: Any, raw: Path, register: tuple[str, ...]) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    python = ("=True", "columns={", "dt.", "Int(", "'budget':", "epsilon=", "create=")
+    for done, words in (
+        (call(*register, "--strict"), ("as --strict asks", "without --strict")),
+        (call(*register[: register.index("--column")]), ("--column age=int:0:105",)),
+        (call(*(w.replace("0:105", "0:105 default 200") for w in register)), ("column 'age'", "int:0:105")),
+        (call("init", "clinic", "--people", "patients", "--epsilon", "3", "--pure"), ("of epsilon 4 at delta 1e-6,",)),
+        (call("budget", "nosuch"), ("dither init", "check the path")),
+        (call("query", "clinic", COUNT, "--epsilon", "5"), ("visits",)),
+    ):
+        assert_refused(done, 4 if "nosuch" in done.err else 2, *words)
+        for code in python:
+            assert code not in done.err
 
 
 def test_a_reader_that_goes_away_is_no_error(clinic: Any, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Column declarations on the command line: NAME=KIND:ARGUMENTS, and " default VALUE" for a column without NULLs.
 
 >>> column("age=int:0:105")
-('age', Int(kind='int', nullable=True, default=None, lower=0, upper=105))
+('age', Int(nullable=True, default=None, lower=0, upper=105))
 >>> column("region=category:north,south default north")[1].nullable
 False
 """
@@ -9,7 +9,9 @@ False
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ column declarations, one --column each (values that do not fit become NULL):
 --columns FILE reads declarations from a JSON object instead, such as
   {"age": {"kind": "int", "lower": 0, "upper": 105}}"""
 
+_PYTHON = re.compile(r"\b(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(\w+=.*?\)(?=[:.]|$)")
+
 
 def column(text: str) -> tuple[str, Column]:
     """The name and declaration that one --column states."""
@@ -40,8 +44,19 @@ def column(text: str) -> tuple[str, Column]:
     kind, _, arguments = stated.partition(":")
     if kind not in _READERS:
         raise PolicyError(f"column {name!r}: unknown kind {kind!r}; known are {', '.join(_READERS)}.")
-    rest: dict[str, Any] = {"nullable": False, "default": _default(kind, default)} if has_default else {}
-    return name, _READERS[kind](name, arguments, rest)
+    with _naming(name, stated):
+        rest: dict[str, Any] = {"nullable": False, "default": _default(kind, default)} if has_default else {}
+        return name, _READERS[kind](arguments, f"{name}={kind}:", rest)
+
+
+@contextmanager
+def _naming(name: str, stated: str) -> Iterator[None]:
+    """An error names its column, and quotes the declaration as it was stated."""
+    try:
+        yield
+    except DitherError as error:
+        message = _PYTHON.sub(lambda _: stated, str(error))
+        raise PolicyError(f"column {name!r}: {message}") from None
 
 
 def columns(declared: Iterable[str], file: Path | None) -> dict[str, Column]:
@@ -58,7 +73,7 @@ def columns(declared: Iterable[str], file: Path | None) -> dict[str, Column]:
 def _from_file(file: Path) -> dict[str, Column]:
     try:
         stated = json.loads(file.read_text(encoding="utf-8"))
-        return {name: column_from(declaration) for name, declaration in stated.items()}
+        return {name: _from_json(name, declaration) for name, declaration in stated.items()}
     except OSError as error:
         raise PolicyError(f"{file} cannot be read: {error.strerror}.") from None
     except (ValueError, AttributeError, TypeError) as error:
@@ -67,49 +82,54 @@ def _from_file(file: Path) -> dict[str, Column]:
         raise PolicyError(f"{file} does not hold a JSON object of column declarations; see --help.") from None
 
 
-def _parts(name: str, arguments: str, separator: str, form: str) -> list[str]:
+def _from_json(name: str, declaration: dict[str, Any]) -> Column:
+    with _naming(name, json.dumps(declaration)):
+        return column_from(declaration)
+
+
+def _parts(arguments: str, start: str, separator: str, form: str) -> list[str]:
     parts = arguments.split(separator)
     if len(parts) != form.count(separator) + 1 or not all(parts):
-        raise PolicyError(f"column {name!r} is declared as {name}={form}; got {arguments!r}.")
+        raise PolicyError(f"declare it as {start}{form}; got {start}{arguments}".removesuffix(":") + ".")
     return parts
 
 
-def _int(name: str, arguments: str, rest: dict[str, Any]) -> Column:
-    lower, upper = _parts(name, arguments, ":", "LOWER:UPPER")
+def _int(arguments: str, start: str, rest: dict[str, Any]) -> Column:
+    lower, upper = _parts(arguments, start, ":", "LOWER:UPPER")
     return Int(_whole(lower), _whole(upper), **rest)
 
 
-def _fixed(name: str, arguments: str, rest: dict[str, Any]) -> Column:
-    lower, upper, decimals = _parts(name, arguments, ":", "LOWER:UPPER:DECIMALS")
+def _fixed(arguments: str, start: str, rest: dict[str, Any]) -> Column:
+    lower, upper, decimals = _parts(arguments, start, ":", "LOWER:UPPER:DECIMALS")
     return Fixed(lower, upper, decimals=_whole(decimals), **rest)
 
 
-def _bool(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+def _bool(arguments: str, start: str, rest: dict[str, Any]) -> Column:
     if arguments:
-        raise PolicyError(f"column {name!r} is declared as {name}=bool, with no arguments; got {arguments!r}.")
+        raise PolicyError(f"a bool has no arguments; got {arguments!r}.")
     return Bool(**rest)
 
 
-def _date(name: str, arguments: str, rest: dict[str, Any]) -> Column:
-    lower, upper = _parts(name, arguments, ":", "FIRST:LAST")
+def _date(arguments: str, start: str, rest: dict[str, Any]) -> Column:
+    lower, upper = _parts(arguments, start, ":", "FIRST:LAST")
     return Date(lower, upper, **rest)
 
 
-def _timestamp(name: str, arguments: str, rest: dict[str, Any]) -> Column:
-    lower, upper = _parts(name, arguments, "/", "FIRST/LAST")
+def _timestamp(arguments: str, start: str, rest: dict[str, Any]) -> Column:
+    lower, upper = _parts(arguments, start, "/", "FIRST/LAST")
     return Timestamp(lower, upper, **rest)
 
 
-def _category(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+def _category(arguments: str, start: str, rest: dict[str, Any]) -> Column:
     if arguments.startswith("@"):
         try:
             return Category.read(arguments[1:], **rest)
         except (OSError, UnicodeDecodeError):
-            raise PolicyError(f"column {name!r}: {arguments[1:]} cannot be read as UTF-8 text.") from None
+            raise PolicyError(f"{arguments[1:]} cannot be read as UTF-8 text.") from None
     return Category(tuple(arguments.split(",")) if arguments else (), **rest)
 
 
-def _text(name: str, arguments: str, rest: dict[str, Any]) -> Column:
+def _text(arguments: str, start: str, rest: dict[str, Any]) -> Column:
     return Text(max_length=_whole(arguments), **rest) if arguments else Text(**rest)
 
 

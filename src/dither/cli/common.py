@@ -63,7 +63,6 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--composition",
         choices=("zcdp", "basic"),
-        default="zcdp",
         help="how an approximate budget adds up: zcdp (default) gets several times more questions out of it than basic",
     )
 
@@ -76,12 +75,12 @@ def read_budget(arguments: argparse.Namespace) -> PureDP | ApproxDP:
 
     epsilon = positive(arguments.epsilon, "epsilon")
     if arguments.pure:
-        if arguments.delta is not None or arguments.composition != "zcdp":
+        if arguments.delta is not None or arguments.composition is not None:
             raise ParameterError("--pure is a budget of epsilon alone; drop --delta and --composition.")
         return PureDP(epsilon)
     if arguments.delta is None:
         raise ParameterError("give --delta, such as --delta 1e-6, or --pure for a budget without one.")
-    return ApproxDP(epsilon, arguments.delta, composition=arguments.composition)
+    return ApproxDP(epsilon, arguments.delta, composition=arguments.composition or "zcdp")
 
 
 def print_json(document: object) -> None:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from dither.accounting import PureDP
+from dither.budgets import Budget, decimal_text
+from dither.cli.accounts import Account, accounts, shown
 from dither.cli.common import Commands, add_budget, add_folder, command, open_curator, read_budget
+from dither.errors import PolicyError
+
+if TYPE_CHECKING:
+    from dither import Curator
 
 _DESCRIPTION = """\
 Make a curator's folder and name the people it will protect, with one budget for
 everything that will ever be asked about them. A budget is never changed or reset;
 naming the same people with the same budget again changes nothing.
 
-With --analyst, cap what one analyst may spend of it instead."""
+With --analyst, cap what one analyst may spend of it instead; a cap is of the same kind
+as the people's budget, and has its delta unless another is given."""
 
 _EXAMPLES = """\
   dither init clinic --people patients --epsilon 4 --delta 1e-6
-  dither init clinic --people patients --analyst alice --epsilon 1 --delta 1e-6
+  dither init clinic --people patients --analyst alice --epsilon 1
   dither init census --people residents --epsilon 2 --pure
   dither init clinic --people staff --epsilon 1 --delta 1e-6 --anchor /safe/clinic.anchor"""
 
@@ -33,16 +44,54 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Everything is checked before anything is made."""
+    if arguments.analyst is not None:
+        _cap(arguments)
+        return
     budget = read_budget(arguments)
-    with open_curator(arguments, create=arguments.analyst is None) as curator:
-        if arguments.analyst is not None:
-            curator.analyst(arguments.analyst, budget=budget, people=arguments.people)
-            print(f"{arguments.analyst} may spend up to {_shown(arguments)} of the budget of {arguments.people}.")
-            return
+    with open_curator(arguments, create=True) as curator, _readable(curator, arguments):
         curator.people(arguments.people, budget=budget)
-    print(f"{arguments.folder} protects {arguments.people} with a budget of {_shown(arguments)}.")
+    print(f"{arguments.folder} protects {arguments.people} with a budget of {_shown(budget)}.")
     print(f"Next: dither register {arguments.folder} TABLE FILE --people {arguments.people} --owner COLUMN ...")
 
 
-def _shown(arguments: argparse.Namespace) -> str:
-    return f"epsilon {arguments.epsilon}" + (f" at delta {arguments.delta}" if arguments.delta else "")
+def _cap(arguments: argparse.Namespace) -> None:
+    """Cap an analyst; what is not stated about the cap is as in the people's budget."""
+    with open_curator(arguments) as curator, _readable(curator, arguments):
+        people = accounts(curator).get((_account(arguments)[0], None))
+        if isinstance(people, PureDP):
+            arguments.pure = arguments.pure or (arguments.delta is None and arguments.composition is None)
+        elif people is not None and not arguments.pure:
+            arguments.delta = arguments.delta or people.delta
+            arguments.composition = arguments.composition or people.composition
+        cap = read_budget(arguments)
+        curator.analyst(arguments.analyst, budget=cap, people=arguments.people)
+    print(f"{arguments.analyst} may spend up to {_shown(cap)} of the budget of {arguments.people}.")
+
+
+@contextmanager
+def _readable(curator: Curator, arguments: argparse.Namespace) -> Iterator[None]:
+    """Where the account has another budget already, say which."""
+    try:
+        yield
+    except PolicyError:
+        account = _account(arguments)
+        granted = accounts(curator).get(account)
+        if granted is None:
+            raise
+        raise PolicyError(
+            f"{shown(account)} already has a budget of {_shown(granted)}, and a budget is never changed."
+        ) from None
+
+
+def _account(arguments: argparse.Namespace) -> Account:
+    from dither.ledger.checks import canonical_names
+
+    return canonical_names(arguments.people, arguments.analyst)
+
+
+def _shown(budget: Budget) -> str:
+    epsilon = f"epsilon {decimal_text(budget.epsilon, up=False, digits=6)}"
+    if isinstance(budget, PureDP):
+        return f"{epsilon}, pure"
+    adding = ", basic composition" if budget.composition == "basic" else ""
+    return f"{epsilon} at delta {decimal_text(budget.delta, up=False, digits=6)}{adding}"

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import budget, demo, init, ledger, price, query, register
+from dither.cli import budget, demo, init, ledger, price, query, register, tables
 from dither.cli.common import Formatter
+from dither.cli.usage import Parser, UsageError
+from dither.cli.words import in_its_words
 from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed
 
 COMMANDS = (
@@ -19,6 +21,8 @@ COMMANDS = (
     init.add,
     register.add_register,
     register.add_refresh,
+    tables.add_tables,
+    tables.add_drop,
     query.add_query,
     query.add_explain,
     budget.add,
@@ -51,9 +55,10 @@ Nothing is charged on 2 and 3."""
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line, so that documentation can be checked against it."""
-    top = argparse.ArgumentParser(prog="dither", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter)
+    top = Parser(prog="dither", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter)
     top.add_argument("--version", action="version", version=f"dither {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    top.set_defaults(run=lambda _: top.print_help())
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
     for add in COMMANDS:
         add(commands)
     return top
@@ -63,15 +68,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_a_character(stream)
-    chosen = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
+        chosen = parser().parse_args(given)
         chosen.run(chosen)
         sys.stdout.flush()
     except DitherError as error:
-        if getattr(chosen, "json", False):
-            print(json.dumps({"error": type(error).__name__, "message": str(error)}), file=sys.stderr)
+        message = in_its_words(str(error))
+        if "--json" in given:
+            print(json.dumps({"error": type(error).__name__, "message": message}), file=sys.stderr)
             return _exit_code(error)
-        return _complain(str(error), _exit_code(error))
+        if isinstance(error, UsageError):
+            print(error.usage, end="", file=sys.stderr)
+        return _complain(message, _exit_code(error))
     except BrokenPipeError:
         # The reader has gone (`dither ... | head`); without this, flushing at exit would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dither.cli.columns import SYNTAX, columns
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.cli.progress import add_progress, progress_bar
+from dither.errors import PolicyError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +65,8 @@ def add_refresh(commands: Commands) -> None:
 def register(arguments: argparse.Namespace) -> None:
     """Load a new table and print what sanitising did."""
     declared = columns(arguments.column, arguments.columns)
+    if not declared:
+        raise PolicyError(f"table {arguments.table!r} declares no columns; add --column age=int:0:105, say.")
     with open_curator(arguments) as curator, progress_bar(arguments) as bar:
         report = curator.register(
             arguments.table,
@@ -86,25 +88,11 @@ def refresh(arguments: argparse.Namespace) -> None:
     _print(report, arguments)
 
 
-def report_lines(table: str, report: LoadReport) -> Iterator[str]:
-    """The load report in words."""
-    yield f"{table}: {report.rows:,} rows of {report.owners:,} owners"
-    if report.dropped_without_owner:
-        yield f"  dropped without an owner: {report.dropped_without_owner:,}"
-    if report.beyond_max_rows_per_owner:
-        yield f"  beyond the rows kept of each owner: {report.beyond_max_rows_per_owner:,}"
-    for words, counts in (("clamped to the bounds", report.clamped), ("did not fit", report.replaced)):
-        for column, count in counts.items():
-            if count:
-                yield f"  {words}, {column}: {count:,}"
-    yield "These figures are exact: keep them from analysts."
-
-
 def _print(report: LoadReport, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"table": arguments.table, **asdict(report)})
     else:
-        print("\n".join(report_lines(arguments.table, report)))
+        print(f"{arguments.table}: {report}\nThese figures are exact: keep them from analysts.")
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,6 +33,36 @@ class LoadReport:
     clamped: dict[str, int]
     replaced: dict[str, int]
     beyond_max_rows_per_owner: int
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{_counted(self.rows, 'row')} of {_counted(self.owners, 'owner')}"
+        if self.dropped_without_owner:
+            # `rows` counts those that have an owner, so the share is of both.
+            read = self.rows + self.dropped_without_owner
+            yield f"  dropped without an owner: {_share(self.dropped_without_owner, read)}"
+        if self.beyond_max_rows_per_owner:
+            yield f"  beyond the rows kept of each owner: {_share(self.beyond_max_rows_per_owner, self.rows)}"
+        for words, counts in (("clamped to the bounds", self.clamped), ("did not fit", self.replaced)):
+            for column, count in counts.items():
+                if count:
+                    yield f"  {words}, {column}: {_share(count, self.rows)}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _share(count: int, rows: int) -> str:
+    """A count with its percentage of the rows: never shown as none or all where it is not.
+
+    >>> _share(1, 1_000_000), _share(250, 1000)
+    ('1 (below 0.1%)', '250 (25.0%)')
+    """
+    percent = 100 * count / rows
+    return f"{count:,} ({'below 0.1' if percent < 0.1 else f'{percent:.1f}'}%)"
 
 
 class Engine(Protocol):

@@ -1,0 +1,111 @@
+"""`dither tables` and `dither drop`: what is declared, and forgetting a table."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+
+if TYPE_CHECKING:
+    from dither.columns import Column
+    from dither.sql.catalog import Table
+
+_TABLES = """\
+Show the declared tables: whose they are, how many rows of each owner count, and the
+kind and bounds of each column. All of this is public; no data are read."""
+
+_TABLES_EXAMPLES = """\
+  dither tables clinic
+  dither tables clinic --json"""
+
+_DROP = """\
+Forget a table and delete its protected snapshot. What was spent on it stays spent, and
+the ledger keeps its entries."""
+
+_DROP_EXAMPLES = """\
+  dither drop clinic visits"""
+
+_MOST_LABELS = 8
+
+
+def add_tables(commands: Commands) -> None:
+    parser = command(commands, "tables", "show the declared tables", description=_TABLES, examples=_TABLES_EXAMPLES)
+    add_folder(parser)
+    add_json(parser)
+    parser.set_defaults(run=tables)
+
+
+def add_drop(commands: Commands) -> None:
+    parser = command(commands, "drop", "forget a table", description=_DROP, examples=_DROP_EXAMPLES)
+    add_folder(parser)
+    parser.add_argument("table", help="the table's name")
+    add_json(parser)
+    parser.set_defaults(run=drop)
+
+
+def tables(arguments: argparse.Namespace) -> None:
+    """Print the declarations."""
+    with open_curator(arguments) as curator:
+        declared = curator.tables()
+    if arguments.json:
+        print_json([_document(table) for table in declared])
+    else:
+        print("\n\n".join(_text(table) for table in declared) or "no tables are registered.")
+
+
+def drop(arguments: argparse.Namespace) -> None:
+    """Forget a table."""
+    with open_curator(arguments) as curator:
+        curator.drop(arguments.table)
+    if arguments.json:
+        print_json({"dropped": arguments.table})
+    else:
+        print(f"{arguments.table} is dropped and its snapshot deleted; what was spent stays spent.")
+
+
+def column_text(column: Column) -> str:
+    """A declaration as `register --column` takes it, with long lists of labels cut.
+
+    >>> from dither.columns import Category, Int
+    >>> column_text(Int(0, 105, nullable=False, default=0)), column_text(Category(["north", "south"]))
+    ('int:0:105 default 0', 'category:north,south')
+    """
+    stated: dict[str, Any] = column.declaration()
+    default = "" if column.nullable else f" default {_plain(stated['default'])}"
+    return column.kind + _arguments(column.kind, stated) + default
+
+
+def _arguments(kind: str, stated: dict[str, Any]) -> str:
+    if kind == "category":
+        labels = stated["values"]
+        more = f",... ({len(labels):,} labels)" if len(labels) > _MOST_LABELS else ""
+        return ":" + ",".join(labels[:_MOST_LABELS]) + more
+    if kind == "text":
+        return f":{stated['max_length']}"
+    if kind == "bool":
+        return ""
+    bounds = ("/" if kind == "timestamp" else ":").join(str(stated[end]) for end in ("lower", "upper"))
+    return f":{bounds}" + (f":{stated['decimals']}" if kind == "fixed" else "")
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _text(table: Table) -> str:
+    rows = "1 row" if table.max_rows_per_owner == 1 else f"{table.max_rows_per_owner:,} rows"
+    width = max(map(len, table.columns))
+    lines = [f"{table.name}: of {table.people}, owner {table.owner}, at most {rows} of each owner"]
+    lines += [f"  {name:{width}}  {column_text(column)}" for name, column in table.columns.items()]
+    return "\n".join(lines)
+
+
+def _document(table: Table) -> dict[str, object]:
+    return {
+        "table": table.name,
+        "people": table.people,
+        "owner": table.owner,
+        "max_rows_per_owner": table.max_rows_per_owner,
+        "columns": {name: column.declaration() for name, column in table.columns.items()},
+    }
