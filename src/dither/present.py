@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dither.answer import Answer, Key, Value
+from dither.answer import Answer, Key, NoiseScale, Value
 from dither.answer.keys import dense_keys
 from dither.answer.released import NoisyMeasure, Released
+from dither.sql.measures import names, shown
 from dither.sql.notes import notes
 from dither.sql.price import Mechanism, mechanism_from
 from dither.sql.question import Output, Question
@@ -35,12 +36,13 @@ def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction)
         column.lower,
         column.upper,
         mechanism=" and ".join(dict.fromkeys(type(mechanism).__name__ for mechanism in mechanisms)),
-        scale=" and ".join(_scale(mechanism) for mechanism in mechanisms),
+        scale=_scales(output, mechanisms),
     )
 
 
-def _scale(mechanism: Mechanism) -> str:
-    return f"{float(mechanism.scale):.6g}"
+def _scales(output: Output, mechanisms: list[Mechanism]) -> tuple[NoiseScale, ...]:
+    parts = zip(names(output.aggregate), output.aggregate.measures(), mechanisms, strict=True)
+    return tuple(NoiseScale(name, float(shown(measure, mechanism.scale))) for name, measure, mechanism in parts)
 
 
 def _guarantee(question: Question) -> str:

@@ -144,7 +144,7 @@ def test_json_says_everything_and_loses_nothing(visits: Answer) -> None:
     assert document["price"] == {"epsilon": "0.5"}
     assert document["confidence"] == "0.95"
     assert document["notes"] == ["At most 100 rows of each owner are counted."]
-    assert document["columns"][1]["half_width"] == "41/2"
+    assert document["columns"][1]["half_width"] == 20.5
 
 
 def test_dates_are_dates() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dither.answer import Answer, Key, Value, dense_keys
+from dither.answer import Answer, Key, NoiseScale, Value, dense_keys
 from dither.answer.codec import UnreadableAnswer
 from dither.columns import Category
 from dither.errors import ParameterError
@@ -68,7 +68,9 @@ def test_floats_come_back_bit_for_bit(numbers: list[float]) -> None:
 
 def test_everything_beside_the_numbers_is_kept_in_select_order() -> None:
     keys = dense_keys([("region", Category(["north", "south"]))])
-    count = Value("n", np.array([5, -1, 0]), half_width=Fraction(3), mechanism="Laplace", scale="2")
+    count = Value(
+        "n", np.array([5, -1, 0]), half_width=Fraction(3), mechanism="Laplace", scale=(NoiseScale("sum", 2.5),)
+    )
     before = answer(count, *keys)
     after = Answer.from_bytes(before.to_bytes())
     assert after.names == ("n", "region")
@@ -81,7 +83,7 @@ def test_everything_beside_the_numbers_is_kept_in_select_order() -> None:
     assert after.notes == before.notes
     column = after.column("n")
     assert isinstance(column, Value)
-    assert (column.mechanism, column.scale) == ("Laplace", "2")
+    assert (column.mechanism, column.scale) == ("Laplace", (NoiseScale("sum", 2.5),))
     assert str(after) == str(before)
 
 
@@ -98,18 +100,30 @@ def test_the_same_answer_gives_the_same_bytes_however_its_arrays_lie_in_memory()
     assert made[0].to_bytes() == made[1].to_bytes()
 
 
-def test_an_unknown_version_is_refused() -> None:
+def stored_as(version: int, **changed: object) -> bytes:
+    """An answer of one column whose metadata say another version, and whose column says something else."""
     stored = answer(Value("n", np.array([5]))).to_bytes()
     with pa.ipc.open_stream(stored) as stream:
         batch = stream.read_next_batch()
     metadata = json.loads(batch.schema.metadata[b"dither.answer"])
-    metadata["version"] = 2
+    metadata["version"] = version
+    metadata["columns"][0] |= changed
     schema = batch.schema.with_metadata({b"dither.answer": json.dumps(metadata)})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as out:
         out.write_batch(batch.replace_schema_metadata(schema.metadata))
-    with pytest.raises(UnreadableAnswer, match="stored in format 2"):
-        Answer.from_bytes(sink.getvalue().to_pybytes())
+    return sink.getvalue().to_pybytes()
+
+
+def test_an_unknown_version_is_refused() -> None:
+    with pytest.raises(UnreadableAnswer, match="stored in format 3"):
+        Answer.from_bytes(stored_as(3))
+
+
+def test_the_first_version_is_read_without_its_scales() -> None:
+    column = Answer.from_bytes(stored_as(1, scale="1.6e+06 and 166.9")).column("n")
+    assert isinstance(column, Value)
+    assert (column.values.tolist(), column.scale) == ([5], ())
 
 
 def test_bytes_that_are_no_answer_are_refused() -> None:

@@ -36,7 +36,7 @@ def test_the_explanation_of_a_count(clinic: dt.Curator) -> None:
     assert told["price"] == {"epsilon": "0.5"}
     (column,) = told["columns"]
     (measure,) = column["measures"]
-    assert (measure["sensitivity"], measure["mechanism"], measure["scale"]) == ("2", "Laplace", 4.0)
+    assert (measure["sensitivity"], measure["mechanism"], measure["scale"]) == (2, "Laplace", 4.0)
     expected = dt.Laplace(epsilon="0.5", sensitivity=2).error("0.95")
     assert column["expected_error"] == [{"rows": None, "half_width": float(expected)}]
     assert told["statements"] == ['SELECT COUNT(*) AS m0 FROM "rows" WHERE "_rank" <= 2']
@@ -55,6 +55,28 @@ def test_the_explanation_of_several_columns(clinic: dt.Curator) -> None:
     assert json.loads(clinic.explain(ALL, epsilon=1).to_json()) == clinic.explain(ALL, epsilon=1).to_dict()
 
 
+def test_figures_are_in_the_units_of_the_column(clinic: dt.Curator) -> None:
+    """`paid` has two decimals: an owner's two rows add at most 100.00 each, and an average is taken around 50."""
+    asked = "SELECT SUM(paid) AS total, AVG(paid) AS mean FROM visits"
+    total, mean = clinic.explain(asked, epsilon=3).to_dict()["columns"]
+    (summed,) = total["measures"]
+    assert (summed["measure"], summed["sensitivity"], summed["scale"]) == ("sum", 200, 200.0)
+    assert summed["why"] == "an owner has at most 2 rows, and each adds at most 100"
+    around, counted = mean["measures"]
+    assert (around["measure"], around["sensitivity"]) == ("sum of differences from 50", 100)
+    assert (around["scale"], counted["scale"]) == (100.0, 2.0)
+    assert counted["measure"] == "number of rows with a value"
+    assert "sensitivity 200 (an owner" in str(clinic.explain(asked, epsilon=3))
+
+    columns = json.loads(clinic.sql(asked, epsilon=3).to_json())["columns"]
+    assert columns[0]["scale"] == [{"measure": "sum", "scale": 200.0}]
+    assert columns[1]["scale"] == [
+        {"measure": "sum of differences from 50", "scale": 100.0},
+        {"measure": "number of rows with a value", "scale": 2.0},
+    ]
+    assert columns[0]["half_width"] == pytest.approx(200 * 3, rel=0.01)
+
+
 def test_a_sum_that_is_always_zero_is_explained(clinic: dt.Curator) -> None:
     assert "sensitivity 2" in str(clinic.explain("SELECT SUM(age * 0) FROM visits", epsilon=1))
 
@@ -62,7 +84,7 @@ def test_a_sum_that_is_always_zero_is_explained(clinic: dt.Curator) -> None:
 def test_owners_alone_need_no_limit(clinic: dt.Curator) -> None:
     told = clinic.explain("SELECT COUNT(DISTINCT patient) FROM visits", epsilon=1).to_dict()
     assert told["rows_per_owner"] is None
-    assert told["columns"][0]["measures"][0]["sensitivity"] == "1"
+    assert told["columns"][0]["measures"][0]["sensitivity"] == 1
     assert told["notes"] == []
 
 

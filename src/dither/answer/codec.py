@@ -12,10 +12,11 @@ from typing import Any
 
 from dither.answer import numbers
 from dither.answer.answer import Answer
-from dither.answer.columns import Key, Value
+from dither.answer.columns import Key, NoiseScale, Value
 from dither.errors import DitherError, ParameterError
 
-VERSION = 1
+VERSION = 2  # 1 had scales as text, in units of their own
+_READ = (1, 2)
 _METADATA = b"dither.answer"
 
 
@@ -73,7 +74,7 @@ def from_bytes(stored: bytes, names: Sequence[str] | None = None) -> Answer:
 
 
 def _check_version(metadata: Mapping[str, Any]) -> None:
-    if metadata["version"] != VERSION:
+    if metadata["version"] not in _READ:
         raise UnreadableAnswer(
             f"this answer is stored in format {metadata['version']}, and this dither reads format {VERSION}; "
             "use the version that wrote it, or a newer one."
@@ -87,7 +88,7 @@ def _describe(column: Key | Value, arrays: list[Any]) -> dict[str, Any]:
         arrays.append(column.values)
         return {"role": "key", "name": column.name, "at": place}
     described: dict[str, Any] = {"role": "value", "name": column.name, "at": place, "decimals": column.decimals}
-    described |= {"mechanism": column.mechanism, "scale": column.scale}
+    described |= {"mechanism": column.mechanism, "scale": [[noise.measure, noise.scale] for noise in column.scale]}
     described["half_width"] = None if column.half_width is None else str(column.half_width)
     arrays.append(numbers.to_arrow(column.values, column.decimals))
     if column.lower is not None and column.upper is not None:
@@ -101,6 +102,7 @@ def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
     if described["role"] == "key":
         return Key(name, values)
     decimals, half_width = described["decimals"], described["half_width"]
+    scales = described["scale"]
     lower = upper = None
     if "bounds" in described:
         lower, upper = (numbers.from_arrow(batch.column(at)) for at in described["bounds"])
@@ -112,5 +114,5 @@ def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
         lower=lower,
         upper=upper,
         mechanism=described["mechanism"],
-        scale=described["scale"],
+        scale=() if isinstance(scales, str) else tuple(NoiseScale(measure, scale) for measure, scale in scales),
     )

@@ -34,12 +34,21 @@ class Key:
         return array
 
 
+@dataclass(frozen=True)
+class NoiseScale:
+    """The scale of the noise that one measure got, in the units that it is shown in."""
+
+    measure: str
+    scale: float
+
+
 @dataclass(frozen=True, eq=False)
 class Value:
     """A column of noisy numbers.
 
     Whole numbers count units of 10**-decimals; float64 columns (averages) are in shown units already. The error is one
-    `half_width` in shown units for the whole column, or `lower` and `upper` per cell in the units of `values`.
+    `half_width` in shown units for the whole column, or `lower` and `upper` per cell in the units of `values`. `scale`
+    says how much noise each measure behind the column got: an average has two.
     """
 
     name: str
@@ -49,7 +58,7 @@ class Value:
     lower: Numbers | None = None
     upper: Numbers | None = None
     mechanism: str = ""
-    scale: str = ""
+    scale: tuple[NoiseScale, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.lower is None) != (self.upper is None):

@@ -35,6 +35,23 @@ def plain(number: Fraction, decimals: int) -> str:
     return f"{sign}{int(whole):,}{part}"
 
 
+def decimal(number: Fraction) -> str:
+    """A number in as few digits as say it, or in six that matter.
+
+    >>> decimal(Fraction(60)), decimal(Fraction(1, 4)), decimal(Fraction(2, 3))
+    ('60', '0.25', '0.666667')
+    """
+    return str(number) if number.denominator == 1 else f"{float(number):.6g}"
+
+
+def number_above(number: Fraction) -> int | float:
+    """The number as it is if it is whole, else the nearest float that is not less."""
+    if number.denominator == 1:
+        return number.numerator
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
 def _exponent(number: Fraction) -> int:
     """The exponent of the leading decimal digit; 0 for zero."""
     if not number > 0:

@@ -7,13 +7,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dither.answer.columns import Key, Value
+from dither.answer.digits import number_above
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
 
 
 def to_json(answer: Answer) -> str:
-    """The answer as one JSON object. Whole numbers are numbers; decimals, dates and half-widths are text."""
+    """The answer as one JSON object. Whole numbers are numbers; decimals and dates are text, so no digit is lost."""
     rows = [{name: _plain(value) for name, value in row.items()} for row in answer.to_dicts(intervals=True)]
     document = {
         "columns": [_column(column) for column in answer.columns],
@@ -30,9 +31,9 @@ def _column(column: Key | Value) -> dict[str, Any]:
     if isinstance(column, Key):
         return {"name": column.name, "role": "key"}
     described: dict[str, Any] = {"name": column.name, "role": "value", "mechanism": column.mechanism}
-    described["scale"] = column.scale
+    described["scale"] = [{"measure": noise.measure, "scale": noise.scale} for noise in column.scale]
     if column.half_width is not None:
-        described["half_width"] = str(column.half_width)
+        described["half_width"] = number_above(column.half_width)
     return described
 
 

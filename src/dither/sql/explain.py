@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dither.answer.digits import decimal, number_above
 from dither.sql.aggregates import Average
+from dither.sql.measures import names, shown
 from dither.sql.notes import notes
 from dither.sql.plan import CountOwners, CountRows, Measure, OwnerLimit, SumRows
 from dither.sql.price import PricedMeasure, PricedQuestion
@@ -67,35 +69,35 @@ def _column(output: Output, by_measure: dict[Measure, PricedMeasure], confidence
     expected = [
         {"rows": size, "half_width": float(output.aggregate.half_width_at(size or 0, errors))} for size in sizes
     ]
-    return {"name": output.name, "measures": [_measure(item) for item in needed], "expected_error": expected}
+    measures = [_measure(name, item) for name, item in zip(names(output.aggregate), needed, strict=True)]
+    return {"name": output.name, "measures": measures, "expected_error": expected}
 
 
-def _measure(item: PricedMeasure) -> dict[str, Any]:
-    what, why = _reason(item.measure, item.sensitivity.linf)
+def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
+    """One measure, every figure in the units that its column is shown in."""
     return {
-        "measure": what,
-        "sensitivity": _plain(item.mechanism.sensitivity),
-        "why": why,
+        "measure": name,
+        "sensitivity": number_above(shown(item.measure, item.mechanism.sensitivity)),
+        "why": _reason(item.measure, item.sensitivity.linf),
         "mechanism": type(item.mechanism).__name__,
-        "scale": float(item.mechanism.scale),
+        "scale": float(shown(item.measure, item.mechanism.scale)),
     }
 
 
-def _reason(measure: Measure, most: Fraction) -> tuple[str, str]:
+def _reason(measure: Measure, most: Fraction) -> str:
     if isinstance(measure, CountOwners):
-        return "number of owners", "an owner counts at most once in a group, in at most as many groups as it has rows"
+        return "an owner counts at most once in a group, in at most as many groups as it has rows"
     if isinstance(measure, CountRows):
-        what = "number of rows" if measure.condition is None else "number of rows with a value"
-        return what, "an owner has at most that many rows, and all of them can fall into one group"
+        return "an owner has at most that many rows, and all of them can fall into one group"
     if isinstance(measure, SumRows):
         bound = max(1, abs(measure.value.low), abs(measure.value.high))
-        unit = "" if not measure.value.scale else f" (units of 1e-{measure.value.scale})"
-        return "sum", f"an owner has at most {_plain(most / bound)} rows, and each adds at most {bound}{unit}"
+        rows = _counted(most / bound, "row")
+        return f"an owner has at most {rows}, and each adds at most {decimal(shown(measure, bound))}"
     raise TypeError(f"no explanation for {type(measure).__name__}")
 
 
-def _plain(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else f"{float(value):.6g}"
+def _counted(count: Fraction | int, what: str) -> str:
+    return f"{decimal(Fraction(count))} {what}" + ("" if count == 1 else "s")
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -111,7 +113,7 @@ def _text(content: dict[str, Any]) -> str:
         lines.append(f"{column['name']}")
         for measure in column["measures"]:
             lines.append(
-                f"  {measure['measure']}: sensitivity {measure['sensitivity']} ({measure['why']}); "
+                f"  {measure['measure']}: sensitivity {measure['sensitivity']:.10g} ({measure['why']}); "
                 f"{measure['mechanism']} noise of scale {measure['scale']:.4g}"
             )
         at = " or ".join(

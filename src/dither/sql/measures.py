@@ -1,0 +1,32 @@
+"""Measures in an analyst's words and units: what is counted or summed, and how many decimals its integers stand for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dither.answer.digits import decimal
+from dither.sql.aggregates import Aggregator, Average
+from dither.sql.plan import CountOwners, CountRows, Measure, SumRows
+
+
+def names(aggregate: Aggregator) -> tuple[str, ...]:
+    """What the measures of an aggregate are called, in their order."""
+    found = [_name(measure) for measure in aggregate.measures()]
+    if isinstance(aggregate, Average):
+        found[0] = f"sum of differences from {decimal(Fraction(aggregate.middle, 10**aggregate.value.scale))}"
+    return tuple(found)
+
+
+def shown(measure: Measure, amount: Fraction | int) -> Fraction:
+    """An amount of a measure's integer units, in the units the column is shown in."""
+    return Fraction(amount) / Fraction(10 ** (measure.value.scale if isinstance(measure, SumRows) else 0))
+
+
+def _name(measure: Measure) -> str:
+    if isinstance(measure, CountOwners):
+        return "number of owners"
+    if isinstance(measure, CountRows):
+        return "number of rows" if measure.condition is None else "number of rows with a value"
+    if isinstance(measure, SumRows):
+        return "sum"
+    raise TypeError(f"no name for {type(measure).__name__}")
