@@ -13,14 +13,17 @@ from dither.sql.price import Mechanism, mechanism_from
 from dither.sql.question import Output, Question
 
 
-def present(question: Question, stored: bytes, confidence: Fraction) -> Answer:
-    """The answer in SELECT order, under this question's aliases and at this confidence."""
+def present(question: Question, stored: bytes, confidence: Fraction, *, charged: bool = True) -> Answer:
+    """The answer in SELECT order, under this question's aliases and at this confidence.
+
+    `charged` says whether it was paid for now; False for a release that had been paid for before.
+    """
     released = Released.from_bytes(stored)
     noisy = {measure.measure: measure for measure in released.measures}
     keys = dense_keys([(key.name, key.declaration) for key in question.keys])
     values = [_value(output, noisy, confidence) for output in question.outputs]
     columns: list[Key | Value] = [(keys if item.kind == "key" else values)[item.index] for item in question.order]
-    return Answer(tuple(columns), released.price, _guarantee(question), confidence, notes(question))
+    return Answer(tuple(columns), released.price, _guarantee(question), confidence, notes(question), charged)
 
 
 def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> Value:

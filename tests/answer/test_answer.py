@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -145,6 +146,15 @@ def test_json_says_everything_and_loses_nothing(visits: Answer) -> None:
     assert document["confidence"] == "0.95"
     assert document["notes"] == ["At most 100 rows of each owner are counted."]
     assert document["columns"][1]["half_width"] == 20.5
+
+
+def test_an_answer_given_again_says_that_it_was_paid_before(visits: Answer) -> None:
+    again = replace(visits, charged=False)
+    assert "\nprice: epsilon 0.5 (paid before; nothing was charged now)\n" in str(again)
+    assert "nothing was charged now" in again._repr_html_()
+    assert "nothing was charged now" not in str(visits)
+    assert json.loads(again.to_json())["charged"] is False
+    assert json.loads(visits.to_json())["charged"] is True
 
 
 def test_dates_are_dates() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -85,6 +86,13 @@ def test_everything_beside_the_numbers_is_kept_in_select_order() -> None:
     assert isinstance(column, Value)
     assert (column.mechanism, column.scale) == ("Laplace", (NoiseScale("sum", 2.5),))
     assert str(after) == str(before)
+
+
+def test_whether_this_showing_was_charged_is_no_part_of_the_answer() -> None:
+    bought = answer(Value("n", np.array([5])))
+    again = replace(bought, charged=False)
+    assert again.to_bytes() == bought.to_bytes()
+    assert Answer.from_bytes(again.to_bytes()).charged
 
 
 def test_columns_take_new_names() -> None:

@@ -19,6 +19,15 @@ QUESTIONS = [
 EXTREMES = (0, 1, -1, 10**6, 2**63 - 1, -(2**63), 2**130, -(2**130))
 
 
+@pytest.mark.parametrize("charged", [True, False])
+def test_an_answer_says_whether_it_was_charged(clinic: dt.Curator, charged: bool) -> None:
+    priced = clinic._price("SELECT COUNT(*) FROM visits", epsilon=1)
+    (item,) = priced.measures
+    stored = Released(priced.asked, [NoisyMeasure(item.measure.text, np.array([5]), item.parameters())]).to_bytes()
+    assert present(priced.question, stored, Fraction(19, 20), charged=charged).charged is charged
+    assert present(priced.question, stored, Fraction(19, 20)).charged
+
+
 @pytest.mark.parametrize("text", QUESTIONS)
 @pytest.mark.parametrize("epsilon", ["0.001", "1", "1000"])
 def test_any_noisy_numbers_can_be_shown(clinic: dt.Curator, text: str, epsilon: str) -> None:

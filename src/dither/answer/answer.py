@@ -38,6 +38,7 @@ class Answer:
     guarantee: str
     confidence: Fraction
     notes: tuple[str, ...] = ()
+    charged: bool = True  # False: bought before and given again, so that nothing was charged this time
 
     def __post_init__(self) -> None:
         if not self.columns:

@@ -20,6 +20,7 @@ def to_json(answer: Answer) -> str:
         "columns": [_column(column) for column in answer.columns],
         "rows": rows,
         "price": dict(answer.price),
+        "charged": answer.charged,
         "guarantee": answer.guarantee,
         "confidence": str(float(answer.confidence)),
         "notes": list(answer.notes),

@@ -41,8 +41,9 @@ def footer(answer: Answer) -> Iterator[str]:
 
 
 def price_line(answer: Answer) -> str:
-    """What was paid for the answer."""
-    return "price: " + ", ".join(f"{name} {amount}" for name, amount in answer.price.items())
+    """What was paid for the answer, now or before."""
+    price = "price: " + ", ".join(f"{name} {amount}" for name, amount in answer.price.items())
+    return price if answer.charged else f"{price} (paid before; nothing was charged now)"
 
 
 def percent(probability: float) -> str:
