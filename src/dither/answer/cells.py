@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from dither.answer.columns import Key, Value
-from dither.answer.digits import plain, write
 from dither.answer.intervals import ends
+from dither.digits import plain, write
 
 NO_VALUE, NO_ERROR = "unknown", "?"
 

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dither.answer.columns import Key, Value
-from dither.answer.digits import number_above
+from dither.digits import number_above
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer

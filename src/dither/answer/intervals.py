@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dither.answer.columns import Numbers, Value
+from dither.digits import float_above
 
 _WORD = 2**63
 
@@ -28,7 +28,7 @@ def ends(column: Value) -> Interval | None:
     if column.half_width is None:
         return None
     if column.is_float:
-        width = _float_above(column.half_width)
+        width = float_above(column.half_width)
         return Interval(np.nextafter(column.values - width, -np.inf), np.nextafter(column.values + width, np.inf))
     width_units = math.ceil(column.half_width * 10**column.decimals)
     return Interval(_shift(column.values, -width_units), _shift(column.values, width_units))
@@ -41,8 +41,3 @@ def _shift(values: Numbers, by: int) -> Numbers:
         if least >= -_WORD and most < _WORD and -_WORD <= by < _WORD:
             return values + np.int64(by)
     return np.asarray(values.astype(object) + by, dtype=object) if len(values) else values
-
-
-def _float_above(width: Fraction) -> float:
-    nearest = float(width)
-    return nearest if Fraction(nearest) >= width else math.nextafter(nearest, math.inf)

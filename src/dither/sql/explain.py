@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.answer.digits import decimal, number_above
+from dither.digits import decimal, number_above
 from dither.sql.aggregates import Average
 from dither.sql.measures import names, shown
 from dither.sql.notes import notes

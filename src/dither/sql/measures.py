@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dither.answer.digits import decimal
+from dither.digits import decimal
 from dither.sql.aggregates import Aggregator, Average
 from dither.sql.plan import CountOwners, CountRows, Measure, SumRows
 

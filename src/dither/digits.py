@@ -46,8 +46,11 @@ def decimal(number: Fraction) -> str:
 
 def number_above(number: Fraction) -> int | float:
     """The number as it is if it is whole, else the nearest float that is not less."""
-    if number.denominator == 1:
-        return number.numerator
+    return number.numerator if number.denominator == 1 else float_above(number)
+
+
+def float_above(number: Fraction) -> float:
+    """The nearest float that is not less."""
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
 

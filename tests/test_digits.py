@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dither.answer.digits import plain, write
+from dither.digits import plain, write
 
 AMOUNTS = st.fractions(Fraction(1, 10**6), 10**12, max_denominator=10**6)
 
