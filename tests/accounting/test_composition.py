@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from dither.accounting import ZCDP, ApproxDP, Composition, PureDP, compose
+from dither.accounting import RDP, ZCDP, ApproxDP, Composition, PureDP, compose
 from dither.accounting.balls import ball, precision
 from dither.errors import ParameterError, RelationMismatch
-from dither.mechanisms import Gaussian, Laplace
+from dither.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 
 
 def test_basic_composition_adds():
@@ -91,15 +91,43 @@ def test_only_guarantees_compose():
         compose([1.0])
 
 
-def random_parts(generator):
+def test_nested_parts_with_different_proofs_are_not_merged():
+    """The same epsilon, but only one of them has a proven rho."""
+    flip, choice = PermuteAndFlip(epsilon=1, sensitivity=1).guarantee, Exponential(epsilon=1, sensitivity=1).guarantee
+    nested = compose([(flip * 5) * 20, (choice * 5) * 20])
+    assert nested.epsilon_at("1e-6") == compose([flip * 100, choice * 100]).epsilon_at("1e-6")
+    assert nested.epsilon_at("1e-6") > (flip * 100).epsilon_at("1e-6")
+    assert nested.delta_at(70) >= (flip * 100).delta_at(70)
+    assert nested.parts == ((flip, 100), (choice, 100))
+
+
+def test_a_repeated_composition_reads_as_its_parts():
+    nested, flat = compose([RDP({2: 1}), PureDP(1)]) * 10, compose([RDP({2: 1}) * 10, PureDP(1) * 10])
+    assert nested.epsilon_at("1e-6") == pytest.approx(flat.epsilon_at("1e-6"))
+    assert math.isfinite(nested.epsilon_at("1e-6"))
+
+
+def random_parts(generator, depth=0):
     """A random composition together with what it is really made of."""
     pure, mu_squared, lost, guarantees = [], Fraction(0), [], []
-    for _ in range(generator.randint(1, 7)):
-        kind = generator.choice(["pure", "laplace", "gaussian", "rho", "approx"])
+    for _ in range(generator.randint(1, 3 if depth else 6)):
+        kind = generator.choice(["pure", "laplace", "gaussian", "rho", "approx", "proven", "nested"])
+        if kind == "nested":
+            if depth < 2 and len(pure) < 5:
+                inner = random_parts(generator, depth + 1)
+                times = generator.randint(1, 2)
+                pure, lost = pure + inner[0] * times, lost + inner[2] * times
+                mu_squared += inner[1] * times
+                guarantees.append(compose(inner[3]) * times)
+            continue
         epsilon = Fraction(generator.randint(1, 400), 200)
         if kind == "pure":
             guarantees.append(PureDP(epsilon))
             pure.append(epsilon)
+        elif kind == "proven":  # randomised response of a smaller epsilon keeps both what is stated and what is proven
+            smaller = epsilon / 2
+            guarantees.append(PureDP(epsilon, proven_rho=PureDP(smaller).zcdp().rho))
+            pure.append(smaller)
         elif kind == "laplace":  # a count's discrete Laplace is exactly randomised response
             guarantees.append(Laplace(epsilon=epsilon, sensitivity=1).guarantee)
             pure.append(epsilon)
@@ -114,10 +142,10 @@ def random_parts(generator):
         else:
             guarantees.append(ZCDP(epsilon / 10))
             mu_squared += epsilon / 5  # rho-zCDP allows a Gaussian with mu^2 = 2 rho
-    return pure, mu_squared, lost, guarantees
+    return (pure, mu_squared, lost, guarantees) if guarantees else random_parts(generator, depth)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(60))
 def test_random_compositions_never_report_less_than_the_truth(seed, reference):
     pure, mu_squared, lost, guarantees = random_parts(random.Random(seed))
     total = compose(guarantees)

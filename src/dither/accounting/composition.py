@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -111,11 +111,10 @@ class Composition(Guarantee):
         return all(guarantee._law_says_all() for guarantee, _ in self.parts)
 
     def _distinct(self) -> list[tuple[Guarantee, int]]:
-        """Equal parts counted together, unless they differ in what was proven about them."""
+        """Equal parts counted together; equal in all that is stated *and* proven, also in what == leaves out."""
         counts: dict[tuple[object, ...], tuple[Guarantee, int]] = {}
         for guarantee, count in self.parts:
-            proven = [getattr(guarantee, name, None) for name in ("proven_rho", "proven_mu_squared")]
-            key = (guarantee, *proven, getattr(guarantee, "proven_laplace_steps", None))
+            key = (type(guarantee), *_everything(guarantee))
             counts[key] = (guarantee, counts.get(key, (guarantee, 0))[1] + count)
         return list(counts.values())
 
@@ -141,9 +140,18 @@ def _merge(parts: list[tuple[Guarantee, int]]) -> Composition:
     relation = common_relation(guarantee for guarantee, _ in parts)
     flat: list[tuple[Guarantee, int]] = []
     for guarantee, count in parts:
-        # Long chains of compose([so_far, next]) stay flat; a repeated composition stays a part with its count.
-        flat += guarantee.parts if isinstance(guarantee, Composition) and count == 1 else [(guarantee, count)]
+        # Always flat: a composition inside a composition would hide what is proven about its parts.
+        inner = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
+        flat += [(part, times * count) for part, times in inner]
     return Composition(tuple(flat), relation)
+
+
+def _everything(guarantee: Guarantee) -> Iterator[object]:
+    if not is_dataclass(guarantee):
+        yield id(guarantee)
+        return
+    for each in fields(guarantee):
+        yield getattr(guarantee, each.name)
 
 
 def _total(amounts: Iterable[tuple[Fraction, int]]) -> Fraction:
