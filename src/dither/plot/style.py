@@ -22,7 +22,8 @@ def load() -> Any:
         import altair
     except ImportError:
         raise MissingPackage(
-            "pictures are drawn with altair, which is not installed: pip install 'dither[plot]'"
+            "pictures are drawn with altair, which is not installed. In a checkout of dither: pip install '.[plot]', "
+            "or .uv/bin/uv pip install -e '.[plot]' for the environment that make set up."
         ) from None
     return altair
 
