@@ -8,12 +8,14 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    install the runtime and run the demonstration"
-	@echo "make test    install what the tests need and run them all"
-	@echo "make check   make test, plus ruff, mypy --strict and import-linter"
+	@echo "make demo      install the runtime and run the demonstration"
+	@echo "make test      install what the tests need and run them all"
+	@echo "make check     make test, plus ruff, mypy --strict and import-linter"
+	@echo "make format    ruff's fixes and formatting"
 	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
-	@echo "make bench   the benchmarks (installs the peers they compare with)"
-	@echo "make lock    compile the pinned requirements anew"
+	@echo "make bench     the benchmarks (installs the peers they compare with)"
+	@echo "make lock      compile the pinned requirements anew"
+	@echo "make clean     remove the environments that make set up"
 
 $(UV):
 	$(PYTHON) -m venv .uv
