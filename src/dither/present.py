@@ -40,6 +40,7 @@ def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction)
         column.upper,
         mechanism=" and ".join(dict.fromkeys(type(mechanism).__name__ for mechanism in mechanisms)),
         scale=_scales(output, mechanisms),
+        possible=column.possible,
     )
 
 

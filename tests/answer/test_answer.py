@@ -157,6 +157,39 @@ def test_an_answer_given_again_says_that_it_was_paid_before(visits: Answer) -> N
     assert json.loads(visits.to_json())["charged"] is True
 
 
+@pytest.fixture
+def means() -> Answer:
+    """Averages within [0, 240]: one known, one at the edge of which nothing is known."""
+    return answer(
+        Value(
+            "mean", np.array([61.25, 240.0]), lower=np.array([60.5, 0]), upper=np.array([62, 240.0]), possible=(0, 240)
+        )
+    )
+
+
+def test_an_interval_that_is_the_whole_range_is_no_information(means: Answer) -> None:
+    lines = str(means).splitlines()
+    assert lines[2:4] == ["  61.25 ± 0.76", "no information"]
+    assert any(line.startswith("no information: ") for line in lines)
+    assert "no information" in means._repr_html_()
+    assert means["mean"].tolist() == [61.25, 240]
+    assert means.to_dicts(intervals=True)[1] == {"mean": 240.0, "mean_lower": 0.0, "mean_upper": 240.0}
+    assert json.loads(means.to_json())["rows"][1]["mean"] == 240
+    assert str(Answer.from_bytes(means.to_bytes())) == str(means)
+
+
+def test_a_range_of_one_value_is_known() -> None:
+    zeros = np.zeros(1)
+    assert "no information" not in str(answer(Value("mean", zeros, lower=zeros, upper=zeros, possible=(0, 0))))
+
+
+def test_nothing_is_drawn_where_nothing_is_known(means: Answer) -> None:
+    bars = means.plot().to_dict()["layer"][0]
+    data = bars["data"]["values"] if "data" in bars else means.plot().to_dict()["data"]["values"]
+    assert [row["value"] for row in data] == [61.25, None]
+    assert [row["upper"] for row in data] == [62, None]
+
+
 def test_dates_are_dates() -> None:
     days = answer(*dense_keys([("day", Date("2024-02-28", "2024-03-01"))]))
     assert days.to_dicts()[1] == {"day": datetime.date(2024, 2, 29)}

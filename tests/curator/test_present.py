@@ -19,6 +19,20 @@ QUESTIONS = [
 EXTREMES = (0, 1, -1, 10**6, 2**63 - 1, -(2**63), 2**130, -(2**130))
 
 
+@pytest.mark.parametrize("column", ["age", "paid", "paid - 50"])
+def test_an_average_over_an_empty_group_is_no_information(clinic: dt.Curator, column: str) -> None:
+    priced = clinic._price(f"SELECT region, AVG({column}) AS mean FROM visits GROUP BY region", epsilon=1)
+    sums, counts = np.array([10**9, 0, -500]), np.array([0, 10**7, -3])
+    noisy = [
+        NoisyMeasure(item.measure.text, values, item.parameters())
+        for item, values in zip(priced.measures, (sums, counts), strict=True)
+    ]
+    answer = present(priced.question, Released(priced.asked, noisy).to_bytes(), Fraction(19, 20))
+    rows = str(answer).splitlines()[2:5]
+    assert ["no information" in row for row in rows] == [True, False, True]
+    assert all(np.isfinite(answer["mean"]))
+
+
 @pytest.mark.parametrize("charged", [True, False])
 def test_an_answer_says_whether_it_was_charged(clinic: dt.Curator, charged: bool) -> None:
     priced = clinic._price("SELECT COUNT(*) FROM visits", epsilon=1)

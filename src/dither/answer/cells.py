@@ -11,7 +11,7 @@ from dither.answer.columns import Key, Value
 from dither.answer.intervals import ends
 from dither.digits import plain, write
 
-NO_VALUE, NO_ERROR = "unknown", "?"
+NO_VALUE, NO_ERROR, NO_INFORMATION = "unknown", "?", "no information"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,11 @@ def _noisy(column: Value) -> list[Cell]:
     unit = None if column.is_float else Fraction(1, 10**column.decimals)
     bounds = None if column.half_width is not None else ends(column)
     written = []
+    blank = column.uninformative().tolist()
     for row, number in enumerate(column.values.tolist()):
+        if blank[row]:
+            written.append(Cell(NO_INFORMATION))
+            continue
         if not math.isfinite(number):
             written.append(Cell(NO_VALUE))
             continue

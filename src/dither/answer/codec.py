@@ -89,6 +89,8 @@ def _describe(column: Key | Value, arrays: list[Any]) -> dict[str, Any]:
         return {"role": "key", "name": column.name, "at": place}
     described: dict[str, Any] = {"role": "value", "name": column.name, "at": place, "decimals": column.decimals}
     described |= {"mechanism": column.mechanism, "scale": [[noise.measure, noise.scale] for noise in column.scale]}
+    if column.possible is not None:
+        described["possible"] = list(column.possible)
     described["half_width"] = None if column.half_width is None else str(column.half_width)
     arrays.append(numbers.to_arrow(column.values, column.decimals))
     if column.lower is not None and column.upper is not None:
@@ -115,4 +117,5 @@ def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
         upper=upper,
         mechanism=described["mechanism"],
         scale=() if isinstance(scales, str) else tuple(NoiseScale(measure, scale) for measure, scale in scales),
+        possible=tuple(described["possible"]) if "possible" in described else None,
     )

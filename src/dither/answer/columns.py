@@ -48,7 +48,8 @@ class Value:
 
     Whole numbers count units of 10**-decimals; float64 columns (averages) are in shown units already. The error is one
     `half_width` in shown units for the whole column, or `lower` and `upper` per cell in the units of `values`. `scale`
-    says how much noise each measure behind the column got: an average has two.
+    says how much noise each measure behind the column got: an average has two. `possible` is the range that
+    declarations allow; an interval that is all of it tells nothing.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Value:
     upper: Numbers | None = None
     mechanism: str = ""
     scale: tuple[NoiseScale, ...] = ()
+    possible: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if (self.lower is None) != (self.upper is None):
@@ -82,6 +84,13 @@ class Value:
     @property
     def is_float(self) -> bool:
         return self.values.dtype == np.float64
+
+    def uninformative(self) -> NDArray[np.bool_]:
+        """For each cell, whether its interval is all that the declarations allow anyway."""
+        if self.lower is None or self.upper is None or self.possible is None or not self.possible[0] < self.possible[1]:
+            return np.zeros(len(self), dtype=bool)
+        least, greatest = self.possible
+        return np.asarray((self.lower <= least) & (self.upper >= greatest), dtype=bool)
 
     def shown(self) -> NDArray[Any]:
         """The values in shown units: integers, float64, or Decimals in an object array."""

@@ -34,7 +34,15 @@ def _panel(column: Value) -> Any:
 
     found = ends(column)
     lower, upper = (None, None) if found is None else (in_shown_units(end, column.decimals).tolist() for end in found)
-    return Panel(column.name, column.shown().tolist(), lower, upper)
+    values, *bounds = (
+        _known(part, column.uninformative().tolist()) for part in (column.shown().tolist(), lower, upper)
+    )
+    return Panel(column.name, values or [], *bounds)
+
+
+def _known(numbers: list[Any] | None, blank: list[bool]) -> list[Any] | None:
+    """The numbers that tell something; nothing is drawn for the others."""
+    return numbers and [None if nothing else number for number, nothing in zip(numbers, blank, strict=True)]
 
 
 def _rows(answer: Answer, keys: Sequence[Key]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dither.answer.cells import Cell, cells
-from dither.answer.columns import Key
+from dither.answer.columns import Key, Value
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -36,6 +36,8 @@ def footer(answer: Answer) -> Iterator[str]:
         f"± holds for each number by itself with probability {percent(float(answer.confidence))}; "
         "digits below it are not shown"
     )
+    if any(isinstance(column, Value) and column.uninformative().any() for column in answer.columns):
+        yield "no information: the noise allows every value of the declared range, as in a group with hardly any rows"
     for note in answer.notes:
         yield f"note: {note}"
 

@@ -47,7 +47,8 @@ class Average(Aggregator):
         lower = self._shown(below / np.where(below < 0, fewest, most), -1)
         upper = self._shown(above / np.where(above < 0, most, fewest), 1)
         least, greatest = (end / 10**self.value.scale for end in self.value.bounds)
-        return ValueColumn("avg", value, lower=np.where(known, lower, least), upper=np.where(known, upper, greatest))
+        lower, upper = np.where(known, lower, least), np.where(known, upper, greatest)
+        return ValueColumn("avg", value, lower=lower, upper=upper, possible=(least, greatest))
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         """(e_sum + reach * e_count) / (rows - e_count), never more than the declared range."""

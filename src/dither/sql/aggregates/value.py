@@ -15,7 +15,7 @@ class ValueColumn:
     """One value a group. Whole `values` stand for value * 10**-decimals; float64 ones are shown as they are.
 
     The noise is at most `half_width` (in shown units) with the confidence asked for, or lies between `lower` and
-    `upper` where the width differs from group to group.
+    `upper` where the width differs from group to group. `possible` is the declared range, where no value lies outside.
     """
 
     name: str
@@ -24,3 +24,4 @@ class ValueColumn:
     half_width: Fraction | None = None
     lower: NDArray[np.float64] | None = None
     upper: NDArray[np.float64] | None = None
+    possible: tuple[float, float] | None = None
