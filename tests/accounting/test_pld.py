@@ -17,6 +17,7 @@ from dither.accounting import GDP, PLD, ApproxDP, PureDP, compose
 from dither.accounting.balls import precision
 from dither.accounting.gaussian_curve import epsilon_of_gaussian
 from dither.accounting.pld.closed import ContinuousLaplace, DiscreteLaplace, TwoPoint
+from dither.accounting.pld.either_order import either_order
 from dither.accounting.pld.subsampled import subsampled_gaussian_law
 from dither.errors import ParameterError
 from dither.mechanisms import Laplace
@@ -74,30 +75,29 @@ def check(pld, orders, deltas=("0.1", "1e-3", "1e-6", "1e-12"), epsilons=(0, "0.
 
 
 def random_composition(generator):
-    """Different small laws, with both orders of what they are made of."""
-    forward, backward, parts = [], [], []
+    """Different small laws, with all orders of what they are made of: each part may go either way."""
+    sides, parts = [], []
     for _ in range(generator.randint(2, 5)):
         kind = generator.choice(["pure", "lost", "laplace", "pmf"])
         epsilon = Fraction(generator.randint(1, 300), 200)
         if kind == "pure":
             parts.append(PLD.pure(epsilon))
-            both = (two_point(epsilon),) * 2
+            both = (two_point(epsilon),)
         elif kind == "lost":
             delta = Fraction(1, generator.randint(10**3, 10**7))
             parts.append(PLD.approximate(epsilon, delta))
-            both = (two_point(epsilon, delta),) * 2
+            both = (two_point(epsilon, delta),)
         elif kind == "laplace":
             steps = generator.randint(1, 5)
             parts.append(PLD.discrete_laplace(epsilon, steps))
-            both = (discrete_laplace(epsilon, steps),) * 2
+            both = (discrete_laplace(epsilon, steps),)
         else:
             p, q = ([generator.randint(0, 20) for _ in range(4)] for _ in range(2))
             p, q = ([Fraction(x + 1, sum(law) + 4) for x in law] for law in (p, q))
             parts.append(PLD.from_pmf(p, q))
             both = pair(p, q), pair(q, p)
-        forward.append(both[0])
-        backward.append(both[1])
-    return compose(parts).privacy_loss(), [forward, backward]
+        sides.append(both)
+    return compose(parts).privacy_loss(), [list(orders) for orders in itertools.product(*sides)]
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -105,6 +105,56 @@ def test_random_compositions_against_200_bits(seed):
     with precision(200):
         pld, orders = random_composition(random.Random(seed))
     check(pld, orders)
+
+
+def test_each_release_may_go_either_way():
+    p, q = [Fraction(9, 10), Fraction(1, 10)], [Fraction(999, 1000), Fraction(1, 1000)]
+    with precision(200):
+        mixed = [pair(p, q), pair(q, p)], [pair(p, q)] * 2, [pair(q, p)] * 2
+        for plan in ([PLD.from_pmf(p, q), PLD.from_pmf(q, p)], [PLD.from_pmf(p, q)] * 2):
+            high = compose(plan).epsilon_at("0.01")
+            assert all(not true_delta(parts, Fraction(high)) > number(Fraction(1, 100)) for parts in mixed)
+    assert max(PLD.from_pmf(p, q).bounds_at(delta="0.01")) == pytest.approx(math.log(90), abs=1e-6)
+
+
+def test_the_order_may_be_chosen_from_the_answers():
+    """Two steps of a replace mechanism: the second order is the best one for the loss so far."""
+    p, q = (
+        (Fraction(493, 1000), Fraction(503, 1000), Fraction(4, 1000)),
+        (Fraction(264, 1000), Fraction(719, 1000), Fraction(17, 1000)),
+    )
+    at = "1.809"
+
+    def best(left, ahead, behind, steps):
+        """sup over adaptive tests and orders of P - e^left Q, by backward induction on the likelihoods."""
+        if steps == 0:
+            return max(ahead - left * behind, 0.0)
+        return max(
+            sum(best(left, ahead * a, behind * b, steps - 1) for a, b in zip(one, two, strict=True))
+            for one, two in ((p, q), (q, p))
+        )
+
+    for steps in (1, 2, 3):
+        truth = best(math.exp(float(at)), 1.0, 1.0, steps)
+        assert (PLD.from_pmf(p, q, "replace") * steps).delta_at(at) >= truth * (1 - 1e-12)
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any),
+    st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any),
+    st.fractions(0, 20, max_denominator=30),
+)
+@settings(max_examples=200, deadline=None)
+def test_either_order_has_the_larger_profile(first, second, x):
+    p, q = ([Fraction(weight, sum(law)) for weight in law] for law in (first, second))
+    a, b = either_order(p, q)
+    assert sum(a) == sum(b) == 1
+    assert min(a) >= 0 <= min(b)
+
+    def profile(one, two):
+        return sum(max(mass - x * other, 0) for mass, other in zip(one, two, strict=True))
+
+    assert profile(a, b) == profile(b, a) == max(profile(p, q), profile(q, p))
 
 
 def test_the_enumeration_catches_a_forgotten_count_and_an_inward_epsilon():

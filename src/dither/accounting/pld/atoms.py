@@ -10,11 +10,14 @@ from fractions import Fraction
 import numpy as np
 
 from dither.accounting.balls import ball, bounds
+from dither.accounting.pld.either_order import either_order
 from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
+from dither.errors import ParameterError
 
 _BLOCK = 64
 _LIGHT = 1e-21
 _ROWS, _COLUMNS = 16, 32
+_LIGHTEST = Fraction(1, 10**290)  # far enough from where floats lose their relative accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +120,20 @@ class Atoms(Law):
 
 
 def exact_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
-    """The law of the pair (p, q) of finite distributions, in both orders."""
-    forward, backward = _exact(p, q), _exact(q, p)
-    return Atoms(forward.points, forward.points, forward.lost, forward.lost, backward, forward.slack)
+    """The law of a release whose neighbours have the distributions p and q, in an order of its own.
+
+    Nothing says that the record of one release is on the same side in the next, so upper bounds rest on the pair that
+    dominates both orders; lower bounds on p against q in all releases, or on q against p in all.
+    """
+    worst, forward, backward = _exact(*either_order(p, q)), _exact(p, q), _exact(q, p)
+    if forward.lost == backward.lost == worst.lost and _same(forward.points, backward.points):
+        return forward
+    reverse = Atoms(worst.points, backward.points, worst.lost, backward.lost, slack=worst.slack)
+    return Atoms(worst.points, forward.points, worst.lost, forward.lost, reverse, worst.slack)
+
+
+def _same(one: Points, two: Points) -> bool:
+    return sorted(zip(one.losses, one.masses, strict=True)) == sorted(zip(two.losses, two.masses, strict=True))
 
 
 def _exact(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
@@ -130,6 +144,8 @@ def _exact(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
             shared[a / b] = shared.get(a / b, Fraction(0)) + a
         elif a:
             lost += a
+    if any(mass < _LIGHTEST for mass in shared.values()):
+        raise ParameterError("an outcome that is not impossible must have a probability of at least 1e-290.")
     losses = np.array([_log(ratio) for ratio in shared], dtype=float)
     masses = np.array([float(mass) for mass in shared.values()], dtype=float)
     points = Points(losses, masses, 2 * U * masses, 2 * U * masses * np.abs(losses))

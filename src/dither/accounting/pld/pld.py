@@ -89,7 +89,11 @@ class PLD(Guarantee):
 
     @classmethod
     def from_pmf(cls, p: Sequence[Number], q: Sequence[Number], relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
-        """A mechanism whose worst neighbours have the output probabilities p and q (in both orders), exactly."""
+        """A mechanism whose worst neighbours have the output probabilities p and q, in either order, exactly.
+
+        In a composition each release may go either way, so there the upper bound is that of the pair that dominates
+        both orders; for a pair that is not its own mirror image the lower bound may then be some way below.
+        """
         first, second = _distribution(p, "p"), _distribution(q, "q")
         if len(first) != len(second):
             raise ParameterError(f"p and q must be of the same length; got {len(first)} and {len(second)}.")
@@ -142,7 +146,11 @@ class PLD(Guarantee):
         return None if self.laws else self.mu_squared
 
     def sums(self) -> list[tuple[Sum, Sum]]:
-        """Pessimistic and optimistic sums of the losses, for each order of the pairs that matters."""
+        """Pessimistic and optimistic sums of the losses, for each order of the pairs that matters.
+
+        Taking one order for all parts is right for sampled noise, where the record is in the same dataset throughout;
+        laws whose parts may go either way are the same in both orders as far as upper bounds are concerned.
+        """
         orders = [self.laws]
         if not all(law.symmetric for law, _ in self.laws):
             orders.append(tuple((law.swapped(), count) for law, count in self.laws))
