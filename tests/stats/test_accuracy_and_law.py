@@ -11,9 +11,13 @@ import pytest
 from scipy.stats import chi2
 
 from dither import stats
-from dither.mechanisms import Laplace, PermuteAndFlip
+from dither.mechanisms import Laplace, PermuteAndFlip, SmoothCauchy
+from dither.sensitivity.order_statistic import quantile as quantile_sensitivity
+from dither.sensitivity.trimmed_mean import trimmed_mean as trimmed_sensitivity
 from dither.stats.columns import exact_sum, exact_sum_of_squares
 from dither.stats.moments import _variance_of, _variance_range
+from dither.stats.price import Price
+from dither.stats.smooth import smooth_estimate
 
 LOUD = {"epsilon": 500}  # noise of about no step at all: what is published is the exact statistic
 VALUES = (-3, 0, 1, 4, 9, 14)
@@ -163,6 +167,28 @@ def test_bought_intervals_of_trimmed_means_cover(salaries, covered):
             low, high = estimate.interval("0.9")
             inside += low <= truth <= high
         assert covered(inside, 50, 0.9)
+
+
+@pytest.mark.parametrize(
+    "statistic", [quantile_sensitivity("0.5"), trimmed_sensitivity(100_000)], ids=["median", "trimmed mean"]
+)
+def test_bought_intervals_cover_where_the_smooth_sensitivity_is_next_to_nothing(statistic, covered):
+    """Of equal records it is far below a grid step; the noise of a small epsilon is several grid steps all the same."""
+    price, draws = Price.read("0.001", None, None, "replace"), 400
+    noise = SmoothCauchy(epsilon=price.choosing_epsilon * 2 / 3, lower=0, upper=100, grid=1)
+    found = statistic.with_smooth(np.full(250_000, 50), noise.beta, 0, 100)
+    assert found[1] < Fraction(1, 10**12)
+
+    class Read:  # the same records in each draw, read once
+        def with_smooth(self, *_):
+            return found
+
+    def ends():
+        return smooth_estimate(
+            Read(), None, price, (0, 100), Fraction(1), lambda _: noise, interval=True, sure=Fraction(9, 10)
+        ).interval("0.9")
+
+    assert covered(sum(low <= 50 <= high for low, high in (ends() for _ in range(draws))), draws, 0.9)
 
 
 def test_the_range_of_the_variance_holds_every_variance_of_the_box():

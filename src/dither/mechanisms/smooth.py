@@ -116,6 +116,18 @@ class SmoothNoise(ABC):
 
         return plot_smooth(self, value, smooth_sensitivity)
 
+    def effective(self, smooth_sensitivity: Any) -> Fraction:
+        """The smooth bound that noise is drawn for: at most the declared range, at least 1/1024 of a grid step.
+
+        Private, as its argument is, and as smooth.
+        """
+        bound = exact_fraction(smooth_sensitivity, "smooth_sensitivity")
+        if not bound >= 0:
+            raise ParameterError("smooth_sensitivity must be 0 or more.")
+        if self.lower is not None and self.upper is not None:
+            bound = min(bound, self.upper - self.lower)
+        return max(bound, self.grid * _SMALLEST_SHARE)
+
     def _in_steps(self, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """The value and the scale of its noise in grid steps.
 
@@ -123,13 +135,9 @@ class SmoothNoise(ABC):
         them no further apart.
         """
         centre = exact_fraction(value, "the value")
-        bound = exact_fraction(smooth_sensitivity, "smooth_sensitivity")
-        if not bound >= 0:
-            raise ParameterError("smooth_sensitivity must be 0 or more.")
+        bound = self.effective(smooth_sensitivity)
         if self.lower is not None and self.upper is not None:
             centre = min(max(centre, self.lower), self.upper)
-            bound = min(bound, self.upper - self.lower)
-        bound = max(bound, self.grid * _SMALLEST_SHARE)
         return centre / self.grid, bound / (self.divisor * self.grid)
 
 

@@ -46,7 +46,9 @@ def smooth_estimate(
     if not interval:
         return Estimate(plain(value), price.guarantee, method, value, hidden=_BUY)
     missed = (1 - sure) / 2
-    largest = _private_bound(bound, noise.beta, price.part(Fraction(1, 3)), missed, Fraction(ends[1] - ends[0]))
+    # What the noise was drawn for, not what was found: a smooth sensitivity of about 0 still has noise.
+    used = noise.effective(bound)
+    largest = _private_bound(used, noise.beta, price.part(Fraction(1, 3)), missed, Fraction(ends[1] - ends[0]))
     reach = (noise.spread(1 - missed) * largest + noise.grid) * step
     low, high = max(value - reach, ends[0] * step), min(value + reach, ends[1] * step)
 
