@@ -7,11 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dither.accounting.guarantee import Guarantee
+from dither.digits import decimal, write
 from dither.mechanisms.values import Steps, add, shift, size_of, times_grid
 from dither.parameters import Number
 
 if TYPE_CHECKING:
     from dither.mechanisms.additive import AdditiveNoise
+
+_CONFIDENCE = "0.95"
+_MOST_SHOWN = 10  # coordinates of a vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,7 @@ class Release:
         """The scale of the noise, in the units of the value."""
         return self.mechanism.scale
 
-    def interval(self, confidence: Number, *, together: bool = False) -> tuple[Any, Any]:
+    def interval(self, confidence: Number = _CONFIDENCE, *, together: bool = False) -> tuple[Any, Any]:
         """Bounds around the value that cover the exact one with at least this probability over the noise.
 
         For a vector each coordinate is covered by itself; with together=True all of them at once.
@@ -47,3 +51,25 @@ class Release:
         steps, unit = (self.steps if part == 1 else add(self.steps, self.steps)), self.mechanism.grid / part
         reach = (width / unit).numerator
         return times_grid(shift(steps, -reach), unit), times_grid(shift(steps, reach), unit)
+
+    def __str__(self) -> str:
+        """The value with its error and price; digits below the error are not written."""
+        width, grid = self.mechanism.error(_CONFIDENCE), self.mechanism.grid
+        unit = grid if _is_power_of_ten(grid) else None
+        if isinstance(self.steps, int):
+            value, error = write(self.steps * grid, width, unit=unit)
+            return f"{value} ± {error} (95%), {self._price()}"
+        values = [write(int(step) * grid, width, unit=unit)[0] for step in self.steps.flat[:_MOST_SHOWN]]
+        hidden = self.steps.size - len(values)
+        listed = ", ".join(values) + (f", ... {hidden:,} more" if hidden else "")
+        return f"[{listed}] ± {write(Fraction(0), width, unit=unit)[1]} (95% each), {self._price()}"
+
+    def _price(self) -> str:
+        stated = ((name, getattr(self.guarantee, name, None)) for name in ("epsilon", "rho", "delta"))
+        return ", ".join(f"{name} {decimal(amount)}" for name, amount in stated if amount)
+
+
+def _is_power_of_ten(number: Fraction) -> bool:
+    """Whether digits can end exactly where the grid does."""
+    digits = str(max(number.numerator, number.denominator))
+    return min(number.numerator, number.denominator) == 1 and digits.rstrip("0") == "1"
