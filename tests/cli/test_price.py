@@ -11,7 +11,8 @@ import pytest
 
 from dither.accounting import GDP, ApproxDP, PureDP
 from dither.accounting.prices import growth, prices
-from dither.cli.price import _shown, read_plan
+from dither.cli.price import _shown, read_plan, repetitions
+from dither.cli.price_plot import draw
 from dither.errors import ParameterError
 
 PLAN = "100 counts at 0.1, 1 median at 0.5"
@@ -44,6 +45,32 @@ def test_json_and_picture(call, tmp_path):
     assert {"zCDP", "Renyi", "privacy loss", "k"} <= words
     lines = [element for element in picture.iter() if element.tag.endswith("polyline")]
     assert len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("plan", "last"),
+    [
+        ("20 counts at 0.1", 64),  # epsilon 22.7
+        ("1 count at 0.001", 2**15),
+        ("1 count at 100", 1),
+        ("20 counts at 0.1, 3 tests at 0.1 with 1e-8", 32),  # then the deltas of the tests exceed 1e-6
+    ],
+)
+def test_the_picture_stops_near_epsilon_20(call, tmp_path, plan, last):
+    counts = repetitions(read_plan(plan), Fraction("1e-6"))
+    assert (counts[0], counts[-1]) == (1, last)
+    assert call("price", plan, "--delta", "1e-6", "--plot", "p.svg").code == 0
+    picture = ElementTree.parse(tmp_path / "p.svg").getroot()
+    assert [element for element in picture.iter() if element.tag.endswith("polyline")]
+
+
+def test_curves_in_the_picture_are_apart():
+    counts = repetitions(read_plan("20 counts at 0.1"), Fraction("1e-6"))
+    picture = ElementTree.fromstring(draw(counts, growth(read_plan("20 counts at 0.1"), "1e-6", counts), 1e-6))
+    ends = [float(e.get("points").split(",")[-1]) for e in picture.iter() if e.tag.endswith("polyline")]
+    _, advanced, zcdp, renyi, optimal, loss = ends
+    assert advanced + 10 < zcdp < renyi + 10 < optimal
+    assert loss == optimal
 
 
 def test_every_word_of_a_plan():

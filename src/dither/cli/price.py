@@ -39,7 +39,9 @@ _ITEM = re.compile(
     r"(?:(?P<unit>rho|mu|sigma|epsilon)\s+)?(?P<amount>[^\s]+)(?:\s+with\s+(?P<delta>[^\s]+))?"
 )
 _MOST_ITEMS = 1000
-_POINTS = 16
+_POINTS = 24  # at most, of a drawn curve
+_MOST_REPETITIONS = 2**15
+_ENOUGH = 20  # an epsilon beyond which nobody needs to compare theorems
 
 
 def add(commands: Commands) -> None:
@@ -63,12 +65,26 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.plot is not None:
         from dither.cli.price_plot import draw
 
-        counts = [2**step for step in range(_POINTS)]
+        counts = repetitions(parts, delta)
         arguments.plot.write_text(draw(counts, growth(parts, delta, counts), float(delta)), encoding="utf-8")
     if arguments.json:
         print_json({"plan": arguments.plan, "delta": arguments.delta, "theorems": [_document(row) for row in rows]})
         return
     print(table(rows))
+
+
+def repetitions(parts: list[tuple[Guarantee, int]], delta: Fraction) -> list[int]:
+    """How often the plan is carried out in a picture: until the best epsilon is near 20, or delta is spent."""
+    from dither.accounting.prices import prices
+
+    def best(times: int) -> float:
+        rows = prices([(guarantee, count * times) for guarantee, count in parts], delta)
+        return min((_epsilon_of(row) for row in rows), default=math.inf)
+
+    last = 1
+    while last < _MOST_REPETITIONS and best(last) < _ENOUGH and math.isfinite(best(2 * last)):
+        last *= 2
+    return sorted({round(last ** (step / _POINTS)) for step in range(_POINTS + 1)})
 
 
 def read_plan(text: str) -> list[tuple[Guarantee, int]]:
