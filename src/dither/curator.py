@@ -174,8 +174,8 @@ class Curator:
         level = probability(confidence, "confidence")
         with self._policy.steady():  # no refresh between the charge and the run
             priced = self._price(text, **stated)
-            stored = self._stored(analyst, priced, request)
-        return present(priced.question, stored, level)
+            stored, charged = self._stored(analyst, priced, request)
+        return present(priced.question, stored, level, charged=charged)
 
     def _price(self, text: str, **stated: Number | None) -> PricedQuestion:
         from dither.sql.price import price
@@ -184,8 +184,8 @@ class Curator:
         question = read(text, self._policy.catalog())
         return price(question, Currency.of(self._budget(question.table.people)), **stated)
 
-    def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> bytes:
-        """The stored release for this question: one already paid for, or a fresh one."""
+    def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> tuple[bytes, bool]:
+        """The stored release for this question, already paid for or fresh, and whether it was charged now."""
         from dither.ledger import Charge
 
         people, charge = priced.question.table.people, Charge(priced.price.cost, priced.price.delta)
@@ -193,7 +193,7 @@ class Curator:
         if request is None or self._ledger.requested(people, analyst, request) is None:
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
             if repeated is not None:
-                return repeated
+                return repeated, False
             if not self._engine.has(priced.question.table):
                 # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
                 raise PolicyError(f"the snapshot of {priced.question.table.name!r} is missing; refresh the table.")
@@ -203,7 +203,7 @@ class Curator:
             )
         except BudgetExceeded:
             raise too_dear(priced.asked, charge, self.budget(people), self._cap_of(people, analyst)) from None
-        return self._run(reservation, priced)
+        return self._run(reservation, priced), reservation.answer is None
 
     def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
         """From here on every failure is the same to the analyst, and stays charged."""

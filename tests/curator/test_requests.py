@@ -124,3 +124,12 @@ def test_a_new_request_id_does_not_make_a_repeat_cost(clinic: dt.Curator) -> Non
     paid = alice.sql(COUNT, epsilon=1, request="r1")
     assert alice.sql(COUNT, epsilon=1, request="r2").to_bytes() == paid.to_bytes()
     assert clinic.budget("patients").spent.epsilon == 1
+
+
+def test_an_answer_says_whether_it_was_charged(clinic: dt.Curator) -> None:
+    alice = clinic.analyst("alice")
+    assert alice.sql(COUNT, epsilon=1, request="r1").charged
+    assert not alice.sql(COUNT, epsilon=1, request="r1").charged
+    again = alice.sql(COUNT, epsilon="0.5")
+    assert not again.charged
+    assert "nothing was charged now" in str(again)
