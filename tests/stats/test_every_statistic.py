@@ -149,12 +149,32 @@ def test_the_grid_follows_the_declared_type_and_never_the_records():
     """Threat 10: neighbours must have the same possible answers."""
     from dither.stats.columns import read_grid
 
-    for column in (np.array([1, 2]), np.array([], np.uint8), pd.Series([1]), pl.Series([1, None]), pa.array([None, 1])):
+    declared = [
+        np.array([1, 2]),
+        np.array([], np.uint8),
+        np.ma.masked_array([1, 2], [True, False]),
+        pl.Series([1, None]),
+        pl.Series([1]),
+        pa.array([None, 1]),
+        pa.chunked_array([[1], [2]]),
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series([1, 2], dtype="UInt8"),
+        pd.Series([1, None], dtype="int64[pyarrow]"),
+    ]
+    for column in declared:
         assert read_grid(column, 0, 10, None, 30).step == 1
-    steps = {
-        read_grid(column, 0, 10, None, 30).step for column in ([1, 2], [], [1, None], [1.5], np.array([1.0]), ["a"])
-    }
-    assert steps == {Fraction(1, 2**27)}
+    other = ([1, 2], [], [1, None], [1.5], np.array([1.0]), ["a"], pl.Series([1.0]), pa.array([1.5]))
+    # One missing record turns whole numbers of pandas into floats.
+    pandas = [pd.Series(x) for x in ([1, 2], [1, None], [None, None], [1.5])] + [pd.Index([1, 2])]
+    assert {read_grid(column, 0, 10, None, 30).step for column in (*other, *pandas)} == {Fraction(1, 2**27)}
+    assert {read_grid(column, 0, 10, 1, 30).step for column in (*other, *pandas, *declared)} == {1}
+
+
+def test_a_missing_record_of_pandas_does_not_show_in_the_answer():
+    for column in (pd.Series([3] * 9), pd.Series([3] * 8 + [None])):
+        answers = [stats.sum(column, epsilon=1, **BOUNDS).exact for _ in range(20)]
+        assert any(answer.denominator > 1 for answer in answers)
+        assert stats.median(column, epsilon=1, **BOUNDS).method == "Quantile"
 
 
 def test_missing_values_are_left_out_or_are_the_lower_bound():

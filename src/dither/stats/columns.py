@@ -24,20 +24,29 @@ from dither.sensitivity.records import _number
 # A sum of so many 64-bit integers, high and low 32 bits apart, stays below 2^53 on each side: 2^20 * 2^32 at most.
 _LOW_BITS = 32
 _CHUNK = 1 << 20
-_INTEGERS = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)
+_INTEGERS = re.compile(r"u?int(8|16|32|64)(\[pyarrow\])?", re.IGNORECASE)
 
 
 def read_grid(column: Any, lower: Number | None, upper: Number | None, grid: Number | None, bits: int) -> Grid:
-    """The declared grid; by default steps of 1 for a column of an integer type, else about 2^-bits of the range.
-
-    The type of a column is declared; what a list happens to hold is not, so a list never has steps of 1 by default.
-    """
+    """The declared grid; by default steps of 1 for a column of a type of integers, else about 2^-bits of the range."""
     low, high = declared(lower, upper)
     if grid is not None:
         return Grid.within(low, high, positive(grid, "grid"))
-    if _INTEGERS.fullmatch(str(getattr(column, "dtype", None) or getattr(column, "type", None))) and high - low >= 1:
+    if _holds_integers(column) and high - low >= 1:
         return Grid.within(low, high, 1)
     return Grid.within(low, high, power_below((high - low) / (1 << bits)))
+
+
+def _holds_integers(column: Any) -> bool:
+    """Whether the type says so, and would whoever is missing.
+
+    What a list happens to hold declares nothing. Nor does a pandas column of a NumPy type: one missing record
+    turns its integers into floats, and the grid of an answer must not tell.
+    """
+    kind = getattr(column, "dtype", None) or getattr(column, "type", None)
+    if isinstance(kind, np.dtype) and not isinstance(column, np.ndarray):
+        return False
+    return _INTEGERS.fullmatch(str(kind)) is not None
 
 
 def power_below(number: Fraction) -> Fraction:
