@@ -44,6 +44,16 @@ def decimal(number: Fraction) -> str:
     return str(number) if number.denominator == 1 else f"{float(number):.6g}"
 
 
+def counted(count: int | Fraction, what: str) -> str:
+    """So many of a thing.
+
+    >>> counted(1, "row"), counted(12000, "group")
+    ('1 row', '12,000 groups')
+    """
+    number = f"{count:,}" if isinstance(count, int) else decimal(count)
+    return f"{number} {what}" + ("" if count == 1 else "s")
+
+
 def number_above(number: Fraction) -> int | float:
     """The number as it is if it is whole, else the nearest float that is not less."""
     return number.numerator if number.denominator == 1 else float_above(number)

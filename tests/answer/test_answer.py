@@ -55,6 +55,9 @@ def test_long_tables_are_cut_and_say_so() -> None:
     text = str(answer(*dense_keys([("k", Int(1, 1000, nullable=False, default=1))]), Value("n", np.zeros(1000, int))))
     assert "... 976 more rows" in text
     assert len(text.splitlines()) < 40
+    one_more = answer(Value("n", np.zeros(25, int)))
+    assert "... 1 more row\n" in str(one_more)
+    assert "... 1 more row<" in one_more._repr_html_()
 
 
 def test_labels_cannot_break_the_table_or_the_page() -> None:
@@ -79,7 +82,7 @@ def test_single_value() -> None:
     assert type(answer(Value("n", np.array([5]))).value) is int
     assert answer(Value("paid", np.array([1999]), decimals=2)).value == Decimal("19.99")
     assert answer(Value("mean", np.array([0.5]))).value == 0.5
-    with pytest.raises(ParameterError, match="2 rows and 1 value columns"):
+    with pytest.raises(ParameterError, match="2 rows and 1 value column;"):
         _ = answer(Value("n", np.array([5, 6]))).value
 
 

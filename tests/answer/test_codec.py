@@ -98,7 +98,7 @@ def test_whether_this_showing_was_charged_is_no_part_of_the_answer() -> None:
 def test_columns_take_new_names() -> None:
     stored = answer(Value("n", np.array([5])), Value("m", np.array([6]))).to_bytes()
     assert Answer.from_bytes(stored, ["total", "other"]).to_dicts() == [{"total": 5, "other": 6}]
-    with pytest.raises(ParameterError, match="1 names were given for 2 columns"):
+    with pytest.raises(ParameterError, match="got 1 name for 2 columns"):
         Answer.from_bytes(stored, ["total"])
 
 

@@ -45,7 +45,7 @@ def test_the_explanation_of_a_count(clinic: dt.Curator) -> None:
 def test_the_explanation_of_several_columns(clinic: dt.Curator) -> None:
     text = str(clinic.explain(ALL, epsilon=1))
     for words in (
-        "3 group(s)",
+        "3 groups, at most 2 rows of each owner.",
         "at most 2 rows of each owner",
         "Nothing has been spent",
         "Laplace noise of scale",
@@ -144,6 +144,14 @@ def test_notes_say_what_an_interval_does_not_cover(clinic: dt.Curator) -> None:
         "At most 2 rows of each owner are counted; further rows are left out.",
     )
     assert "declared bounds" in clinic.sql("SELECT SUM(age) FROM visits", epsilon=1).notes[1]
+
+
+def test_one_row_and_one_group_are_singular(make: Any) -> None:
+    clinic = make(max_rows_per_owner=1)
+    text = str(clinic.explain("SELECT COUNT(*), SUM(age) FROM visits", epsilon=1))
+    assert "1 group, at most 1 row of each owner." in text
+    assert "an owner has at most 1 row, and each adds at most 120" in text
+    assert "At most 1 row of each owner is counted; further rows are left out." in text
 
 
 def test_answers_are_near_the_truth_at_a_high_price(make: Any) -> None:

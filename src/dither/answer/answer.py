@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dither.answer.columns import Key, Value, in_shown_units
 from dither.answer.intervals import Interval, ends
+from dither.digits import counted
 from dither.errors import DitherError, ParameterError
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class Answer:
         values = [column for column in self.columns if isinstance(column, Value)]
         if len(self) != 1 or len(values) != 1:
             raise ParameterError(
-                f"this answer has {len(self)} rows and {len(values)} value columns; .value reads a single number. "
-                "Name a column, as in answer['count'], or use .to_dicts()."
+                f"this answer has {counted(len(self), 'row')} and {counted(len(values), 'value column')}; "
+                ".value reads a single number. Name a column, as in answer['count'], or use .to_dicts()."
             )
         return values[0].shown().tolist()[0]
 

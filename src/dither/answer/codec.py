@@ -13,6 +13,7 @@ from typing import Any
 from dither.answer import numbers
 from dither.answer.answer import Answer
 from dither.answer.columns import Key, NoiseScale, Value
+from dither.digits import counted
 from dither.errors import DitherError, ParameterError
 
 VERSION = 2  # 1 had scales as text, in units of their own
@@ -57,7 +58,9 @@ def from_bytes(stored: bytes, names: Sequence[str] | None = None) -> Answer:
             _check_version(metadata)
             batch = stream.read_next_batch()
         if names is not None and len(names) != len(metadata["columns"]):
-            raise ParameterError(f"{len(names)} names were given for {len(metadata['columns'])} columns.")
+            raise ParameterError(
+                f"got {counted(len(names), 'name')} for {counted(len(metadata['columns']), 'column')}."
+            )
         described = metadata["columns"]
         shown = [column["name"] for column in described] if names is None else list(names)
         return Answer(

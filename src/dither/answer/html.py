@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key
 from dither.answer.text import MOST_ROWS, footer
+from dither.digits import counted
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -25,7 +26,7 @@ def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
         "".join(_cell(cell, key) for cell, key in zip(row, is_key, strict=True)) for row in zip(*columns, strict=True)
     ]
     hidden = len(answer) - rows
-    more = f'<div style="{_MUTED}">... {hidden:,} more rows</div>' if hidden else ""
+    more = f'<div style="{_MUTED}">... {counted(hidden, "more row")}</div>' if hidden else ""
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     below = "".join(f"<div>{escape(line)}</div>" for line in footer(answer))
     return f'<div><table><tr>{"".join(names)}</tr>{body}</table>{more}<small style="{_MUTED}">{below}</small></div>'

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key, Value
+from dither.digits import counted
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -23,7 +24,7 @@ def table_text(answer: Answer, most_rows: int = MOST_ROWS, *, details: bool = Tr
     head, *body = (_GAP.join(line).rstrip() for line in zip(*blocks, strict=True))
     rule = "─" * max(map(_width, (head, *body)))
     hidden = len(answer) - rows
-    more = [f"... {hidden:,} more row{'s' if hidden > 1 else ''}"] if hidden else []
+    more = [f"... {counted(hidden, 'more row')}"] if hidden else []
     return "\n".join([head, rule, *body, *more, "", *(footer(answer) if details else [price_line(answer)])])
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.digits import decimal, number_above
+from dither.digits import counted, decimal, number_above
 from dither.sql.aggregates import Average
 from dither.sql.measures import names, shown
 from dither.sql.notes import notes
@@ -91,21 +91,17 @@ def _reason(measure: Measure, most: Fraction) -> str:
         return "an owner has at most that many rows, and all of them can fall into one group"
     if isinstance(measure, SumRows):
         bound = max(1, abs(measure.value.low), abs(measure.value.high))
-        rows = _counted(most / bound, "row")
-        return f"an owner has at most {rows}, and each adds at most {decimal(shown(measure, bound))}"
+        rows, each = counted(most / bound, "row"), decimal(shown(measure, bound))
+        return f"an owner has at most {rows}, and each adds at most {each}"
     raise TypeError(f"no explanation for {type(measure).__name__}")
-
-
-def _counted(count: Fraction | int, what: str) -> str:
-    return f"{decimal(Fraction(count))} {what}" + ("" if count == 1 else "s")
 
 
 def _text(content: dict[str, Any]) -> str:
     price = ", ".join(f"{name} {value}" for name, value in content["price"].items())
     rows = content["rows_per_owner"]
     lines = [
-        f"Table {content['table']}, people {content['people']}, {content['groups']:,} group(s)"
-        + ("." if rows is None else f", at most {rows} rows of each owner."),
+        f"Table {content['table']}, people {content['people']}, {counted(content['groups'], 'group')}"
+        + ("." if rows is None else f", at most {counted(rows, 'row')} of each owner."),
         f"Price: {price}. Nothing has been spent.",
         "",
     ]
