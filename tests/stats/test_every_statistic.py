@@ -262,6 +262,42 @@ def test_ballots_are_read_row_by_row():
     assert stats.vote(np.array([[0, 1]] * 9), candidates="ab", epsilon=200).value == "b"
 
 
+def test_every_kind_of_ballots_says_the_same():
+    table = [[0, 1, 0]] * 7 + [[1, 1, 0]] * 3 + [[0, 0, 1]] * 2
+    frame = pd.DataFrame(table, columns=["x", "y", "z"])
+    kinds = [
+        table,
+        [np.array(row) for row in table],
+        [np.array(row, bool) for row in table] + [np.array([1, 0]), np.zeros((3, 1))],
+        np.array(table),
+        np.array(table, object),
+        np.array(table, bool),
+        frame,
+        frame[["z", "y", "x"]],  # by name
+        frame.astype(bool),
+        frame.astype("Int64"),
+        frame.set_axis([10, 11, 12], axis=1),  # in order
+        pa.Table.from_pandas(frame),
+        pl.DataFrame(table, schema=["x", "y", "z"], orient="row"),
+        pl.DataFrame([[None, True, False]] * 5, schema=["x", "y", "z"], orient="row"),
+    ]
+    for ballots in kinds:
+        assert stats.vote(ballots, candidates="xyz", epsilon=200).value == "y"
+    skewed = frame[["y", "x", "z"]]
+    assert stats.vote(skewed, candidates="xyz", epsilon=200).value == "y"
+    for wrong in (
+        frame[["x", "y"]],
+        pa.table({"x": [1]}),
+        np.zeros(3),
+        frame["x"],
+        "abc",
+        5,
+        np.array([["a", "b", "c"]]),
+    ):
+        with pytest.raises(ParameterError):
+            stats.vote(wrong, candidates="xyz", epsilon=1)
+
+
 def test_stable_choices():
     clear = ["a"] * 100 + ["b"] * 3
     chosen = stats.mode(clear, categories=["a", "b"], epsilon=1, delta="1e-6", method="stable")

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dither.errors import ParameterError
 from dither.mechanisms.exponential import Exponential
@@ -17,7 +16,7 @@ from dither.mechanisms.stable_release import StableRelease
 from dither.neighbours import Relation
 from dither.parameters import Number, whole
 from dither.sensitivity import distance
-from dither.sensitivity.records import _number
+from dither.stats.ballots import likes
 from dither.stats.estimate import Estimate
 from dither.stats.histogram import category_counts
 from dither.stats.price import Price
@@ -89,14 +88,15 @@ def vote(
 ) -> Estimate:
     """The candidate whom most people like: ballots is a table of 0 and 1, one row a person, one column a candidate.
 
-    A person may like several. Under add_remove all counts move the same way by at most 1, so no more noise is needed
-    than for one vote each; under replace they may move both ways, which costs twice as much.
+    An array, a list of rows, or an Arrow, pandas or polars table (its columns by name if they are named like the
+    candidates, else in order). A person may like several. Under add_remove all counts move the same way by at most 1,
+    so no more noise is needed than for one vote each; under replace they may move both ways, which costs twice as much.
     """
     price = Price.read(epsilon, delta, rho, relation)
     names = list(candidates)
     if len(set(names)) != len(names) or not names:
         raise ParameterError("name at least one candidate, and each once.")
-    return _choose(_likes(ballots, len(names)), names, price, method, moves_together=True)
+    return _choose(likes(ballots, names), names, price, method, moves_together=True)
 
 
 def model_selection(
@@ -117,21 +117,6 @@ def model_selection(
     price = Price.read(epsilon, delta, rho, relation)
     names = list(models)
     return _choose(category_counts(choices, names), names, price, method, moves_together=False)
-
-
-def _likes(ballots: Any, candidates: int) -> npt.NDArray[np.int64]:
-    """How many people like each candidate: a secret. A row of a list that is no ballot likes nobody."""
-    if isinstance(ballots, np.ndarray):
-        if ballots.ndim != 2 or ballots.shape[1] != candidates or ballots.dtype.kind not in "biuf":
-            raise ParameterError(f"ballots are a table of 0 and 1 with {candidates} columns, one for each candidate.")
-        return np.asarray((ballots == 1).sum(axis=0), np.int64)
-    if not isinstance(ballots, (list, tuple)):
-        raise ParameterError("ballots are a table of 0 and 1: a NumPy array, or a list of rows.")
-    counts = np.zeros(candidates, np.int64)
-    for row in ballots:
-        if isinstance(row, (list, tuple)) and len(row) == candidates:
-            counts += [_number(item) == 1 for item in row]
-    return counts
 
 
 def _choose(counts: Any, names: list[Any], price: Price, method: str, *, moves_together: bool) -> Estimate:
