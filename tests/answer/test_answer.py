@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ import pytest
 from dither.answer import Answer, Key, Value, dense_keys
 from dither.columns import Category, Date, Int
 from dither.errors import DitherError, ParameterError
+from dither.plot import MissingPackage
 
 
 def answer(*columns: Key | Value, notes: tuple[str, ...] = ()) -> Answer:
@@ -128,6 +130,16 @@ def test_arrow_pandas_and_polars_agree(visits: Answer) -> None:
     assert visits.to_pandas(intervals=True)["n_upper"].tolist() == [45733, 1020, 18]
     assert visits.to_polars()["region"].to_list() == ["north", "south", None]
     assert visits.to_polars()["paid"].to_list()[0] == Decimal("1234.56")
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_missing_package_is_named(visits: Answer, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    with pytest.raises(MissingPackage, match=rf"pip install 'dither\[{package}\]'.*\.to_dicts\(\)") as caught:
+        getattr(visits, f"to_{package}")()
+    assert isinstance(caught.value, DitherError)
+    assert isinstance(caught.value, ImportError)
+    assert len(visits.to_dicts()) == 3
 
 
 def test_json_says_everything_and_loses_nothing(visits: Answer) -> None:

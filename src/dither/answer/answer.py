@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from dither.answer.columns import Key, Value, in_shown_units
+from dither.answer.frames import require
 from dither.answer.intervals import Interval, ends
 from dither.digits import counted
 from dither.errors import DitherError, ParameterError
@@ -113,12 +114,12 @@ class Answer:
 
     def to_pandas(self, intervals: bool = False) -> pd.DataFrame:
         """A pandas DataFrame (needs pandas)."""
+        require("pandas")
         return self.to_arrow(intervals).to_pandas()
 
     def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """A polars DataFrame (needs polars)."""
-        import polars
-
+        polars = require("polars")
         return polars.DataFrame(self.to_arrow(intervals))
 
     def to_dicts(self, intervals: bool = False) -> list[dict[str, Any]]:
