@@ -119,8 +119,8 @@ class Answer:
 
     def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """A polars DataFrame (needs polars)."""
-        polars = require("polars")
-        return polars.DataFrame(self.to_arrow(intervals))
+        frame: pl.DataFrame = require("polars").DataFrame(self.to_arrow(intervals))
+        return frame
 
     def to_dicts(self, intervals: bool = False) -> list[dict[str, Any]]:
         """One dictionary a row."""
