@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -131,8 +132,9 @@ def test_without_bounds_it_is_said_what_to_declare(function):
 
 
 @pytest.mark.parametrize("name", NUMERIC)
-def test_columns_of_text_are_refused_by_their_type(name):
-    for column in (np.array(["a"]), np.zeros((2, 2)), "text", 5, {"a": 1}):
+def test_columns_of_no_numbers_are_refused_by_their_type(name):
+    text = [] if name in ("count", "reciprocal") else [np.array(["a"])]
+    for column in (*text, np.zeros((2, 2)), "text", 5, {"a": 1}):
         with pytest.raises(ParameterError):
             NUMERIC[name](column, epsilon=1)
 
@@ -185,6 +187,66 @@ def test_missing_values_are_left_out_or_are_the_lower_bound():
     assert stats.count(column, epsilon=500).value == 2
     assert stats.count([True, False, None, True, 5], epsilon=500).value == 3
     assert stats.count(np.array([True, False, True]), epsilon=500).value == 2
+
+
+PRESENT = {  # the records, and how many are neither missing nor False
+    "text": (["a", "", None, "False", "nan"], 4),
+    "booleans": ([True, False, None, True], 2),
+    "numbers": ([1.5, 0.0, math.nan, None, -math.inf], 3),
+    "whole numbers": ([0, 1, None, 5], 3),
+    "dates": ([datetime.date(2020, 1, 1), None], 1),
+    "times": ([datetime.datetime(2020, 1, 1, 5), None], 1),
+    "decimals": ([Decimal("1.5"), None, Decimal(0)], 2),
+}
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_every_kind_of_column_counts_the_same(name):
+    records, there = PRESENT[name]
+    full = [record for record in records if record is not None]
+    for kind in (
+        list,
+        tuple,
+        lambda x: np.array(x, object),
+        pd.Series,
+        pl.Series,
+        pa.array,
+        lambda x: pa.chunked_array([x]),
+    ):
+        assert stats.count(kind(records), epsilon=500).value == there
+        assert stats.count(kind(full), epsilon=500).value == there
+    assert stats.count(np.array(full), epsilon=500).value == there
+    assert stats.count(pd.Series(records, dtype=object), epsilon=500).value == there
+    assert stats.count(pd.Series(records).convert_dtypes(), epsilon=500).value == there
+
+
+def test_records_of_any_kind_are_counted_unless_they_are_missing_or_false():
+    missing = [
+        None,
+        math.nan,
+        np.nan,
+        np.float32("nan"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        complex("nan"),
+        pd.NA,
+        pd.NaT,
+    ]
+    missing += [False, np.bool_(False), np.datetime64("NaT"), np.timedelta64("NaT")]
+    there = [True, np.bool_(True), 0, 0.0, np.int8(0), "", b"", [], {}, (), object(), 1j, Fraction(0), np.array([1, 2])]
+    assert stats.count(missing, epsilon=500).value == 0
+    assert stats.count(missing + there, epsilon=500).value == len(there)
+    assert stats.count(np.array(["NaT", "2020-01-01"], "M8[D]"), epsilon=500).value == 1
+    assert stats.count(np.ma.masked_array([1, 2, 3], [True, False, False]), epsilon=500).value == 2
+    assert stats.count(pd.Series(["a", None, "a"], dtype="category"), epsilon=500).value == 2
+    assert stats.reciprocal(["a", "b", None], epsilon=500).value == 0.5
+
+
+def test_a_bought_interval_counts_the_records_that_have_a_rank():
+    """Text has no rank, False has one."""
+    data = [False] * 3000 + ["text"] * 6000 + [True] * 3000 + [5] * 3000
+    found = [stats.quantile(data, "0.5", epsilon=5, interval=True, grid=1, **BOUNDS).interval() for _ in range(4)]
+    assert found == [(1, 1)] * 4
 
 
 def test_choices_have_no_interval_and_no_scale():

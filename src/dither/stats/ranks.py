@@ -184,10 +184,8 @@ def _with_interval(column: Any, q: Fraction, codes: Grid, price: Price, sure: Fr
     value = _mechanism(q, codes, price.part(paid / 2)).release(column).value
     size: Fraction | int = public_size(column) if not counting else 0
     if counting:
-        from dither.stats.totals import counted
-
         noise = price.part(Fraction(1, 10)).noise(Fraction(1), Fraction(1), Fraction(1))
-        noisy = noise.release(counted(column)).value
+        noisy = noise.release(present_codes(column, codes, price.relation).size).value
         size = noisy - noise.error(1 - missed / 3)
         missed = missed * 2 / 3
     ends = [codes.first * codes.step, codes.last * codes.step]

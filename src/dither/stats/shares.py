@@ -16,8 +16,8 @@ from dither.parameters import Number, whole
 from dither.sensitivity.reciprocal import reciprocal as reciprocal_statistic
 from dither.stats.columns import booleans
 from dither.stats.estimate import Estimate
+from dither.stats.presence import counted
 from dither.stats.price import Price
-from dither.stats.totals import counted
 
 
 def ratio(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from dither.mechanisms.additive import AdditiveNoise
 from dither.mechanisms.codes import plain_column
 from dither.mechanisms.exact import seal
 from dither.neighbours import Relation
 from dither.parameters import Number
-from dither.sensitivity.records import _number, _plain
 from dither.stats.columns import exact_sum, present_codes, read_grid
 from dither.stats.estimate import Estimate, plain
+from dither.stats.presence import counted
 from dither.stats.price import Price
 
 
@@ -26,7 +24,7 @@ def count(
     rho: Number | None = None,
     relation: Relation | str = Relation.ADD_REMOVE,
 ) -> Estimate:
-    """How many records of a column are there, not counting missing ones and those that are False. At the stated price.
+    """How many records of a column, of whatever kind, are there: neither missing nor False. At the stated price.
 
     One record moves it by at most 1, under add_remove and under replace. The estimate is not clamped: it may be
     negative, and its interval is honest.
@@ -37,17 +35,6 @@ def count(
     price = Price.read(epsilon, delta, rho, relation)
     noise = price.noise(Fraction(1), Fraction(1), Fraction(1))
     return _released(noise, counted(x))
-
-
-def counted(x: Any) -> int:
-    """The exact number: a secret."""
-    read = _plain(x)
-    if isinstance(read, np.ndarray) and read.ndim == 1 and read.dtype.kind == "b":
-        return int(np.count_nonzero(read))
-    column = plain_column(read)
-    if column.dtype.kind == "O":
-        return sum(_number(item) is not None and item is not False for item in column.tolist())
-    return int(column.size - (np.count_nonzero(np.isnan(column)) if column.dtype.kind == "f" else 0))
 
 
 def sum_(
