@@ -143,6 +143,17 @@ def test_intervals_cover(name, relation, salaries, covered):
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
+@pytest.mark.parametrize("price", [{"epsilon": "0.2"}, {"rho": "0.01"}], ids=str)
+def test_intervals_of_histograms_cover_all_cells_at_once(relation, price, covered):
+    data, draws = np.repeat(np.arange(10), 20), 400
+    inside = 0
+    for _ in range(draws):
+        low, high = stats.histogram(data, categories=list(range(10)), relation=relation, **price).interval("0.9")
+        inside += all(low[cell] <= 20 <= high[cell] for cell in range(10))
+    assert covered(inside, draws, 0.9)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("method", ["exponential", "smooth"])
 def test_bought_intervals_of_quantiles_cover(relation, method, salaries, covered):
     if (method, relation) == ("smooth", "add_remove"):

@@ -20,7 +20,8 @@ class Estimate:
     """A published statistic. `value` is a plain number (or a label, or several); `exact` is what was drawn, unrounded.
 
     `interval(confidence)` covers the noise: the statistic of the sanitised records lies inside with at least that
-    probability. Where noise follows the data there is no public interval and NotPublic says how to get one.
+    probability; of several numbers, all of them at once. Where noise follows the data there is no public interval and
+    NotPublic says how to get one.
     """
 
     value: Any

@@ -36,7 +36,7 @@ def histogram(
 
     With edges e0 < e1 < ... the cells are [e0, e1), [e1, e2), ..., the last one closed, named by their positions.
     Records outside all cells are not counted. One record moves the counts by 1 in L1 under add_remove, by 2 under
-    replace. Categories and edges are declared, never taken from the data.
+    replace. Categories and edges are declared, never taken from the data. The interval covers all cells together.
 
     >>> sorted(histogram(["a", "b", "a"], categories=["a", "b", "c"], epsilon=1).value)
     ['a', 'b', 'c']
@@ -59,7 +59,7 @@ def histogram(
     values = [int(value) for value in release.value]
 
     def bounds(sure: Fraction) -> tuple[dict[Any, int], dict[Any, int]]:
-        reach = int(noise.error(sure))
+        reach = int(noise.error(sure, count=len(names)))
         return (
             {name: value - reach for name, value in zip(names, values, strict=True)},
             {name: value + reach for name, value in zip(names, values, strict=True)},
