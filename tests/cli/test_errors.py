@@ -41,6 +41,11 @@ def test_a_wrong_budget_makes_no_folder(call: Any, tmp_path: Path, arguments: tu
     assert not (tmp_path / "clinic").exists()
 
 
+def test_a_wrong_name_makes_no_folder(call: Any, tmp_path: Path) -> None:
+    assert_refused(call("init", "clinic", "--people", "my patients", "--epsilon", "1", "--pure"), 2, "cannot name")
+    assert not (tmp_path / "clinic").exists()
+
+
 def test_a_budget_is_never_changed(clinic: Any) -> None:
     done = clinic("init", "clinic", "--people", "patients", "--epsilon", "40", "--delta", "1e-6")
     assert_refused(done, 2, "never changed")

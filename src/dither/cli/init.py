@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         _cap(arguments)
         return
     budget = read_budget(arguments)
+    _account(arguments)  # names are checked too before there is a folder
     with open_curator(arguments, create=True) as curator, _readable(curator, arguments):
         curator.people(arguments.people, budget=budget)
     print(f"{arguments.folder} protects {arguments.people} with a budget of {_shown(budget)}.")
