@@ -9,7 +9,7 @@ from typing import Any
 
 from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import Ball, ball, ceil_of
-from dither.errors import ParameterError
+from dither.errors import NotPublic, ParameterError
 from dither.mechanisms.additive import check_scale
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.propose_test_release import fine_grid
@@ -39,7 +39,14 @@ class BoundedOutcome(Outcome):
         return self.mechanism._scale_steps(self.bound) * self.mechanism.grid
 
     def interval(self, confidence: Number) -> tuple[Any, Any]:
-        """Bounds around the value that cover the exact one (rounded to the grid) with at least this probability."""
+        """Bounds around the value that cover the exact one (rounded to the grid) with at least this probability.
+
+        NotPublic if the value was refused.
+        """
+        if self.value is REFUSED:
+            raise NotPublic(
+                "no value was published, so nothing has an interval: the bound is too large to draw noise for."
+            )
         width = self.mechanism._error(self.bound, probability(confidence, "confidence"))
         return self.value - width, self.value + width
 
