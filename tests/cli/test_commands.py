@@ -170,17 +170,20 @@ def test_query_in_json_and_csv_carries_intervals(clinic: Any) -> None:
 
 
 def test_asking_again_is_free_and_changes_nothing(clinic: Any) -> None:
-    first = clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--json")
+    question = ("query", "clinic", BY_REGION, "--epsilon", "0.5", "--json")
+    first = json.loads(clinic(*question).out)
     spent = clinic("budget", "clinic", "--json").out
-    assert clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--json") == first
+    assert first["charged"] is True
+    assert json.loads(clinic(*question).out) == {**first, "charged": False}
     assert clinic("budget", "clinic", "--json").out == spent
 
 
 def test_a_retried_request_is_charged_once(clinic: Any) -> None:
     question = ("query", "clinic", BY_REGION, "--epsilon", "0.5", "--request", "r1", "--json")
-    first = clinic(*question)
+    first = json.loads(clinic(*question).out)
     spent = clinic("budget", "clinic", "--json").out
-    assert clinic(*question) == first
+    assert first["charged"] is True
+    assert json.loads(clinic(*question).out) == {**first, "charged": False}
     assert clinic("budget", "clinic", "--json").out == spent
 
 
