@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import networkx
 import pytest
+from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 import dither as dt
 
@@ -63,6 +64,24 @@ def test_weights_are_private_records_and_edges_are_not():
     for wrong in ([], [(0, 0, 1)], [(0, 1, 1), (1, 0, 2)], [(0, 1, 1), (2, 3, 1)], networkx.empty_graph(3)):
         with pytest.raises(dt.ParameterError, match=r"connected|twice"):
             dt.graph.mst_cost(wrong, epsilon=1, max_weight=10)
+
+
+@pytest.mark.parametrize("form", [coo_array, csr_array, csc_array, coo_matrix, csr_matrix, csc_matrix])
+def test_a_stored_zero_of_a_sparse_matrix_is_an_edge(form):
+    """Without the edges of weight 0 the path would not be connected, and an error would tell a private weight."""
+    rows, columns = [0, 1, 2, 1, 2, 3], [1, 2, 3, 0, 1, 2]
+    for weights in ([5, 0, 2], [0, 0, 0], [0.0, 7.0, 0.0]):
+        matrix = form((weights * 2, (rows, columns)), shape=(4, 4))
+        found = dt.graph.mst_cost(matrix, epsilon=10**5, max_weight=10).value
+        assert found == pytest.approx(sum(weights), abs=0.02)
+
+
+@pytest.mark.parametrize("form", ["lil", "dok", "dia", "bsr"])
+def test_sparse_matrices_that_lose_zeros_are_refused_whatever_they_hold(form):
+    for weights in ([5, 3, 2], [5, 0, 2], [0, 0, 0]):
+        matrix = csr_array((weights * 2, ([0, 1, 2, 1, 2, 3], [1, 2, 3, 0, 1, 2])), shape=(4, 4)).asformat(form)
+        with pytest.raises(dt.ParameterError, match="lose edges of weight 0"):
+            dt.graph.mst_cost(matrix, epsilon=1, max_weight=10)
 
 
 @pytest.mark.parametrize(

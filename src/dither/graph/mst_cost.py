@@ -28,6 +28,10 @@ def mst_cost(graph: GraphLike, *, epsilon: Number, max_weight: Number, method: M
     Weights are clamped to [0, max_weight] one by one; what is not a number becomes 0. The answer is a
     multiple of a power of two far below the noise; `exact` is that Fraction, `value` the nearest float.
 
+    Every stored entry of a sparse matrix is an edge, explicit zeros too. Build it as csr_array((weights, (rows,
+    columns))): made from a dense matrix, or after eliminate_zeros(), it has lost the edges of weight 0, and the edges
+    that are left would tell them. Formats that lose zeros by themselves are refused.
+
     method "global" adds Laplace noise for the largest weight and has a public interval. "smooth" adds Cauchy noise in
     proportion to the smooth sensitivity, smaller where every edge has cheap detours; its scale is not public. A bridge
     alone makes the smooth sensitivity at least half of max_weight: then "global" is the better choice.

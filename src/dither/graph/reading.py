@@ -21,6 +21,8 @@ GraphLike = Any  # a networkx or igraph graph, a SciPy sparse matrix, or a table
 _MOST_VERTICES = 2**31 - 1
 _NO_VERTEX = -1
 _NUMERIC = ("int", "uint", "float", "double", "halffloat", "null", "object")
+# What stores each entry that it was given, a 0 too: the others lose zeros (or store zeros nobody gave).
+_KEEPS_ZEROS = ("coo", "csr", "csc")
 _FORMS = "a NumPy array, an Arrow, pandas or polars table, or a list of rows"
 
 
@@ -43,7 +45,17 @@ def read_graph(graph: GraphLike, vertices: int | None, *, least: int = 1) -> Gra
 
 
 def read_weights(graph: GraphLike) -> GraphLike:
-    """The graph, or a table's rows (end, end, weight), in a form whose weights can be read one by one."""
+    """The graph, or a table's rows (end, end, weight), in a form whose weights can be read one by one.
+
+    Every stored entry of a sparse matrix is an edge, one of weight 0 too: the edges are public and a private weight
+    must not delete one.
+    """
+    form = getattr(graph, "format", None)
+    if hasattr(graph, "tocoo") and form not in _KEEPS_ZEROS:
+        raise ParameterError(
+            f"a sparse matrix in the format {form!r} may lose edges of weight 0, and would tell them by that; give one "
+            'in the format "coo", "csr" or "csc", built from weights and their places, or a table of edges.'
+        )
     if _says_its_vertices(graph):
         return graph
     return list(zip(*(_listed(column) for column in _columns(graph, 3)), strict=True))
