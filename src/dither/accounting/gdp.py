@@ -13,7 +13,7 @@ from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import _delta
 from dither.errors import ParameterError
 from dither.neighbours import Relation
-from dither.parameters import Number, non_negative
+from dither.parameters import LARGEST, SMALLEST, Number, non_negative
 
 if TYPE_CHECKING:
     from dither.accounting.approx import ApproxDP
@@ -45,7 +45,10 @@ class GDP(Guarantee):
         if (mu is None) == (mu_squared is None):
             raise ParameterError("give GDP either mu or mu_squared=.")
         square = non_negative(mu, "mu") ** 2 if mu is not None else non_negative(mu_squared, "mu_squared")  # type: ignore[arg-type]
-        object.__setattr__(self, "mu_squared", square)
+        if not square <= LARGEST:
+            raise ParameterError("mu^2 must be at most 1e300.")
+        # A larger mu promises less: what is smaller than any price is rounded up.
+        object.__setattr__(self, "mu_squared", max(square, 2 * SMALLEST) if square else square)
         object.__setattr__(self, "relation", Relation.read(relation))
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dither.accounting.approx import ApproxDP
+from dither.accounting.balls import float_up
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import PureDP
 
@@ -36,6 +37,8 @@ def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
 
     The smaller, order by order, of what the law of the loss and what a proven rho imply.
     """
+    from dither.accounting.pld.law import UNDERFLOW
+
     loss = guarantee.privacy_loss()
     total: Reals | None = None
     for above, _ in [] if loss is None else loss.sums():
@@ -45,6 +48,7 @@ def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
         total = found if total is None else np.maximum(total, found)
     if total is not None and not isinstance(guarantee, (PureDP, ApproxDP)):
         return total
-    rho = np.nextafter(float(guarantee.zcdp().rho), np.inf)
+    exact = guarantee.zcdp().rho
+    rho = max(float_up(exact), UNDERFLOW) if exact else 0.0
     linear: Reals = rho * theta * (theta + 1) * (1 + 1e-15)
     return linear if total is None else np.minimum(linear, total)

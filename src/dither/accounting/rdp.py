@@ -101,7 +101,7 @@ def additive_delta(guarantee: Guarantee) -> Fraction:
 def renyi_epsilon(log_moments: Callable[[Reals], Reals], delta: Fraction) -> float:
     """The best epsilon, rounded up, over a continuum of orders; infinity if no delta is left to convert with."""
     if delta <= 0:
-        return 0.0 if delta == 0 and not log_moments(np.array([1.0]))[0] > 0 else math.inf
+        return 0.0 if delta == 0 and log_moments(np.array([1.0]))[0] == 0 else math.inf
     theta = _search(log_moments, lambda t: (_markov(t) - _log(delta)) / t, lambda t: t)
     moment = Fraction(float(log_moments(np.array([theta]))[0]))
     if not moment:

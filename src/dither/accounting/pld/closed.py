@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither.accounting.balls import float_up
-from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
+from dither.accounting.pld.law import FUNCTION, UNDERFLOW, Complexes, Law, Reals, U
 
 _LARGE = 300.0
 
@@ -45,7 +45,8 @@ class TwoPoint(Law):
         far = theta * epsilon + np.log1p(np.exp(-2 * small)) - np.log1p(np.exp(-2 * min(y, _LARGE)))
         value = np.where(x < _LARGE / 2, near, far)
         lost = np.log1p(-float(self.lost)) if kept > 0.5 else np.log(kept)
-        return value + lost, 4 * FUNCTION * (np.abs(value) + abs(lost))
+        # A product of tiny losses may fall below all floats; it is not 0 for that.
+        return value + lost, 4 * FUNCTION * (np.abs(value) + abs(lost)) + (UNDERFLOW if self.epsilon else 0.0)
 
     def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         epsilon = float(self.epsilon)

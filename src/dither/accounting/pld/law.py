@@ -16,6 +16,8 @@ Complexes = npt.NDArray[Any]
 # place, several times what their authors state and what the tests measure.
 U = 2.0**-53
 FUNCTION = 16 * U
+# Relative errors mean nothing below the normal range of floats: what is positive and smaller counts as this much.
+UNDERFLOW = 1e-290
 
 
 class Law(ABC):

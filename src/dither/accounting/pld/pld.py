@@ -17,7 +17,7 @@ from dither.accounting.pld.atoms import exact_pair
 from dither.accounting.pld.closed import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.exact import FEW, binomial_delta, binomial_epsilon
 from dither.accounting.pld.inversion import Sum, delta_bounds, epsilon_bounds
-from dither.accounting.pld.law import Law, U
+from dither.accounting.pld.law import UNDERFLOW, Law, U
 from dither.accounting.pld.subsampled import subsampled_gaussian_law
 from dither.accounting.pure import PureDP, _delta
 from dither.accounting.zcdp import ZCDP
@@ -156,10 +156,11 @@ class PLD(Guarantee):
             orders.append(tuple((law.swapped(), count) for law, count in self.laws))
         found = []
         for laws in orders:
-            above = Sum(laws, float(self.mu_squared))
+            tiny = 0 < self.mu_squared < UNDERFLOW
+            above = Sum(laws, UNDERFLOW if tiny else float_up(self.mu_squared))
             hopeful = tuple((law.optimistic(), count) for law, count in laws)
-            same = all(a is b for (a, _), (b, _) in zip(laws, hopeful, strict=True))
-            found.append((above, above if same else Sum(hopeful, above.mu_squared)))
+            same = not tiny and all(a is b for (a, _), (b, _) in zip(laws, hopeful, strict=True))
+            found.append((above, above if same else Sum(hopeful, 0.0 if tiny else float_down(self.mu_squared))))
         return found
 
 
