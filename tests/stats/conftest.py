@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+FEWEST_DRAWS = 400  # fewer could not tell an interval that covers far too seldom
+
 
 @pytest.fixture
 def covered():
-    """Whether so many successes of so many trials can come from a probability of at least p (false alarm 1e-9)."""
+    """Whether so many successes of so many trials can come from a probability of at least p (false alarm 1e-7)."""
     from scipy.stats import binom
 
-    return lambda successes, trials, p: binom.cdf(successes, trials, p) > 1e-9
+    def decide(successes, trials, p):
+        if trials < FEWEST_DRAWS:
+            raise ValueError(f"{trials} draws say too little about coverage; make at least {FEWEST_DRAWS}.")
+        return bool(binom.cdf(successes, trials, p) > 1e-7)
+
+    return decide
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -69,13 +70,18 @@ def test_the_price_is_the_guarantee(name, relation, price):
         assert found.basic().delta <= Fraction(price.get("delta", 0))
 
 
-@each
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("data", NASTY)
+# A variance of a public number of records needs two of them.
+ACCEPTED = [
+    (name, relation, data)
+    for name, relation, data in itertools.product(EVERY, RELATIONS, NASTY)
+    if not (relation == "replace" and name == "variance" and len(NASTY[data]) < 2)
+]
+
+
+@pytest.mark.parametrize(("name", "relation", "data"), ACCEPTED)
 def test_no_data_raise(name, relation, data):
-    if relation == "replace" and name == "variance" and len(NASTY[data]) < 2:
-        return
     estimate = EVERY[name](NASTY[data], relation=relation, epsilon=1)
+    assert estimate.guarantee.basic().epsilon == 1
     if name in ("sum", "mean", "median", "quantile", "variance"):
         assert math.isfinite(float(estimate))
 

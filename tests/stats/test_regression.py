@@ -45,13 +45,14 @@ def test_one_record_moves_the_table_by_what_is_paid_for():
 
 
 def test_much_data_give_the_line():
-    x, y = sample(50_000, np.random.default_rng(1))
+    # So many that the noise of the dearest case moves nothing by more than an eighth of what is allowed below.
+    x, y = sample(400_000, np.random.default_rng(1))
     for price in ({"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"}):
         for relation in ("add_remove", "replace"):
             found = stats.linear_regression(x, y, relation=relation, **BOUNDS, **price)
-            assert found.value == pytest.approx((3, 2, -1), abs=0.15)
-            assert found.residual == pytest.approx(1, abs=0.9)
-            assert found.predict([1, 1]) == pytest.approx(4, abs=0.15)
+            assert found.value == pytest.approx((3, 2, -1), abs=0.06)
+            assert found.residual**2 == pytest.approx(1, abs=0.8)
+            assert found.predict([1, 1]) == pytest.approx(4, abs=0.06)
             assert found.prediction_error([1, 1]) >= found.residual
     assert found.guarantee.rho == Fraction(1, 10)
 
@@ -66,12 +67,12 @@ def test_the_stated_epsilon_and_delta_are_those_of_the_noise():
 def test_intervals_cover_the_true_line(covered):
     rng = np.random.default_rng(5)
     inside = np.zeros(3)
-    for _ in range(60):
+    for _ in range(400):
         x, y = sample(5000, rng)
         found = stats.linear_regression(x, y, epsilon=1, delta="1e-6", **BOUNDS)
         inside += [low <= true <= high for (low, high), true in zip(found.interval("0.9"), (3, 2, -1), strict=True)]
     # An approximation: held to a little less than it says, and not to be always true.
-    assert all(covered(int(hits), 60, 0.85) for hits in inside)
+    assert all(covered(int(hits), 400, 0.85) for hits in inside)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 50])
