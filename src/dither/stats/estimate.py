@@ -46,6 +46,12 @@ class Estimate:
             raise NotPublic(f"no interval is public: {self.hidden}")
         return self.bounds(sure)
 
+    def plot(self, confidence: Number = "0.95") -> Any:
+        """An altair chart (needs altair): a bar for each number, with its interval where one is public."""
+        from dither.stats.picture import bar_chart
+
+        return bar_chart(self, probability(confidence, "confidence"))
+
     def __float__(self) -> float:
         return float(self.value)
 
