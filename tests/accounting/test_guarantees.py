@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.accounting import ZCDP, ApproxDP, PureDP
+from dither.accounting.prices import prices
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 
@@ -169,6 +170,26 @@ def test_gaussian_curves_at_their_ends():
     assert 0 < some.delta_at("1e200") < 1e-300
     huge = ZCDP(10**6, proven_mu_squared=Fraction(2 * 10**6))
     assert huge.epsilon_at("1e-6") == ZCDP(10**6).epsilon_at("1e-6")
+
+
+@pytest.mark.parametrize("make", [lambda **k: PureDP(1, **k), lambda **k: ApproxDP(1, "1e-9", **k)])
+def test_a_proven_rho_lowers_the_curve_and_leaves_no_lower_bound_of_the_stated_epsilon(make):
+    proven, plain = make(proven_rho=Fraction(1, 8)), make()
+    by_rho = ZCDP("1/8", plain.delta)
+    low, high = proven.bounds_at(epsilon="0.5")
+    assert low <= by_rho.delta_at("0.5") == high < plain.delta_at("0.5")
+    assert proven.bounds_at(delta="0.2")[0] <= by_rho.epsilon_at("0.2")
+    assert proven.epsilon_at("0.2") == by_rho.epsilon_at("0.2") < plain.epsilon_at("0.2")
+    assert proven.epsilon_at("1e-8") == plain.epsilon_at("1e-8")
+    assert (proven * 3).bounds_at(epsilon="0.5")[0] <= (by_rho * 3).delta_at("0.5")
+    assert plain.bounds_at(epsilon="0.5")[0] > 0.28
+
+
+def test_a_priced_plan_claims_no_lower_bound_past_a_proven_rho():
+    sharper, plain = (prices([(part, 3)], "0.01")[-1] for part in (PureDP(1, proven_rho=Fraction(1, 8)), PureDP(1)))
+    assert sharper.lower is None
+    assert "itself" not in sharper.note
+    assert plain.lower is not None
 
 
 def test_a_rho_has_no_stated_epsilon():

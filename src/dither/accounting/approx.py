@@ -72,14 +72,16 @@ class ApproxDP(Guarantee):
         if target < self.delta:
             return math.inf
         # The worst pair: with probability delta all is lost, otherwise randomised response with this epsilon.
-        return epsilon_of_pure(self.epsilon, (target - self.delta) / (1 - self.delta))
+        general = epsilon_of_pure(self.epsilon, (target - self.delta) / (1 - self.delta))
+        return general if self.proven_rho is None else min(general, self.zcdp().epsilon_at(target))
 
     def delta_at(self, epsilon: Number) -> float:
         target = non_negative(epsilon, "epsilon")
         if self.proven_mu_squared is not None:
             return delta_of_gaussian(self.proven_mu_squared, target)
         rest = Fraction(delta_of_pure(self.epsilon, target))
-        return float_up(self.delta + (1 - self.delta) * rest)
+        general = float_up(self.delta + (1 - self.delta) * rest)
+        return general if self.proven_rho is None else min(general, self.zcdp().delta_at(target))
 
     def zcdp(self) -> ZCDP:
         from dither.accounting.zcdp import ZCDP

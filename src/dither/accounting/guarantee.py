@@ -54,7 +54,8 @@ class Guarantee(ABC):
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         """Certified lower and upper bounds of delta at `epsilon`, or of epsilon at `delta`.
 
-        Between them lies the exact figure for the worst mechanism with this guarantee.
+        Between them lies the exact figure for the worst mechanism with this guarantee. The lower bound is 0 where no
+        mechanism is known that comes near it.
         """
         if (epsilon is None) == (delta is None):
             raise ParameterError("read the curve at epsilon= or at delta=, one of them.")
@@ -66,8 +67,11 @@ class Guarantee(ABC):
         return min(low, stated), min(stated, high) if self.privacy_loss() is not None else stated
 
     def _certain_loss(self) -> PLD | None:
-        """A loss that some mechanism with this guarantee has: what lower bounds rest on."""
-        return self.privacy_loss()
+        """A loss that some mechanism with this guarantee has: what lower bounds rest on.
+
+        None where more is proven than a law shows: the law of the stated figures then exceeds what the mechanism has.
+        """
+        return self.privacy_loss() if self._law_says_all() else None
 
     def _law_says_all(self) -> bool:
         """Whether nothing sharper is proven about the mechanism than the law of its loss."""

@@ -117,4 +117,7 @@ def _exact(plan: Composition, delta: Fraction) -> Row:
     if loss is None:
         return Row("privacy loss", None, False, "a part is known by its rho or Renyi curve only.")
     low, high = loss.bounds_at(delta=delta)
+    if not plan._law_says_all():
+        # Stated epsilons of a part with a smaller proven rho: an upper bound only, nobody has this loss.
+        return Row("privacy loss", high, False, "the worst law of what is stated; a part has a smaller proven rho")
     return Row("privacy loss", high, False, "the law of the noise itself, certified bounds", low)

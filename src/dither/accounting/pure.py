@@ -56,14 +56,14 @@ class PureDP(Guarantee):
         target = _delta(delta)
         general = epsilon_of_pure(self.epsilon, target)
         if self._is_randomised_response:
-            return general
+            return general if self.proven_rho is None else min(general, self.zcdp().epsilon_at(target))
         return min(general, self._law().epsilon_at(target))
 
     def delta_at(self, epsilon: Number) -> float:
         target = non_negative(epsilon, "epsilon")
         general = delta_of_pure(self.epsilon, target)
         if self._is_randomised_response:
-            return general
+            return general if self.proven_rho is None else min(general, self.zcdp().delta_at(target))
         return min(general, self._law().delta_at(target))
 
     @property
