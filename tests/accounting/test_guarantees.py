@@ -169,7 +169,7 @@ def test_gaussian_curves_at_their_ends():
     assert some.delta_at(0) == pytest.approx(math.erf(0.5 / math.sqrt(2)))
     assert 0 < some.delta_at("1e200") < 1e-300
     huge = ZCDP(10**6, proven_mu_squared=Fraction(2 * 10**6))
-    assert huge.epsilon_at("1e-6") == ZCDP(10**6).epsilon_at("1e-6")
+    assert 10**6 < huge.epsilon_at("1e-6") < ZCDP(10**6).epsilon_at("1e-6")
 
 
 @pytest.mark.parametrize("make", [lambda **k: PureDP(1, **k), lambda **k: ApproxDP(1, "1e-9", **k)])

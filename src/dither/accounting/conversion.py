@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dither.accounting.balls import Ball, ball, bounds, ceil_of, dyadic_up, float_up, floor_of
-from dither.parameters import SMALLEST
+from dither.parameters import LARGEST, SMALLEST
 
 # Prices and caps are whole multiples of this unit, in epsilon and in rho.
 COST_UNIT = Fraction(1, 10**15)
@@ -56,7 +56,7 @@ def epsilon_of_rho(rho: Fraction, delta: Fraction) -> float:
 
     Every order gives a valid epsilon; the best one is looked for in floats and the result evaluated there with balls.
     """
-    rough, log_delta = float(rho), _log(delta)
+    rough, log_delta = _rough(rho), _log(delta)
 
     def loose(excess: float) -> float:
         return rough * (1 + excess) - math.log1p(1 / excess) - (log_delta + math.log1p(excess)) / excess
@@ -81,7 +81,7 @@ def delta_of_rho(rho: Fraction, epsilon: Fraction) -> float:
     """A delta, rounded up, with which rho-zCDP implies (epsilon, delta)-DP."""
     if rho == 0:
         return 0.0
-    rough, rough_epsilon = float(rho), float(epsilon)
+    rough, rough_epsilon = _rough(rho), float(epsilon)
 
     def loose(excess: float) -> float:
         order = 1 + excess
@@ -136,6 +136,11 @@ def rho_of_discrete_laplace(epsilon: Fraction, steps: int) -> Fraction:
         return (ball(epsilon) + (-ball(epsilon)).expm1() * step / step.sinh()) * 2**96 / ball(general)
 
     return min(general, dyadic_up(Fraction(ceil_of(certified), 2**96) * general, 128))
+
+
+def _rough(value: Fraction) -> float:
+    """A float to look for an order with; any will do."""
+    return float(min(max(value, SMALLEST), LARGEST))
 
 
 def _log(value: Fraction) -> float:

@@ -17,6 +17,8 @@ from dither.accounting.conversion import COST_UNIT, epsilon_of_rho
 from dither.errors import ParameterError
 
 LARGEST_EPSILON = Fraction(10**5)
+# Up to here the curve itself is read; noise is not made for such figures.
+LARGEST_READ = Fraction(10**12)
 
 _CACHE = 1024
 _SEARCH_BITS = 192
@@ -37,7 +39,7 @@ def delta_of_gaussian(mu_squared: Fraction, epsilon: Fraction) -> float:
     """The exact delta at epsilon, rounded up."""
     if mu_squared == 0:
         return 0.0
-    at = min(epsilon, LARGEST_EPSILON)  # delta falls with epsilon, so a smaller one is on the safe side
+    at = min(epsilon, LARGEST_READ)  # delta falls with epsilon, so a smaller one is on the safe side
     _, high = bounds(lambda: delta_ball(ball(at), ball(mu_squared).sqrt()))
     return min(1.0, max(0.0, float_up(high)))
 
@@ -50,7 +52,7 @@ def epsilon_of_gaussian(mu_squared: Fraction, delta: Fraction) -> float:
     if delta == 0:
         return math.inf
     fallback = epsilon_of_rho(mu_squared / 2, delta)
-    if mu_squared > LARGEST_EPSILON:
+    if mu_squared > LARGEST_READ:
         return fallback
     if _holds(Fraction(0), mu_squared, delta):
         return 0.0
@@ -175,6 +177,8 @@ def _newton(step: Callable[[Ball], Ball], start: Fraction) -> Fraction:
         with precision(_SEARCH_BITS):  # set again each time: other users of balls may have changed it
             here = ball(point).mid()
             change = step(here)
+            if not change.is_finite():  # out of what these bits can tell
+                break
             mantissa, exponent = (here + change).mid().man_exp()
             settled = abs(change) < abs(here) / 2**_SETTLED_BITS
         moved = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

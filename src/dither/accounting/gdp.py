@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting.balls import ball, bounds, float_down, float_up, sign
-from dither.accounting.gaussian_curve import LARGEST_EPSILON, delta_ball, delta_of_gaussian, epsilon_of_gaussian
+from dither.accounting.gaussian_curve import LARGEST_READ, delta_ball, delta_of_gaussian, epsilon_of_gaussian
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import _delta
 from dither.errors import ParameterError
@@ -89,14 +89,14 @@ def gaussian_epsilon_bounds(mu_squared: Fraction, delta: Fraction) -> tuple[floa
         return high, high
     for bits in (40, 30, 20, 10):
         low = high * (1 - 2.0**-bits)
-        if low <= LARGEST_EPSILON and _above(Fraction(low), mu_squared, delta):
+        if low <= LARGEST_READ and _above(Fraction(low), mu_squared, delta):
             return low, high
     return 0.0, high
 
 
 def gaussian_delta_bounds(mu_squared: Fraction, epsilon: Fraction) -> tuple[float, float]:
     """Certified bounds of the delta of Gaussian noise at epsilon."""
-    if mu_squared == 0 or epsilon > LARGEST_EPSILON:
+    if mu_squared == 0 or epsilon > LARGEST_READ:
         return 0.0, delta_of_gaussian(mu_squared, epsilon)
     low, high = bounds(lambda: delta_ball(ball(epsilon), ball(mu_squared).sqrt()))
     return max(0.0, float_down(low)), min(1.0, max(0.0, float_up(high)))

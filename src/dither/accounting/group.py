@@ -72,5 +72,7 @@ def replace_from_add_remove(guarantee: Guarantee) -> Guarantee:
 def _grown(epsilon: Fraction, delta: Fraction, many: int) -> Fraction:
     if epsilon == 0 or many == 1:
         return delta * many
+    if epsilon * (many - 1) > 10**4:  # far past 1 for every delta that can be stated
+        return Fraction(1)
     _, high = bounds(lambda: ball(delta) * (ball(epsilon) * many).expm1() / ball(epsilon).expm1())
     return dyadic_up(high)

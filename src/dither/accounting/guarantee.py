@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from dither.accounting.pld.pld import PLD
     from dither.accounting.pure import PureDP
     from dither.accounting.zcdp import ZCDP
+
+
+def read_order(order: float) -> float:
+    """An order of a Renyi divergence: a finite number greater than 1."""
+    if isinstance(order, bool) or not 1 < order < math.inf or not float(order) > 1:
+        raise ParameterError(f"an order must be a finite number greater than 1; got {order}.")
+    return float(order)
 
 
 class Guarantee(ABC):
@@ -82,10 +90,10 @@ class Guarantee(ABC):
         """A bound, rounded up, of the Renyi divergence of an order > 1, apart from the additive delta."""
         import numpy as np
 
-        if not order > 1:
-            raise ParameterError(f"an order must be greater than 1; got {order}.")
-        theta = np.array([float(order) - 1])
-        return float(np.nextafter(self.log_moments(theta)[0] / theta[0], np.inf))
+        theta = np.array([read_order(order) - 1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = float(np.nextafter(self.log_moments(theta)[0] / theta[0], np.inf))
+        return value if value >= 0 else np.inf if np.isnan(value) else 0.0
 
     def log_moments(self, theta: Reals) -> Reals:
         """theta times the Renyi bound of order 1 + theta, for each theta > 0."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dither.accounting.balls import Ball, ball, bounds, float_up
-from dither.accounting.guarantee import Guarantee
+from dither.accounting.guarantee import Guarantee, read_order
 from dither.accounting.pld.pld import PLD
 from dither.accounting.pure import _delta
 from dither.errors import ParameterError
@@ -68,7 +68,7 @@ class RDP(Guarantee):
         return cls(guarantee.renyi, delta, guarantee.relation, log_moments=guarantee.log_moments)
 
     def renyi(self, order: float) -> float:
-        value = float(self.curve(float(order)))
+        value = float(self.curve(read_order(order)))
         if not value >= 0:
             raise ParameterError(f"a Renyi divergence is 0 or more; the curve gives {value} at order {float(order):g}.")
         return value

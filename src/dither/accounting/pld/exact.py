@@ -10,6 +10,8 @@ from dither.accounting.balls import Ball, ball, bounds, float_down, float_up
 # Tails are cheap for few responses; past this a transform is faster and as good as exact.
 FEW = 64
 _MOST_SEGMENTS = 400
+# Past this many responses a tail takes too long far out; the bounds of the transform stand.
+_MOST_RESPONSES = 10**6
 
 
 def binomial_delta(epsilon: Fraction, count: int, at: Fraction) -> tuple[Fraction, Fraction]:
@@ -31,6 +33,8 @@ def binomial_epsilon(
     if delta == 0:
         total = count * epsilon
         return float_down(total), float_up(total)
+    if count > _MOST_RESPONSES:
+        return None
     first = _most_wrong(epsilon, count, Fraction(near[1]))
     last = _most_wrong(epsilon, count, max(Fraction(near[0]), Fraction(0)))
     if last - first > _MOST_SEGMENTS:
