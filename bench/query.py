@@ -118,8 +118,8 @@ class TimedEngine:
             self.spent += 1000 * (time.perf_counter() - started)
             self.cpu += 1000 * (time.thread_time() - cpu)
 
-    def close(self) -> None:
-        self.engine.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
 
 
 class Syncs:
