@@ -30,6 +30,7 @@ from dither.accounting import (
     subsample,
 )
 from dither.errors import ParameterError, RelationMismatch
+from dither.neighbours import Relation
 
 
 def test_advanced_composition_example():
@@ -240,3 +241,16 @@ def test_calibrating_a_thousand_gaussians_is_immediate():
         calibrate("gaussian", ApproxDP(1, f"1.0{digit}e-6"), 1000)
         times.append(time.perf_counter() - start)
     assert min(times) < 0.005
+
+
+def test_a_family_under_another_relation_is_refused():
+    with pytest.raises(RelationMismatch, match="replace"):
+        calibrate(lambda sigma: GDP(1 / sigma, "replace"), ApproxDP(1, "1e-6"), 3)
+    found = calibrate(lambda sigma: GDP(1 / sigma, "replace"), ApproxDP(1, "1e-6", relation="replace"), 3)
+    assert found.total.relation is Relation.REPLACE
+
+
+def test_advanced_composition_states_its_relation():
+    for k in (0, 5):
+        assert advanced(epsilon="0.1", k=k, delta_prime="1e-6", relation="replace").relation is Relation.REPLACE
+    assert advanced(epsilon="0.1", k=5, delta_prime="1e-6").relation is Relation.ADD_REMOVE

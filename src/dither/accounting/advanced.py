@@ -9,12 +9,21 @@ from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import Ball, ball, bounds, dyadic_up, float_down
 from dither.accounting.pure import _delta
 from dither.errors import ParameterError
+from dither.neighbours import Relation
 from dither.parameters import Number, non_negative, positive, probability, whole
 
 Mean = Literal["tight", "textbook"]
 
 
-def advanced(*, epsilon: Number, k: int, delta_prime: Number, delta: Number = 0, mean: Mean = "tight") -> ApproxDP:
+def advanced(
+    *,
+    epsilon: Number,
+    k: int,
+    delta_prime: Number,
+    delta: Number = 0,
+    mean: Mean = "tight",
+    relation: Relation | str = Relation.ADD_REMOVE,
+) -> ApproxDP:
     """k mechanisms, each (epsilon, delta)-DP, together are (epsilon', k delta + delta_prime)-DP; epsilon' rounded up.
 
     epsilon' = sqrt(2 k ln(1/delta_prime)) epsilon + k m, or the sum of the epsilons where that is smaller. The mean m
@@ -28,13 +37,14 @@ def advanced(*, epsilon: Number, k: int, delta_prime: Number, delta: Number = 0,
         whole(k, "k", least=0),
         probability(delta_prime, "delta_prime"),
     )
+    held = Relation.read(relation)
     total_delta = count * _delta(delta) + slack
     if not total_delta < 1:
         raise ParameterError(f"k delta + delta_prime must be less than 1; got {float(total_delta):g}.")
     if not count or not each:
-        return ApproxDP(0, total_delta)
+        return ApproxDP(0, total_delta, relation=held)
     _, high = bounds(lambda: _bound(ball(each), count, slack, mean))
-    return ApproxDP(min(dyadic_up(high), each * count), total_delta)
+    return ApproxDP(min(dyadic_up(high), each * count), total_delta, relation=held)
 
 
 def advanced_inverse(*, epsilon: Number, k: int, delta_prime: Number, mean: Mean = "textbook") -> Fraction:

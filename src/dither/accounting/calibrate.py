@@ -15,7 +15,7 @@ from dither.accounting.guarantee import Guarantee
 from dither.accounting.pld.pld import PLD
 from dither.accounting.pure import PureDP
 from dither.accounting.zcdp import ZCDP
-from dither.errors import ParameterError
+from dither.errors import ParameterError, RelationMismatch
 from dither.neighbours import Relation
 from dither.parameters import sqrt_up, whole
 
@@ -58,11 +58,32 @@ def calibrate(family: str | Family, target: Guarantee, k: int = 1) -> Calibratio
         make: Family = lambda noise: known(noise, target.relation)  # noqa: E731
     else:
         make = family
+    _same_relation(make, target)
     noise = _closed(family, target, count)
     if noise is None:
         noise = _search(make, target, count)
     each = make(noise)
+    if each.relation is not target.relation:
+        raise _mismatch(each, target)
     return Calibration(noise, each, each * count)
+
+
+def _same_relation(make: Family, target: Guarantee) -> None:
+    """Refuse a family under another relation than the target's before searching; not every noise can be asked for."""
+    for noise in (Fraction(1), Fraction(1000), Fraction(1, 1000)):
+        try:
+            each = make(noise)
+        except ParameterError:
+            continue
+        if each.relation is not target.relation:
+            raise _mismatch(each, target)
+        return
+
+
+def _mismatch(each: Guarantee, target: Guarantee) -> RelationMismatch:
+    return RelationMismatch(
+        f"the target is under the relation {target.relation.value}, the family under {each.relation.value}."
+    )
 
 
 def _closed(family: str | Family, target: Guarantee, count: int) -> Fraction | None:
