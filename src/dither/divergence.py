@@ -25,6 +25,8 @@ from dither.parameters import Number, exact, non_negative, whole
 
 Probabilities = Mapping[Hashable, Number] | Sequence[Number]
 
+_LEAST_UNITS = 16
+
 
 class Bounds(NamedTuple):
     """The figure lies between these two floats; they are equal where it is a float itself, and may be infinite."""
@@ -62,6 +64,8 @@ def approximate_max(p: Probabilities, q: Probabilities, delta: Number) -> Bounds
     possible; minus infinity if no set has probability above delta.
     """
     level = non_negative(delta, "delta")
+    if not level <= 1:
+        raise ParameterError(f"delta must be at most 1; got {float(level):g}.")
     pairs, outside = _pairs(p, q)
     if outside > level:
         return Bounds(math.inf, math.inf)
@@ -120,7 +124,8 @@ def law(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 6
     """The output law of value + noise in grid steps, clamped to [lower, upper] (which is post-processing).
 
     Probabilities are exact fractions within 2^-bits of the true ones; what the roundings leave is at `lower`.
-    Divergences between two such laws are those of the clamped mechanism up to these roundings.
+    Divergences between two such laws are those of the clamped mechanism up to these roundings: a window with an
+    outcome less likely than 16 of them is refused, where a likelihood ratio would say little, or be infinite.
     """
     low, high = whole(lower, "lower", least=-(2**62)), whole(upper, "upper", least=-(2**62))
     if not low < high:
@@ -129,7 +134,12 @@ def law(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 6
     inside = {out: Fraction(math.floor(mechanism.pmf(out - value)[0] * scale), scale) for out in range(low + 1, high)}
     above = Fraction(math.floor(_upper_tail(mechanism, high - value) * scale), scale)
     inside[high] = above
-    return {low: 1 - sum(inside.values(), Fraction(0)), **inside}
+    rest = 1 - sum(inside.values(), Fraction(0))
+    if not builtins.min(rest, *inside.values()) * scale >= _LEAST_UNITS:
+        raise ParameterError(
+            f"[{low}, {high}] reaches outcomes less likely than {bits} bits can tell; narrow the window or raise bits=."
+        )
+    return {low: rest, **inside}
 
 
 def _upper_tail(mechanism: HasMass, start: int) -> Fraction:

@@ -100,6 +100,8 @@ def test_numbers():
         lambda: divergence.renyi([1], [1], 0),
         lambda: divergence.hockey_stick([1], [1], "nan"),
         lambda: divergence.approximate_max([1], [1], -1),
+        lambda: divergence.approximate_max([1], [1], 2),
+        lambda: divergence.law(Laplace(epsilon=1, sensitivity=1), 0, lower=-60, upper=61),
         lambda: divergence.law(Laplace(epsilon=1, sensitivity=1), 0, lower=3, upper=3),
     ],
 )
