@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, PureDP, compose, group, optimal
+from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, Filter, Odometer, PureDP, compose, group, optimal
 from dither.errors import ParameterError
+from dither.mechanisms import Laplace
 
 
 def test_what_is_smaller_than_floats_is_not_nothing():
@@ -56,3 +57,24 @@ def test_orders_are_finite_and_above_1(guarantee, order):
     with pytest.raises(ParameterError, match="order"):
         guarantee.renyi(order)
     assert guarantee.renyi(1e308) >= guarantee.renyi(1.5) > 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Odometer(delta="1e-6", additive_delta=5),
+        lambda: Odometer(delta="1e-6").spend("x"),
+        lambda: Filter(PureDP(1)).spend("x"),
+        lambda: PLD((), math.nan),
+        lambda: PLD((), -1),
+        lambda: PLD(((1, 1),)),
+    ],
+)
+def test_refused(call):
+    with pytest.raises(ParameterError):
+        call()
+
+
+def test_one_step_of_laplace_noise_is_exact_far_out():
+    low, high = Laplace(epsilon=1, sensitivity=1).guarantee.bounds_at(delta="1e-299")
+    assert 1 - 1e-12 < low <= high <= 1

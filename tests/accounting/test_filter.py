@@ -32,7 +32,7 @@ def test_a_refusal_changes_nothing():
     for too_much in (ZCDP(1), ZCDP("0.001", "5e-7"), PureDP(1)):
         with pytest.raises(BudgetExceeded):
             account.spend(too_much)
-    for nonsense, error in ((PureDP(1, "replace"), RelationMismatch), (1.0, AttributeError)):
+    for nonsense, error in ((PureDP(1, "replace"), RelationMismatch), (1.0, ParameterError)):
         with pytest.raises(error):
             account.spend(nonsense)
     assert (account.spent, account.left) == before

@@ -100,6 +100,8 @@ class Currency:
 
     def charge_of(self, guarantee: Guarantee) -> Price:
         """What a mechanism with this guarantee costs; refused where the budget's currency does not know it."""
+        if not isinstance(guarantee, Guarantee):
+            raise ParameterError(f"only guarantees are charged; got {type(guarantee).__name__}.")
         if guarantee.relation is not self.relation:
             raise RelationMismatch(
                 f"the budget is held under the relation {self.relation.value}, "

@@ -25,7 +25,7 @@ def privacy_loss_of(guarantee: Guarantee) -> PLD | None:
         return PLD((), guarantee.gaussian_mu_squared, guarantee.relation)
     if isinstance(guarantee, PureDP):
         steps = guarantee.proven_laplace_steps
-        law = TwoPoint(guarantee.epsilon) if steps is None else DiscreteLaplace(guarantee.epsilon, steps)
+        law = TwoPoint(guarantee.epsilon) if steps is None or steps == 1 else DiscreteLaplace(guarantee.epsilon, steps)
         return PLD(((law, 1),), relation=guarantee.relation)
     if isinstance(guarantee, ApproxDP):
         return PLD(((TwoPoint(guarantee.epsilon, guarantee.delta), 1),), relation=guarantee.relation)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dither.accounting.balls import ball, bounds, float_up
 from dither.accounting.guarantee import Guarantee
-from dither.errors import BudgetExceeded, RelationMismatch
+from dither.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dither.neighbours import Relation
 from dither.parameters import Number, non_negative, positive, probability
 
@@ -37,6 +37,8 @@ class Odometer:
     ) -> None:
         self._delta = probability(delta, "delta")
         self._additive = non_negative(additive_delta, "additive_delta")
+        if not self._delta + self._additive < 1:
+            raise ParameterError("delta and additive_delta together must be less than 1, or nothing is promised.")
         self._first = positive(first_rho, "first_rho")
         self.relation = Relation.read(relation)
         self._lock = threading.Lock()
@@ -44,6 +46,8 @@ class Odometer:
 
     def spend(self, guarantee: Guarantee) -> None:
         """Count a mechanism before it runs; refused, and not counted, if its delta does not fit into additive_delta."""
+        if not isinstance(guarantee, Guarantee):
+            raise ParameterError(f"only guarantees are counted; got {type(guarantee).__name__}.")
         if guarantee.relation is not self.relation:
             raise RelationMismatch(
                 f"the odometer runs under the relation {self.relation.value}, "

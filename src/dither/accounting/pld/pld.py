@@ -33,7 +33,8 @@ _WIDE = 1e-3
 class PLD(Guarantee):
     """For all neighbours the outputs are a post-processing of a product of known pairs, whose losses add up.
 
-    Its curve is that of the pairs, by certified lower and upper bounds that differ by far less than 1e-3 of epsilon.
+    Its curve is that of the pairs, by certified lower and upper bounds that differ by less than 1e-3 of epsilon, except
+    for a few steps of sampled noise at small rates and for pairs that are not their own mirror image.
     Valid for mechanisms fixed in advance (their questions may be adaptive); it is not a running filter.
 
     >>> low, high = (PLD.pure("0.01") * 1000).bounds_at(delta="1e-6")
@@ -44,6 +45,14 @@ class PLD(Guarantee):
     laws: tuple[tuple[Law, int], ...]
     mu_squared: Fraction = Fraction(0)
     relation: Relation = Relation.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu_squared", non_negative(self.mu_squared, "mu_squared"))
+        object.__setattr__(self, "relation", Relation.read(self.relation))
+        for law, count in self.laws:
+            if not isinstance(law, Law):
+                raise ParameterError(f"a privacy loss is made of laws with counts; got {type(law).__name__}.")
+            whole(count, "a count")
 
     @classmethod
     def pure(cls, epsilon: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
@@ -71,7 +80,9 @@ class PLD(Guarantee):
     @classmethod
     def discrete_laplace(cls, epsilon: Number, steps: int, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
         """Discrete Laplace noise of scale steps/epsilon on vectors that neighbours move by at most `steps` in L1."""
-        law = DiscreteLaplace(positive(epsilon, "epsilon"), whole(steps, "steps", most=2**62))
+        most, moved = positive(epsilon, "epsilon"), whole(steps, "steps", most=2**62)
+        # One step is randomised response, whose tails are known exactly.
+        law: Law = TwoPoint(most) if moved == 1 else DiscreteLaplace(most, moved)
         return cls(((law, 1),), relation=Relation.read(relation))
 
     @classmethod
