@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dither.accounting import ZCDP, ApproxDP, PureDP
 from dither.accounting.prices import prices
 from dither.errors import ParameterError
+from dither.mechanisms import RandomizedResponse
 from dither.neighbours import Relation
 
 epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=1000)
@@ -183,6 +184,13 @@ def test_a_proven_rho_lowers_the_curve_and_leaves_no_lower_bound_of_the_stated_e
     assert proven.epsilon_at("1e-8") == plain.epsilon_at("1e-8")
     assert (proven * 3).bounds_at(epsilon="0.5")[0] <= (by_rho * 3).delta_at("0.5")
     assert plain.bounds_at(epsilon="0.5")[0] > 0.28
+
+
+def test_a_proven_rho_that_randomised_response_has_keeps_the_lower_bound():
+    low, high = RandomizedResponse(epsilon=1).guarantee.bounds_at(epsilon="0.5")
+    assert high * (1 - 1e-12) < low <= high
+    assert PureDP(1, proven_rho=PureDP(1).zcdp().rho).bounds_at(epsilon="0.5")[0] > 0.28
+    assert RandomizedResponse(epsilon=1, values=range(4)).guarantee.bounds_at(epsilon="0.5")[0] == 0
 
 
 def test_a_priced_plan_claims_no_lower_bound_past_a_proven_rho():

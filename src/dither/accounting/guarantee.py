@@ -83,8 +83,9 @@ class Guarantee(ABC):
 
     def _law_says_all(self) -> bool:
         """Whether nothing sharper is proven about the mechanism than the law of its loss."""
-        proven = getattr(self, "proven_rho", None) is not None and getattr(self, "proven_laplace_steps", None) is None
-        return not proven and self.privacy_loss() is not None
+        from dither.accounting.known import has_sharper_rho
+
+        return not has_sharper_rho(self) and self.privacy_loss() is not None
 
     def renyi(self, order: float) -> float:
         """A bound, rounded up, of the Renyi divergence of an order > 1, apart from the additive delta."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dither.accounting.approx import ApproxDP
-from dither.accounting.balls import float_up
+from dither.accounting.balls import ball, float_up, sign
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import PureDP
 
@@ -30,6 +30,16 @@ def privacy_loss_of(guarantee: Guarantee) -> PLD | None:
     if isinstance(guarantee, ApproxDP):
         return PLD(((TwoPoint(guarantee.epsilon, guarantee.delta), 1),), relation=guarantee.relation)
     return None
+
+
+def has_sharper_rho(guarantee: Guarantee) -> bool:
+    """Whether a rho is proven that randomised response with the stated epsilon does not (certainly) have."""
+    if not isinstance(guarantee, (PureDP, ApproxDP)) or guarantee.gaussian_mu_squared is not None:
+        return False
+    rho, epsilon = guarantee.proven_rho, guarantee.epsilon
+    if rho is None or getattr(guarantee, "proven_laplace_steps", None) is not None or rho >= epsilon:
+        return False
+    return sign(lambda: ball(rho) - ball(epsilon) * (ball(epsilon) / 2).tanh(), undecided=-1) < 0
 
 
 def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
