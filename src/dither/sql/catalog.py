@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dither.columns import Column
 from dither.errors import PolicyError
@@ -11,14 +11,47 @@ from dither.sql.names import meant
 
 
 @dataclass(frozen=True)
+class ForeignKey:
+    """A row's owner is the owner of the row of `table` whose `key` equals this row's `column`."""
+
+    column: str
+    table: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.column} -> {self.table}.{self.key}"
+
+
+@dataclass(frozen=True)
 class Table:
-    """A registered private table. `snapshot` counts loads: new at every refresh, never derived from content."""
+    """A registered private table. `snapshot` counts loads: new at every refresh, never derived from content.
+
+    `owner` is what queries call the owner of a row: a column of the source, or with `via` the name that the table at
+    the end of the foreign key uses; empty in a row-level table, whose rows are each their own owner. No owner has two
+    rows with the same values in all columns of `key`.
+    """
 
     name: str
     people: str
     owner: str
     max_rows_per_owner: int
     columns: Mapping[str, Column]
+    snapshot: int = 0
+    key: tuple[str, ...] = ()
+    via: ForeignKey | None = None
+
+    @property
+    def row_level(self) -> bool:
+        return not self.owner
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A registered table that tells about nobody. No two rows have the same values in all columns of `key`."""
+
+    name: str
+    columns: Mapping[str, Column]
+    key: tuple[str, ...]
     snapshot: int = 0
 
 
@@ -27,10 +60,20 @@ class Catalog:
     """The tables an analyst can name. Identifiers are matched without regard to case, as in SQL."""
 
     tables: Mapping[str, Table]
+    public: Mapping[str, PublicTable] = field(default_factory=dict)
 
     def table(self, name: str) -> Table:
-        for known, table in self.tables.items():
-            if known.lower() == name.lower():
+        """The private table of that name."""
+        found = self.find(name)
+        if isinstance(found, PublicTable):
+            raise PolicyError(f"{found.name!r} is a public table; name one that belongs to people.")
+        return found
+
+    def find(self, name: str) -> Table | PublicTable:
+        """The table of that name, private or public."""
+        known: dict[str, Table | PublicTable] = {**self.tables, **self.public}
+        for own, table in known.items():
+            if own.lower() == name.lower():
                 return table
-        listed = ", ".join(sorted(self.tables)) or "none"
-        raise PolicyError(f"there is no table {name!r}; registered are: {listed}. {meant(name, self.tables)}".rstrip())
+        listed = ", ".join(sorted(known)) or "none"
+        raise PolicyError(f"there is no table {name!r}; registered are: {listed}. {meant(name, known)}".rstrip())
