@@ -23,6 +23,8 @@ SMALLEST = Fraction(1, 10**300)
 LARGEST = Fraction(10**300)
 _LONGEST_TEXT = 700
 _MOST_BITS = 4096
+# A quotient of shorter numbers than this is certainly within the range above.
+_FEW_BITS = 990
 
 # ASCII digits only, so that what is read is what a reader sees: 12, 1.5, .5, 1e-6, 1/3.
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
@@ -32,6 +34,8 @@ _FORMS = 'an int, a Fraction, a Decimal, a float, or text such as "0.1", "1e-6" 
 def exact(value: Number, name: str) -> Fraction:
     """The rational number that `value` means; refuses bool, NaN, infinities and absurd magnitudes."""
     number = _read(value, name)
+    if number.numerator.bit_length() < _FEW_BITS and number.denominator.bit_length() < _FEW_BITS:
+        return number  # between 2^-990 and 2^990, or 0
     if number.numerator.bit_length() > _MOST_BITS or number.denominator.bit_length() > _MOST_BITS:
         raise ParameterError(f"{name} has too many digits; round it outward to at most 1200.")
     if number and not SMALLEST <= abs(number) <= LARGEST:
