@@ -65,7 +65,7 @@ class Measured:
 def dither(parts: list[tuple[Mechanism, int]]) -> Callable[[], Bounds]:
     from dither.accounting import GDP, PLD, PureDP, compose
     from dither.accounting.gaussian_curve import epsilon_of_gaussian
-    from dither.accounting.pld import pld, subsampled
+    from dither.accounting.pld import curve, subsampled
 
     def one(mechanism: Mechanism) -> Any:
         kind, x = mechanism
@@ -77,7 +77,7 @@ def dither(parts: list[tuple[Mechanism, int]]) -> Callable[[], Bounds]:
 
     def run() -> Bounds:
         # What earlier runs have remembered is forgotten, so that each run does all the work.
-        for cached in (pld._epsilon, subsampled.subsampled_gaussian_law, epsilon_of_gaussian):
+        for cached in (curve.epsilon_bracket, subsampled.subsampled_gaussian_law, epsilon_of_gaussian):
             cached.cache_clear()
         from dither.accounting import gaussian_curve
 

@@ -1,0 +1,161 @@
+"""Reading the curve of a composed privacy loss: by the sharpest of the ways that apply to what it is made of."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from dither.accounting.balls import ball, bounds, float_down, float_up
+from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
+from dither.accounting.pld.closed import TwoPoint
+from dither.accounting.pld.exact import FEW, binomial_delta, binomial_epsilon
+from dither.accounting.pld.inversion import Sum, delta_bounds, epsilon_bounds
+from dither.accounting.pld.law import UNDERFLOW, Law, U
+
+Counted = tuple[tuple[Law, int], ...]
+
+_CACHE = 512
+_WIDE = 1e-3
+
+
+def sums(counted: Counted, mu_squared: Fraction) -> list[tuple[Sum, Sum]]:
+    """Pessimistic and optimistic sums of the losses, for each order of the pairs that matters.
+
+    Taking one order for all parts is right for sampled noise, where the record is in the same dataset throughout;
+    laws whose parts may go either way are the same in both orders as far as upper bounds are concerned.
+    """
+    orders = [counted]
+    if not all(law.symmetric for law, _ in counted):
+        orders.append(tuple((law.swapped(), count) for law, count in counted))
+    found = []
+    for laws in orders:
+        tiny = 0 < mu_squared < UNDERFLOW
+        above = Sum(laws, UNDERFLOW if tiny else float_up(mu_squared))
+        hopeful = tuple((law.optimistic(), count) for law, count in laws)
+        same = not tiny and all(a is b for (a, _), (b, _) in zip(laws, hopeful, strict=True))
+        found.append((above, above if same else Sum(hopeful, 0.0 if tiny else float_down(mu_squared))))
+    return found
+
+
+@lru_cache(_CACHE)
+def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> tuple[float, float]:
+    laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
+    if not laws:
+        return gaussian_epsilon_bounds(mu_squared, delta)
+    law, count = laws[0]
+    if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and count <= FEW:
+        exact = _few(law, count, delta)
+        if exact is not None:
+            return exact
+    low, high = 0.0, 0.0
+    for above, below in sums(laws, mu_squared):
+        one = _one_epsilon(above, below, delta)
+        low, high = max(low, one[0]), max(high, one[1])
+    if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and high - low > _WIDE * high < math.inf:
+        # Far out in the tail of a few large steps the binomial itself is sharper.
+        sharper = None if law.lost else binomial_epsilon(law.epsilon, count, delta, (low, high))
+        if sharper is not None:
+            low, high = max(low, sharper[0]), min(high, sharper[1])
+    return low, high
+
+
+def _one_epsilon(above: Sum, below: Sum, delta: Fraction) -> tuple[float, float]:
+    top = _top(above)
+    surely, perhaps = lost(below)[0], lost(above)[1]
+    low, high = 0.0, math.inf
+    if delta > perhaps:
+        low, high = epsilon_bounds(above, below, (_log(delta - perhaps)[0], _log(delta - surely)[1]))
+    elif delta >= surely:
+        # Nothing is left of delta: only losses that never occur are covered.
+        high = top if delta >= perhaps else math.inf
+        low = epsilon_bounds(above, below, (_log(delta - surely)[0],) * 2)[0] if delta > surely else 0.0
+        if (
+            delta == surely == perhaps
+            and not above.mu_squared
+            and all(isinstance(law, TwoPoint) for law, _ in above.laws)
+        ):
+            low = math.nextafter(top, 0.0)
+    else:
+        low = math.inf
+    return _outward(min(low, top) if math.isfinite(low) else low, min(high, top) if delta >= perhaps else high)
+
+
+def _outward(low: float, high: float) -> tuple[float, float]:
+    """To 44 bits: a last-bit difference of some machine's sine must not show."""
+    if math.isfinite(high) and high > 0:
+        mantissa, exponent = math.frexp(high)
+        high = math.ldexp(math.ceil(mantissa * 2**44), exponent - 44)
+    if math.isfinite(low) and low > 0:
+        mantissa, exponent = math.frexp(low)
+        low = math.ldexp(math.floor(mantissa * 2**44), exponent - 44)
+    return low, high
+
+
+def _few(law: TwoPoint, count: int, delta: Fraction) -> tuple[float, float] | None:
+    """Exactly, by binomial tails; None if these are too small to write out."""
+    if delta < law.lost:
+        return math.inf, math.inf
+    kept = (1 - law.lost) ** count
+    rest = (delta - 1 + kept) / kept
+    if rest < 0:
+        return math.inf, math.inf
+    if rest == 0 or law.epsilon == 0:
+        total = law.epsilon * count
+        return float_down(total), float_up(total)
+    return binomial_epsilon(law.epsilon, count, rest, (0.0, float_up(law.epsilon * count)))
+
+
+@lru_cache(_CACHE)
+def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> tuple[float, float]:
+    laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
+    if not laws:
+        return gaussian_delta_bounds(mu_squared, epsilon)
+    law, count = laws[0]
+    if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and count <= FEW:
+        kept = (1 - law.lost) ** count
+        some = binomial_delta(law.epsilon, count, epsilon) if law.epsilon else (Fraction(0), Fraction(0))
+        return float_down(1 - kept + kept * some[0]), min(1.0, float_up(1 - kept + kept * some[1]))
+    low, high = 0.0, 0.0
+    for above, below in sums(laws, mu_squared):
+        surely, perhaps = float_down(lost(below)[0]), float_up(lost(above)[1])
+        lowest, highest = -math.inf, -math.inf
+        if float_down(epsilon) < _top(above):
+            # The curve falls: a smaller epsilon gives the upper bound, a larger one the lower bound.
+            lowest, highest = delta_bounds(above, below, float_down(epsilon))
+            if float_up(epsilon) != float_down(epsilon):
+                lowest = delta_bounds(above, below, float_up(epsilon))[0]
+        low = max(low, surely + _exp(lowest, up=False))
+        high = max(high, perhaps + _exp(highest, up=True))
+    low, high = _outward(low, high)
+    return min(low, high, 1.0), min(high, 1.0)
+
+
+def _exp(value: float, *, up: bool) -> float:
+    if value == -math.inf:
+        return 0.0
+    slack = 16 * U * (1 + abs(value))
+    return max(math.exp(value) * (1 + slack), 5e-324) if up else math.exp(value) * (1 - slack)
+
+
+def _top(losses: Sum) -> float:
+    if losses.mu_squared:
+        return math.inf
+    total = sum((Fraction(law.top) * count for law, count in losses.laws if law.top > -math.inf), Fraction(0))
+    return max(0.0, float_up(total))
+
+
+def lost(losses: Sum) -> tuple[Fraction, Fraction]:
+    """Bounds of the probability that some part is lost."""
+    if not any(law.lost for law, _ in losses.laws):
+        return Fraction(0), Fraction(0)
+    if any(law.lost >= 1 for law, _ in losses.laws):
+        return Fraction(1), Fraction(1)
+    low, high = bounds(lambda: -sum((ball(-law.lost).log1p() * count for law, count in losses.laws), ball(0)).expm1())
+    return max(low, Fraction(0)), min(high, Fraction(1))
+
+
+def _log(value: Fraction) -> tuple[float, float]:
+    parts = math.log(value.numerator), math.log(value.denominator)
+    slack = 8 * U * (parts[0] + parts[1] + 1)
+    return parts[0] - parts[1] - slack, parts[0] - parts[1] + slack
