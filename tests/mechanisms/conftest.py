@@ -54,3 +54,19 @@ def chi_square(sample, mechanism):
 def exactly():
     """The checks as one object."""
     return SimpleNamespace(law=law, hockey_stick=hockey_stick, renyi_over_order=renyi_over_order, chi_square=chi_square)
+
+
+@pytest.fixture
+def magnitude_weight():
+    """From the definition: the public weight of an answer of a quantile, up to a factor that all answers share."""
+
+    def weight(code, q, first, last):
+        farthest = max(abs(first), abs(last))
+        halvings = 0
+        while halvings < 6 and farthest >> (halvings + 1) and abs(code) <= farthest >> (halvings + 1):
+            halvings += 1
+        most = min(6, max(0, farthest.bit_length() - 1))
+        inside = q if code >= 0 else 1 - q
+        return Fraction(2) ** ((halvings - most) * (0 if inside <= Fraction(1, 4) else 1 if 4 * inside < 3 else 2))
+
+    return weight

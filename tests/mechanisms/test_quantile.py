@@ -12,6 +12,8 @@ from scipy import stats
 
 from dither.errors import ParameterError
 from dither.mechanisms import Quantile, seal
+from dither.mechanisms.bands import Bands
+from dither.mechanisms.codes import Grid
 from dither.mechanisms.rank_choice import RankChoice
 from dither.mechanisms.ranked import ranked_column, ranked_counts
 
@@ -29,9 +31,19 @@ def distances(records, q, codes):
     return found
 
 
-def law(records, q, codes, rate):
-    weights = [math.exp(-float(rate * d)) for d in distances(records, q, codes)]
-    return [weight / sum(weights) for weight in weights]
+@pytest.fixture
+def law(magnitude_weight):
+    """From the definition: the probability of each code."""
+
+    def probabilities(records, q, codes, rate):
+        ends = min(codes), max(codes)
+        weights = [
+            float(magnitude_weight(code, Fraction(q), *ends)) * math.exp(-float(rate * d))
+            for code, d in zip(codes, distances(records, q, codes), strict=True)
+        ]
+        return [weight / sum(weights) for weight in weights]
+
+    return probabilities
 
 
 def worst(mechanism, pairs):
@@ -67,13 +79,17 @@ def replaced(tables, codes):
     ]
 
 
+@pytest.mark.parametrize("first", [0, -2, -9, 6])
 @pytest.mark.parametrize("q", ["0.5", "0.25", "0.9", "1/3"])
-def test_the_law_is_that_of_the_definition(q):
-    mechanism = Quantile(epsilon="0.7", q=q, lower=0, upper=4)
-    for records in datasets(5, 4):
-        assert mechanism.probabilities(list(records)) == pytest.approx(
-            law(records, Fraction(q), range(5), mechanism.rate), abs=1e-14
-        )
+def test_the_law_is_that_of_the_definition(q, first, law):
+    codes = range(first, first + 6)
+    mechanism = Quantile(epsilon="0.7", q=q, lower=codes[0], upper=codes[-1])
+    for records in datasets(6, 3):
+        records = [first + x for x in records]
+        assert mechanism.probabilities(records) == pytest.approx(law(records, q, codes, mechanism.rate), abs=1e-14)
+    wide = Quantile(epsilon="0.7", q=q, lower=-50, upper=900)
+    records = [-20, -3, 0, 0, 7, 7, 50, 60, 460, 890]
+    assert wide.probabilities(records) == pytest.approx(law(records, q, range(-50, 901), wide.rate), abs=1e-14)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -89,15 +105,15 @@ def test_every_pair_of_neighbours_keeps_epsilon(q, relation):
 
 def test_the_add_remove_sensitivity_is_not_enough_for_replace():
     """Planted bug: max(q, 1-q) where a record is replaced, and one row where an owner has two."""
-    tables = [(5, 5, 0), (5, 0), (5, 5, 5, 0)]
+    tables = [(55, 55, 60), (55, 60), (55, 55, 55, 60)]
     mechanism = Quantile(epsilon=1, q="0.5", lower=0, upper=60)
-    assert worst(mechanism, [(table, tuple(sorted((*table[:-1], 60)))) for table in tables]) > 1.5
-    assert worst(mechanism, [(table, tuple(sorted((*table, 0, 0)))) for table in [(5,), (5, 5)]]) > 1.5
+    assert worst(mechanism, [(table, tuple(sorted((0, *table[:-1])))) for table in tables]) > 1.5
+    assert worst(mechanism, [(table, (*table, 60, 60)) for table in [(55,), (55, 55)]]) > 1.5
 
 
 def test_epsilon_is_attained_in_the_limit():
     mechanism = Quantile(epsilon=1, q="0.5", lower=0, upper=5000)
-    assert 0.98 < worst(mechanism, [((5,), (0, 5))]) <= 1
+    assert 0.98 < worst(mechanism, [((4995,), (4995, 5000))]) <= 1
 
 
 def p_value(draws, expected_law):
@@ -112,24 +128,38 @@ def p_value(draws, expected_law):
 
 # depth 1 and 3 make nearly every answer come through the proposal of far codes, which otherwise happens about never.
 @pytest.mark.parametrize("depth", [1, 3, 110])
-def test_draws_have_the_exact_law(depth):
+def test_draws_have_the_exact_law(depth, law):
     records, q = [2, 3, 3, 7, 7, 7, 7, 9, 15, 15, 16, 20], Fraction(2, 5)
     mechanism = Quantile(epsilon="0.8", q=q, lower=0, upper=24)
     column = ranked_column(np.array(records, float), mechanism.grid, keep_missing=True)
     counted = ranked_counts(records, [1] * len(records), mechanism.grid)
     for ranked in (counted,) if depth == 1 else (counted, column):
-        choice = RankChoice.of(ranked, mechanism.grid, q, mechanism.rate, depth)
+        choice = RankChoice.of(ranked, mechanism.grid, mechanism.bands, q, mechanism.rate, depth)
         assert (choice.far_units > 0) == (depth < 5)
         draws = [choice.draw() for _ in range(2500)]
         assert p_value(draws, law(records, q, range(25), mechanism.rate)) > FALSE_ALARM
         assert p_value(draws, law(records, q, range(25), mechanism.rate * Fraction(3, 2))) < FALSE_ALARM
 
 
+@pytest.mark.parametrize("depth", [3, 110])
+def test_part_of_a_grid_is_drawn_by_the_weights_of_the_whole(depth, magnitude_weight):
+    q, rate, part = Fraction(4, 5), Fraction(1, 3), Grid(Fraction(1), -9, 24)
+    records, codes = [-8, -2, 0, 3, 3, 7, 12, 15, 15, 16, 20, 23], range(-9, 25)
+    bands = Bands.of(Grid(Fraction(1), -40, 100), q)
+    choice = RankChoice.of(ranked_counts(records, [1] * len(records), part), part, bands, q, rate, depth)
+    weights = np.array([float(magnitude_weight(code, q, -40, 100)) for code in codes])
+    weights *= np.exp([-float(rate * d) for d in distances(records, q, codes)])
+    draws = [choice.draw() + 9 for _ in range(2500)]
+    assert p_value(draws, weights / weights.sum()) > FALSE_ALARM
+    even = np.exp([-float(rate * d) for d in distances(records, q, codes)])
+    assert p_value(draws, even / even.sum()) < FALSE_ALARM
+
+
 def test_cutting_the_far_codes_off_is_noticed():
     """Planted bug: without the proposal of far codes some answers are impossible, so the law is not pure DP."""
     mechanism = Quantile(epsilon=1, q="0.5", lower=0, upper=60)
     ranked = ranked_counts(range(20, 40), [1] * 20, mechanism.grid)
-    choice = RankChoice.of(ranked, mechanism.grid, mechanism.q, mechanism.rate, 1)
+    choice = RankChoice.of(ranked, mechanism.grid, mechanism.bands, mechanism.q, mechanism.rate, 1)
     cut = {choice._proposed(place) for place in np.linspace(0, int(choice.cumulative[-1]) - 1, 4000).astype(int)}
     assert not cut & {0, 60}
     assert {choice._far() for _ in range(4000)} & ({None} ^ set(range(15)))

@@ -9,6 +9,7 @@ from typing import Any
 from dither.accounting.balls import Ball, ball, bounds, float_up
 from dither.accounting.pure import PureDP
 from dither.errors import ParameterError, RelationMismatch
+from dither.mechanisms.bands import Bands
 from dither.mechanisms.codes import Grid
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.probabilities import certified, nearest
@@ -25,18 +26,20 @@ _MOST_LISTED = 100_000
 class Quantile:
     """epsilon-DP, and epsilon^2/8-zCDP: a multiple of `grid` within [lower, upper] whose rank is near q n.
 
-    An answer c has probability proportional to exp(-epsilon d / (2 D)), where d is the distance from q n to the ranks
-    that c has among the n records (from how many are smaller to how many are not larger), and D bounds how far d moves
+    An answer c has probability proportional to b exp(-epsilon d / (2 D)), where d is the distance from q n to the ranks
+    that c has among the n records (from how many are smaller to how many are not larger), D bounds how far d moves
     between neighbours: max(q, 1 - q) when a record comes or goes, 1 when one is replaced, rows_per_owner max(q, 1 - q)
-    when all rows of an owner come or go. Records are clamped to the bounds and rounded to the grid, each by itself;
-    missing ones are left out, under replace they count as `lower`. Every dataset has an answer, the empty one included.
+    when all rows of an owner come or go, and b is a public weight: more for answers of small magnitude, so that bounds
+    far wider than the data cost little (`bands`). Records are clamped to the bounds and rounded to the grid, each by
+    itself; missing ones are left out, under replace they count as `lower`. Every dataset has an answer, the empty one
+    included.
 
     Give epsilon=, or rho= for the largest epsilon with epsilon^2/8 <= rho. Smith 2011; McSherry and Talwar 2007;
     docs/proofs/quantile.md.
 
     >>> m = Quantile(epsilon=1, q="0.5", lower=0, upper=100)
     >>> m.release([40] * 1000).value, m.guarantee.epsilon, round(m.rank_error("0.95"), 1)
-    (40, Fraction(1, 1), 7.6)
+    (40, Fraction(1, 1), 9.1)
     """
 
     epsilon: Fraction
@@ -80,6 +83,11 @@ class Quantile:
         return self.epsilon / (2 * self.sensitivity)
 
     @property
+    def bands(self) -> Bands:
+        """The public weights of the answers: from q, the bounds and the grid."""
+        return Bands.of(self.grid, self.q)
+
+    @property
     def guarantee(self) -> PureDP:
         return PureDP(self.epsilon, self.relation, proven_rho=self.epsilon**2 / 8)
 
@@ -89,7 +97,7 @@ class Quantile:
         `optimal` is a number of grid steps known to have ranks that contain q n: with more, the bound is sharper.
         """
         sure, best = probability(confidence, "confidence"), whole(optimal, "optimal", most=self.grid.size)
-        others = max(Fraction(1), Fraction(self.grid.size - best, best))
+        others = max(Fraction(1), Fraction(self.bands.total - best, best))
         _, high = bounds(lambda: (ball(others / (1 - sure))).log() / ball(self.rate))
         return float_up(high)
 
@@ -112,11 +120,17 @@ class Quantile:
         """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
         return [p for p, width in self._law(values, certified) for _ in range(width)]
 
+    def plot(self, values: Any | None = None, neighbour: Any | None = None) -> Any:
+        """An altair chart: the exact laws on these records and on a neighbour's, and their ratio. Never for data."""
+        from dither.mechanisms.pictures.ranks import plot_quantile
+
+        return plot_quantile(self, values, neighbour)
+
     def _ranked(self, values: Any) -> Ranked:
         return ranked_column(values, self.grid, keep_missing=self.relation is Relation.REPLACE)
 
     def _release(self, ranked: Ranked) -> Outcome:
-        code = RankChoice.of(ranked, self.grid, self.q, self.rate).draw()
+        code = RankChoice.of(ranked, self.grid, self.bands, self.q, self.rate).draw()
         return Outcome(times_grid(code, self.grid.step), self)
 
     def _law(self, values: Any, finish: Any) -> list[tuple[Any, int]]:
@@ -125,11 +139,12 @@ class Quantile:
             raise ParameterError(f"probabilities are listed for at most {_MOST_LISTED} answers; got {self.grid.size}.")
         ranked = self._ranked(values)
         target = Target(self.q * ranked.size, self.rate)
-        runs = near_runs(ranked, self.grid, target.rank, ranked.size)
+        runs = near_runs(ranked, self.grid, self.bands, target.rank, ranked.size)
         widths = [int(width) for width in runs.widths]
+        ranks = list(zip(runs.below.tolist(), runs.upto.tolist(), runs.doublings.tolist(), strict=True))
 
         def evaluate() -> list[Ball]:
-            weights = [target.weight(int(b), int(u)) for b, u in zip(runs.below, runs.upto, strict=True)]
+            weights = [target.weight(below, upto) * (1 << doublings) for below, upto, doublings in ranks]
             total = sum((weight * width for weight, width in zip(weights, widths, strict=True)), ball(0))
             return [weight / total for weight in weights]
 

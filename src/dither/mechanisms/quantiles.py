@@ -12,10 +12,11 @@ from dither.accounting.balls import ball, bounds, float_up
 from dither.accounting.conversion import rho_of_discrete_laplace
 from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
+from dither.mechanisms.bands import Bands
 from dither.mechanisms.codes import Codes, Grid
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.quantile import read_relation
+from dither.mechanisms.quantile import Quantile, read_relation
 from dither.mechanisms.rank_choice import RankChoice
 from dither.mechanisms.ranked import Ranked, ranked_counts, sorted_column
 from dither.mechanisms.values import times_grid
@@ -133,7 +134,7 @@ class Quantiles:
         """w, rounded up: with at least this probability all answers' ranks are within w of their q n."""
         missed = (1 - probability(confidence, "confidence")) / 2
         slowest = min(self._rate(Fraction(1), level) for level in range(self.levels))
-        choices = len(self.q) * max(1, self.grid.size - 1) / missed
+        choices = len(self.q) * max(1, *(Bands.of(self.grid, q).total - 1 for q in self.q)) / missed
         _, chosen = bounds(lambda: ball(choices).log() / ball(slowest))
         counted = self.counting.error(1 - missed / (3 * len(self.q))) if self.levels > 1 else Fraction(0)
         return float_up(chosen + 4 * (self.levels - 1) * counted)
@@ -141,6 +142,25 @@ class Quantiles:
     def release(self, values: Any) -> Outcome:
         """The quantiles of a NumPy array, a list, or an Arrow, pandas or polars column, as a tuple in order."""
         return self._release(sorted_column(values, self.grid, keep_missing=self.relation is Relation.REPLACE))
+
+    def plot(self, values: Any | None = None, neighbour: Any | None = None) -> Any:
+        """An altair chart: the exact laws of the first choice on these records and on a neighbour's. Never for data."""
+        from dither.mechanisms.pictures.ranks import plot_quantiles
+
+        return plot_quantiles(self, values, neighbour)
+
+    @property
+    def first_choice(self) -> Quantile:
+        """The mechanism that finds the middle one of the quantiles, before the others."""
+        return Quantile(
+            epsilon=self.choosing_epsilon,
+            q=self.q[len(self.q) // 2],
+            lower=self.grid.first * self.grid.step,
+            upper=self.grid.last * self.grid.step,
+            grid=self.grid.step,
+            relation=self.relation,
+            rows_per_owner=self.rows_per_owner,
+        )
 
     def release_from_counts(self, codes: Any, counts: Any) -> Outcome:
         """The same for whole codes (value / grid) with how often each occurs; sealed aggregates are opened here."""
@@ -169,7 +189,7 @@ class Quantiles:
         """Chooses the middle quantile of a part; what is left to find on either side of it."""
         middle = len(part.wanted) // 2
         position, q = part.wanted[middle]
-        chosen = RankChoice.of(part, part.grid, q, self._rate(q, level)).draw()
+        chosen = RankChoice.of(part, part.grid, Bands.of(self.grid, self.q[position]), q, self._rate(q, level)).draw()
         found[position] = chosen
         if len(part.wanted) == 1:
             return []

@@ -1,8 +1,9 @@
 """Choose a code by how near its rank is to a target, exactly, from the ranks near the target.
 
-The law: code c of the grid has probability proportional to exp(-rate d(c)), where d(c) = max(0, below - t, t - upto) is
-the distance from the target t = q n to the ranks [below, upto] that c has among the n records: `below` of them are
-smaller than c, `upto` are not larger. Codes between two neighbouring records share a distance, so they form a gap.
+The law: code c of the grid has probability proportional to b(c) exp(-rate d(c)), where b(c) is its public weight, a
+power of two (`Bands`), and d(c) = max(0, below - t, t - upto) is the distance from the target t = q n to the ranks
+[below, upto] that c has among the n records: `below` of them are smaller than c, `upto` are not larger. Codes between
+two neighbouring records share a distance; those in one band form a gap.
 
 Exact rejection: gaps (and records) near the target are proposed by whole numbers that bound their weights from above,
 and kept by an exact coin; all codes farther away are proposed together, at random, by a bound that is about 2^-60 of
@@ -18,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dither.mechanisms.bands import Bands
 from dither.mechanisms.codes import Codes, Grid
 from dither.mechanisms.ranked import Ranked
 from dither.mechanisms.weights import weights_of
@@ -25,7 +27,8 @@ from dither.noise.balls import Ball, ball, fresh_uniform
 from dither.noise.bernoulli import is_below
 from dither.noise.uniform import one_below
 
-# Beyond this many nats a code is only proposed together with all others there: exp(-110) times 2^62 is about 2^-96.
+# Beyond this many nats a code is only proposed together with all others there: exp(-110) times 2^62 codes times their
+# largest weight, 2^12, is about 2^-84.
 DEPTH = 110
 
 
@@ -47,12 +50,13 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Runs of codes near the target that share their ranks: records, and the gaps between them."""
+    """Runs of codes near the target that share their ranks and weight: records, and the gaps between them."""
 
     starts: Codes
     widths: Codes
     below: Codes
     upto: Codes
+    doublings: Codes  # the public weight of each code of a run is 2^doublings
     left_open: bool  # there are codes before the first run that are farther away
     right_open: bool
 
@@ -68,6 +72,7 @@ class RankChoice:
 
     ranked: Ranked
     grid: Grid
+    bands: Bands
     target: Target
     near: Near
     scale: Fraction
@@ -76,20 +81,22 @@ class RankChoice:
     far_units: int
 
     @classmethod
-    def of(cls, ranked: Ranked, grid: Grid, q: Fraction, rate: Fraction, depth: int = DEPTH) -> RankChoice:
-        """Reads the ranks within depth / rate of the target."""
+    def of(
+        cls, ranked: Ranked, grid: Grid, bands: Bands, q: Fraction, rate: Fraction, depth: int = DEPTH
+    ) -> RankChoice:
+        """Reads the ranks within depth / rate of the target. The bands are of this grid, or of one that contains it."""
         target = Target(q * ranked.size, rate)
         reach = math.ceil(depth / rate)
-        near = near_runs(ranked, grid, target.rank, reach)
-        # The products below are rounded three times, by at most 2^-53 of themselves each.
-        bound = near.widths * _weight_bounds(near, target) * (1 + 2.0**-49)
+        near = near_runs(ranked, grid, bands, target.rank, reach)
+        # The products below are rounded three times, by at most 2^-53 of themselves each; powers of two are exact.
+        bound = np.ldexp(near.widths * _weight_bounds(near, target) * (1 + 2.0**-49), near.doublings)
         exponent = 60 - int(near.widths.size).bit_length() - math.frexp(float(bound.max()))[1]
         units = np.floor(np.ldexp(bound, exponent)).astype(np.int64) + 1
         scale = Fraction(2) ** exponent
         # exp(-x) <= 2^-(1.44 x), and 4096 halvings are more than enough.
-        far = grid.size * scale / (1 << min(4096, math.floor(rate * reach * Fraction(144, 100))))
+        far = (grid.size << bands.steepest) * scale / (1 << min(4096, math.floor(rate * reach * Fraction(144, 100))))
         far_units = math.floor(far) + 1 if near.left_open or near.right_open else 0
-        return cls(ranked, grid, target, near, scale, units, np.cumsum(units), far_units)
+        return cls(ranked, grid, bands, target, near, scale, units, np.cumsum(units), far_units)
 
     def draw(self) -> int:
         """One code."""
@@ -104,7 +111,7 @@ class RankChoice:
             return self._far()
         i = int(np.searchsorted(self.cumulative, place, side="right"))
         below, upto, width = int(self.near.below[i]), int(self.near.upto[i]), int(self.near.widths[i])
-        share = width * self.scale / int(self.units[i])
+        share = (width << int(self.near.doublings[i])) * self.scale / int(self.units[i])
         if not is_below(fresh_uniform(), lambda: ball(share) * self.target.weight(below, upto)):
             return None
         return int(self.near.starts[i]) + one_below(width)
@@ -114,11 +121,12 @@ class RankChoice:
         if self.near.holds(code):
             return None
         below, upto = self.ranked.beside(code)
-        share = self.grid.size * self.scale / self.far_units
+        weight = 1 << int(self.bands.at(np.array([code]))[0])
+        share = self.grid.size * weight * self.scale / self.far_units
         return code if is_below(fresh_uniform(), lambda: ball(share) * self.target.weight(below, upto)) else None
 
 
-def near_runs(ranked: Ranked, grid: Grid, rank: Fraction, reach: int) -> Near:
+def near_runs(ranked: Ranked, grid: Grid, bands: Bands, rank: Fraction, reach: int) -> Near:
     """The runs between the records `reach` ranks before and after the target, these two included.
 
     A code before the first run has at most floor(t) - reach - 1 records not above it, one after the last run has at
@@ -145,7 +153,13 @@ def near_runs(ranked: Ranked, grid: Grid, rank: Fraction, reach: int) -> Near:
     if right_open:
         widths[-1] = 0
     kept = widths > 0
-    return Near(starts[kept], widths[kept], below[kept], above[kept], left_open, right_open)
+    starts, below, above = starts[kept], below[kept], above[kept]
+    # The runs kept follow each other without holes; they are cut where a band begins.
+    end = int(starts[-1] + widths[kept][-1])
+    cuts = bands.starts[(bands.starts > starts[0]) & (bands.starts < end)]
+    cut = np.union1d(starts, cuts)
+    run = np.searchsorted(starts, cut, "right") - 1
+    return Near(cut, np.diff(cut, append=end), below[run], above[run], bands.at(cut), left_open, right_open)
 
 
 def _weight_bounds(near: Near, target: Target) -> npt.NDArray[np.float64]:

@@ -157,9 +157,9 @@ def _key_pairs(mechanism: KeySelection) -> list[tuple[Any, Any]]:
 
 
 def _record_pairs(mechanism: Quantile) -> list[tuple[Any, Any]]:
-    """Records come and go at either end and in the middle; beyond the few records there is a wide gap."""
+    """Records come and go at either end and in the middle; on one side of the few records there is a wide gap."""
     step = mechanism.grid.step
-    tables: list[list[int]] = [[], [5], [5, 5], [5, 5, 5, 6], [0, 5, 30], [3] * 20, [5, 60], [55], [55, 55]]
+    tables: list[list[int]] = [[], [5], [5, 5], [5, 5, 5, 6], [0, 5, 30], [3] * 20, [5, 60], [55], [55, 55], [59, 59]]
     return [
         ([code * step for code in table], [code * step for code in [*table, more]])
         for table in tables

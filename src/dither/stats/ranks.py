@@ -26,7 +26,7 @@ from dither.stats.price import Price
 from dither.stats.smooth import smooth_estimate
 
 _GRID_BITS = 32
-_HALF = Fraction(1, 2)
+_LOW, _HALF = Fraction(1, 10), Fraction(1, 2)
 _BUY = "its error in units of the value depends on the data; interval=True buys an interval with half of the price."
 # From this epsilon on a central order statistic with Cauchy noise has the smaller median error on evenly spread
 # records: ln 2 * 2 / epsilon ranks for the exponential mechanism, and never less than a quarter of a gap.
@@ -129,8 +129,9 @@ def _mechanism(q: Fraction, codes: Grid, price: Price) -> Quantile:
 
 
 def _rank_error(codes: Grid, price: Price, sure: Fraction) -> int:
-    """For every q: that of sensitivity 1, the largest."""
-    return math.ceil(_mechanism(_HALF, codes, replace(price, relation=Relation.REPLACE)).rank_error(sure))
+    """For every q: that of sensitivity 1, the largest, and of the heaviest public weights of the answers."""
+    widest = replace(price, relation=Relation.REPLACE)
+    return max(math.ceil(_mechanism(q, codes, widest).rank_error(sure)) for q in (_LOW, _HALF, 1 - _LOW))
 
 
 def _exponential(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
