@@ -1,4 +1,4 @@
-"""Draw laplace.svg and patients.svg, as on the page about pictures.
+"""Draw laplace.svg, tested.svg and patients.svg, as on the page about pictures.
 
     python docs/pictures/mechanisms.py
 
@@ -19,6 +19,8 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     dt.Laplace(epsilon=1, sensitivity=1).plot().save(HERE / "laplace.svg")
+    tested = dt.ProposeTestRelease(epsilon=1, delta="1e-6", bound=2, grid=1)
+    tested.plot(value=10, distance=27).save(HERE / "tested.svg")
     visits = pa.table({"patient": list(range(900)), "region": ["north", "south", "west"] * 300})
     with tempfile.TemporaryDirectory() as folder, dt.Curator.open(Path(folder) / "clinic") as curator:
         curator.register(

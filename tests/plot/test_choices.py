@@ -47,6 +47,70 @@ def test_randomised_response(drawn, saved):
     assert drawn(mechanism.plot(), "probability")[0]["law"] == "the true answer is yes"
 
 
+def test_sparse_vector(drawn, saved):
+    """Against a plain sum over the threshold's noise."""
+    mechanism = dt.SparseVector(epsilon=1, sensitivity=1, positives=2)
+    chart = mechanism.plot([-3, 0, 3])
+    bars = drawn(chart, "probability")
+
+    def tail(least, scale):
+        q = math.exp(-1 / scale)
+        return q**least / (1 + q) if least > 0 else 1 - q ** (1 - least) / (1 + q)
+
+    def expected(values, said):
+        one, two, total = float(mechanism.threshold_scale), float(mechanism.query_scale), 0.0
+        for noise in range(-400, 401):
+            q = math.exp(-1 / one)
+            joint = (1 - q) / (1 + q) * q ** abs(noise)
+            for value, above in zip(values, said, strict=False):
+                joint *= tail(noise - value, two) if above else 1 - tail(noise - value, two)
+            total += joint
+        return total
+
+    names = {
+        "above ×2": (1, 1),
+        "above, below, above": (1, 0, 1),
+        "above, below ×2": (1, 0, 0),
+        "below, above ×2": (0, 1, 1),
+        "below, above, below": (0, 1, 0),
+        "below ×2, above": (0, 0, 1),
+        "below ×3": (0, 0, 0),
+    }
+    for label, values in (("one dataset", [-3, 0, 3]), ("a neighbour", [-2, 1, 4])):
+        assert law(bars, label) == pytest.approx({name: expected(values, said) for name, said in names.items()})
+        assert sum(law(bars, label).values()) == pytest.approx(1, abs=1e-14)
+    ratios = [point["ratio"] for point in drawn(chart, "ratio")]
+    assert 1 / math.e <= min(ratios) < max(ratios) <= math.e
+    assert "below ×2, above" in saved(chart)
+    with pytest.raises(dt.ParameterError, match="larger grid"):
+        dt.SparseVector(epsilon=1, sensitivity=1, grid="1e-6").plot()
+    with pytest.raises(dt.ParameterError, match="fewer values"):
+        dt.SparseVector(epsilon=1, sensitivity=1, positives=99).probabilities([0] * 20)
+
+
+def test_stable_release(drawn, saved):
+    mechanism = dt.StableRelease(epsilon=1, delta="1e-6")
+    chart = mechanism.plot(14)
+    bars = drawn(chart, "probability")
+    q = math.exp(-1)
+    assert law(bars, "distance 14") == pytest.approx({"the value": 1 / (1 + q), "REFUSED": q / (1 + q)})
+    assert law(bars, "distance 15") == pytest.approx({"the value": 1 - q * q / (1 + q), "REFUSED": q * q / (1 + q)})
+    assert "REFUSED" in saved(chart)
+    apart = drawn(mechanism.plot(same_value=False), "probability")
+    assert law(apart, "one value")["another value"] == law(apart, "another value")["one value"] == 0
+    assert law(apart, "one value")["one value"] <= 1e-6
+    with pytest.raises(dt.ParameterError, match="distance is 0"):
+        mechanism.plot(3, same_value=False)
+
+
+def test_name_and_shame(drawn, saved):
+    chart = dt.NameAndShame(delta="0.1").plot()
+    bars = drawn(chart, "probability")
+    assert law(bars, "the record is a") == pytest.approx({"a": 0.1, "b": 0, "blank": 0.9})
+    assert [point["ratio"] for point in drawn(chart, "ratio")] == [1], "the others are infinite, or 0"
+    assert {"a", "b", "blank"} <= set(saved(chart))
+
+
 def test_refusals():
     mechanism = dt.Exponential(epsilon=1, sensitivity=1)
     with pytest.raises(dt.ParameterError, match="same candidates"):

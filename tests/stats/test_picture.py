@@ -46,10 +46,12 @@ def test_without_a_public_interval_there_is_none_in_the_picture():
         assert "probability" not in str(subtitle)
 
 
-def test_names_and_wrong_confidences_are_not_drawn():
-    with pytest.raises(ParameterError, match="no number"):
-        stats.mode(["a"], categories=["a", "b"], epsilon=1).plot()
-    with pytest.raises(ParameterError, match="no number"):
-        stats.top_k(["a"], 1, categories=["a", "b"], epsilon=1).plot()
+def test_names_are_words_and_wrong_confidences_are_refused():
+    chosen = stats.mode(["a"], categories=["a", "b"], epsilon=1)
+    assert [word["said"] for word in drawn(chosen)[0]] == [chosen.value]
+    several = stats.top_k(["a"], 2, categories=["a", "b"], epsilon=1)
+    assert sorted(word["said"] for word in drawn(several)[0]) == sorted(
+        f"{place}: {name}" for place, name in enumerate(several.value, 1)
+    )
     with pytest.raises(ParameterError, match="confidence"):
         stats.count(["a"], epsilon=1).plot(confidence=2)

@@ -96,7 +96,7 @@ class AdditiveNoise(ABC):
 
         For explaining, never for data: what is drawn is not private. By default the shift is the sensitivity.
         """
-        from dither.mechanisms.pictures import plot_addition
+        from dither.mechanisms.pictures.noise import plot_addition
 
         return plot_addition(self, value, shift)
 

@@ -15,7 +15,7 @@ from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.propose_test_release import fine_grid
 from dither.mechanisms.refused import REFUSED
 from dither.mechanisms.scores import exact_fraction
-from dither.mechanisms.stability import small_delta, smallest_tail
+from dither.mechanisms.stability import mass_bounds, small_delta, smallest_tail, tail_bounds
 from dither.mechanisms.values import on_grid, to_grid
 from dither.neighbours import Relation
 from dither.noise import discrete_laplace
@@ -140,11 +140,37 @@ class BoundedLocalSensitivity:
         noisy = steps + int(discrete_laplace(scale, public=False))
         return BoundedOutcome(_in_units(noisy, self.grid), self, bound)
 
+    def bound_pmf(self, steps: int, local_sensitivity: Any) -> tuple[Fraction, Fraction]:
+        """Certified bounds of the probability to publish this bound, in grid steps. Private, as its argument is."""
+        most = self.most_steps
+        if not 1 <= steps <= (steps if most is None else most):
+            return Fraction(0), Fraction(0)
+        noise = steps - self._local_steps(local_sensitivity) - int(self.shift / self.grid)
+        if steps == most:
+            return (Fraction(1), Fraction(1)) if most == 1 else tail_bounds(self.bound_scale_steps, noise)
+        return (tail_bounds if steps == 1 else mass_bounds)(self.bound_scale_steps, -noise)
+
+    def answer_pmf(self, steps: int, bound: Fraction) -> tuple[Fraction, Fraction]:
+        """Certified bounds of the probability that the noise on the value is this many grid steps, given the bound."""
+        return mass_bounds(self._scale_steps(bound), steps)
+
+    def plot(self, value: Number = 0, local_sensitivity: Number | None = None) -> Any:
+        """An altair chart: the exact laws of the published bound, and of the answer given a likely bound, on two
+        neighbours, and their ratios. For explaining, never for data.
+        """
+        from dither.mechanisms.pictures.tested import plot_bounded
+
+        return plot_bounded(self, value, local_sensitivity)
+
+    @property
+    def most_steps(self) -> int | None:
+        """The largest bound that can be published, in grid steps: the ceiling, rounded up."""
+        return None if self.ceiling is None else math.ceil(self.ceiling / self.grid)
+
     def _published(self, noisy_steps: int) -> Fraction:
         """The bound that is published: shifted, at least a step, at most the ceiling (rounded up to the grid)."""
-        shifted = max(1, noisy_steps + int(self.shift / self.grid))
-        most = shifted if self.ceiling is None else math.ceil(self.ceiling / self.grid)
-        return min(shifted, most) * self.grid
+        shifted, most = max(1, noisy_steps + int(self.shift / self.grid)), self.most_steps
+        return (shifted if most is None else min(shifted, most)) * self.grid
 
     def _scale_steps(self, bound: Fraction) -> Fraction:
         """Of the noise on the value: two values differ by at most the bound, and by one step more once rounded."""

@@ -44,6 +44,12 @@ class KeyOutcome(Outcome):
         positions: npt.NDArray[np.intp] = self.value
         return positions
 
+    def plot(self, confidence: Number = "0.95") -> Any:
+        """An altair chart: the kept keys by position, with their noisy counts where they are paid for."""
+        keys = [f"key {position}" for position in self.kept.tolist()]
+        shown = keys if self.counts is None else dict(zip(keys, self.counts.tolist(), strict=True))
+        return Outcome(shown, self.mechanism).plot(confidence)
+
 
 @dataclass(frozen=True, init=False)
 class KeySelection:
@@ -157,6 +163,20 @@ class KeySelection:
             return tail_bounds(noise.scale_steps, missing)
         sigma = cast(Gaussian, noise).sigma_steps
         return bounds(lambda: (ball(missing - Fraction(1, 2)) / (ball(sigma) * ball(2).sqrt())).erfc() / 2)
+
+    @property
+    def even_chance(self) -> int:
+        """A number of owners with which a key is kept about every other time."""
+        return self._optimal.turn if self.method == "optimal" else self.threshold
+
+    def plot(self, owners: int | None = None) -> Any:
+        """An altair chart: what is published about a key of this many owners and of one more, and the ratios.
+
+        For explaining, never for data.
+        """
+        from dither.mechanisms.pictures.tested import plot_keys
+
+        return plot_keys(self, owners)
 
     def release(self, counts: Counts) -> KeyOutcome:
         """Which keys are kept, and their noisy counts. A key that nobody has is never kept."""

@@ -101,9 +101,9 @@ class NoisyMax:
             return laplace_max_law(scores, self.scale)
         return permute_and_flip_law(scores, 1 / self.scale)
 
-    def plot(self, scores: ScoreTable, neighbour: ScoreTable | None = None) -> Any:
+    def plot(self, scores: ScoreTable | None = None, neighbour: ScoreTable | None = None) -> Any:
         """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
-        from dither.mechanisms.pictures import plot_choice
+        from dither.mechanisms.pictures.choices import plot_choice
 
         return plot_choice(self, scores, neighbour)
 

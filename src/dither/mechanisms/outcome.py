@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Protocol
 
 from dither.accounting.guarantee import Guarantee
 from dither.errors import NotPublic
+from dither.parameters import Number, probability
 
 
 class HasGuarantee(Protocol):
@@ -24,6 +25,12 @@ class Outcome:
     @property
     def guarantee(self) -> Guarantee:
         return self.mechanism.guarantee
+
+    def plot(self, confidence: Number = "0.95") -> Any:
+        """An altair chart of what was published, with its interval where one is public. It costs nothing more."""
+        from dither.mechanisms.pictures.outcomes import plot_published
+
+        return plot_published(type(self.mechanism).__name__, self, probability(confidence, "confidence"))
 
 
 @dataclass(frozen=True, eq=False)

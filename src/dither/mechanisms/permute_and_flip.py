@@ -75,9 +75,9 @@ class PermuteAndFlip:
         read = read_scores(scores)
         return read.labelled(read.by_gap(certified, permute_and_flip_law(read, self.rate)))
 
-    def plot(self, scores: ScoreTable, neighbour: ScoreTable | None = None) -> Any:
+    def plot(self, scores: ScoreTable | None = None, neighbour: ScoreTable | None = None) -> Any:
         """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
-        from dither.mechanisms.pictures import plot_choice
+        from dither.mechanisms.pictures.choices import plot_choice
 
         return plot_choice(self, scores, neighbour)
 

@@ -100,6 +100,15 @@ class ProposeTestRelease:
         """Certified bounds of the probability of an answer at this distance: for planning, not for data."""
         return self.test.passing(distance)
 
+    def plot(self, value: Number = 0, distance: int | None = None) -> Any:
+        """An altair chart: the exact laws of the answer, and of REFUSED, on two neighbours, and their ratio.
+
+        The neighbours' values are apart by the bound, their distances by 1. For explaining, never for data.
+        """
+        from dither.mechanisms.pictures.tested import plot_tested
+
+        return plot_tested(self, value, distance)
+
 
 def fine_grid(scale: Fraction) -> Fraction:
     """A power of two, 2^20 times below the scale."""

@@ -84,7 +84,7 @@ class RandomizedResponse:
 
     def plot(self, first: Hashable | None = None, second: Hashable | None = None) -> Any:
         """An altair chart: what respondents with two different true answers report, and the ratio."""
-        from dither.mechanisms.pictures import plot_responses
+        from dither.mechanisms.pictures.choices import plot_responses
 
         return plot_responses(
             self, self.values[0] if first is None else first, self.values[1] if second is None else second

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dither.accounting.guarantee import Guarantee
 from dither.digits import decimal, write
 from dither.mechanisms.values import Steps, add, shift, size_of, times_grid
-from dither.parameters import Number
+from dither.parameters import Number, probability
 
 if TYPE_CHECKING:
     from dither.mechanisms.additive import AdditiveNoise
@@ -51,6 +51,12 @@ class Release:
         steps, unit = (self.steps if part == 1 else add(self.steps, self.steps)), self.mechanism.grid / part
         reach = (width / unit).numerator
         return times_grid(shift(steps, -reach), unit), times_grid(shift(steps, reach), unit)
+
+    def plot(self, confidence: Number = _CONFIDENCE) -> Any:
+        """An altair chart: a bar for each number with its interval, all covered together. It costs nothing more."""
+        from dither.mechanisms.pictures.outcomes import plot_published
+
+        return plot_published(type(self.mechanism).__name__, self, probability(confidence, "confidence"))
 
     def __str__(self) -> str:
         """The value with its error and price; digits below the error are not written."""

@@ -112,7 +112,7 @@ class SmoothNoise(ABC):
 
         For explaining, never for data: what is drawn is not private.
         """
-        from dither.mechanisms.pictures import plot_smooth
+        from dither.mechanisms.pictures.noise import plot_smooth
 
         return plot_smooth(self, value, smooth_sensitivity)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -105,6 +106,29 @@ class SparseVector:
     def session(self, threshold: Number) -> Session:
         """A new session, with fresh noise on the threshold. Every session costs the whole guarantee."""
         return Session(self, int(on_grid(exact(threshold, "threshold"), self.grid)))
+
+    def probabilities(self, values: Iterable[Any], threshold: Number = 0) -> dict[tuple[bool, ...], float]:
+        """The probability of each transcript of a session that is asked these values. As private as the values.
+
+        A transcript is as long as the session lasts: it ends when nothing is left, or with the values. Errors are far
+        below the precision of floats around 1.
+        """
+        from dither.mechanisms.transcripts import transcript_law
+
+        limit = int(on_grid(exact(threshold, "threshold"), self.grid))
+        steps = [int(on_grid(exact(value, "a value"), self.grid)) - limit for value in values]
+        return {said: float(sum(ends) / 2) for said, ends in transcript_law(self, steps).items()}
+
+    def plot(
+        self, values: Sequence[Any] | None = None, neighbour: Sequence[Any] | None = None, threshold: Number = 0
+    ) -> Any:
+        """An altair chart: how likely each transcript is on these values and on a neighbour's, and their ratio.
+
+        For explaining, never for data.
+        """
+        from dither.mechanisms.pictures.choices import plot_stream
+
+        return plot_stream(self, values, neighbour, threshold)
 
     @property
     def _moves(self) -> int:

@@ -74,6 +74,12 @@ def tail_bounds(scale: Fraction, least: int) -> tuple[Fraction, Fraction]:
     return bounds(lambda: (-ball(least / scale)).exp() / (1 + (-ball(1 / scale)).exp()))
 
 
+def mass_bounds(scale: Fraction, steps: int) -> tuple[Fraction, Fraction]:
+    """Certified bounds of P[X = steps] for discrete Laplace noise."""
+    rate = 1 / scale
+    return bounds(lambda: (ball(rate) / 2).tanh() * (-ball(rate) * abs(steps)).exp())
+
+
 def read_distance(distance: Any) -> int | None:
     """A whole number >= 0, or None for infinity. The number is private and never shown."""
     if isinstance(distance, float) and distance == math.inf:

@@ -61,3 +61,12 @@ class StableRelease:
     def published(self, distance: int | float) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability of an answer at this distance: for planning, not for data."""
         return self.test.passing(distance)
+
+    def plot(self, distance: int | None = None, *, same_value: bool = True) -> Any:
+        """An altair chart: how often the value is published at this distance and one step farther, and the ratios.
+
+        With same_value=False: two neighbours with different values, both at distance 0. For explaining, never for data.
+        """
+        from dither.mechanisms.pictures.choices import plot_stable
+
+        return plot_stable(self, distance, same_value=same_value)

@@ -7,7 +7,21 @@ from __future__ import annotations
 
 from dither.plot.bars import Panel, bars
 from dither.plot.choices import neighbouring_scores, two_choices
-from dither.plot.laws import Law, two_laws
-from dither.plot.style import MissingPackage
+from dither.plot.laws import Law, Neighbours, steps_around, steps_of_runs, two_laws
+from dither.plot.style import MissingPackage, say
+from dither.plot.words import words
 
-__all__ = ["Law", "MissingPackage", "Panel", "bars", "neighbouring_scores", "two_choices", "two_laws"]
+__all__ = [
+    "Law",
+    "MissingPackage",
+    "Neighbours",
+    "Panel",
+    "bars",
+    "neighbouring_scores",
+    "say",
+    "steps_around",
+    "steps_of_runs",
+    "two_choices",
+    "two_laws",
+    "words",
+]

@@ -10,13 +10,14 @@ from dither.errors import ParameterError
 from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, say, styled
 
 _MOST_CANDIDATES = 60
+_LETTER = 7
 
 
 def two_choices(
     title: str,
     guarantee: Any,
-    first: Mapping[Hashable, float],
-    second: Mapping[Hashable, float],
+    first: Mapping[Any, float],
+    second: Mapping[Any, float],
     names: tuple[str, str] = ("one dataset", "a neighbour"),
 ) -> Any:
     """An altair chart of two laws on the same candidates and of the ratio of their probabilities."""
@@ -34,12 +35,15 @@ def two_choices(
     both = [candidate for candidate in first if first[candidate] > 0 and second[candidate] > 0]
     ratios = {candidate: first[candidate] / second[candidate] for candidate in both}
     order = list(shown.values())
+    places = alt.Scale(domain=order)
+    # Upright if all labels fit side by side.
+    angle = 0 if max(map(len, order)) * _LETTER * len(order) <= WIDTH else -35
     colours = alt.Scale(domain=list(names), range=[FIRST, SECOND])
     above = (
         alt.Chart(alt.Data(values=laws))
         .mark_bar(opacity=0.8)
         .encode(
-            x=alt.X("candidate:N", title=None, sort=order, axis=alt.Axis(labels=False, ticks=False)),
+            x=alt.X("candidate:N", title=None, scale=places, axis=alt.Axis(labels=False, ticks=False)),
             xOffset=alt.XOffset("law:N", sort=list(names)),
             y=alt.Y("probability:Q", title="probability", axis=alt.Axis(tickCount=4)),
             color=alt.Color("law:N", scale=colours),
@@ -49,7 +53,9 @@ def two_choices(
     points = (
         alt.Chart(alt.Data(values=[{"candidate": shown[candidate], "ratio": ratios[candidate]} for candidate in both]))
         .mark_point(color=INK, filled=True, size=60, opacity=1)
-        .encode(x=alt.X("candidate:N", title="published", sort=order, axis=alt.Axis(labelAngle=0, labelLimit=140)))
+        .encode(
+            x=alt.X("candidate:N", title="published", scale=places, axis=alt.Axis(labelAngle=angle, labelLimit=180))
+        )
     )
     below = ratio_panel(alt, points, list(ratios.values()), bound_of(guarantee))
     heading = alt.Title(safe(title), subtitle=f"{say(guarantee)}: what is published on two neighbours")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dither.errors import ParameterError
 from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, say, styled
 
 Pair = tuple[Fraction, Fraction]
@@ -16,67 +15,156 @@ Pair = tuple[Fraction, Fraction]
 _MOST_POINTS = 320
 # With fewer grid points than this every one is a visible step.
 _STEPPED = 90
+_MOST_TICKS = 12
 _LARGEST_LOG_RATIO = 600.0
+_BAR = 56  # the width of an outcome that stands beside the numbers
 
 
 @dataclass(frozen=True)
 class Law:
-    """An answer's law on one dataset: certified bounds of the probability of each grid point, around its centre."""
+    """An answer's law on one dataset: certified bounds of the probability of each grid point, around its centre.
+
+    `beside`: the same for outcomes that are no numbers, such as a refusal.
+    """
 
     name: str
     centre: Fraction
     probability: Callable[[int], Pair]  # of an answer, in grid steps
+    beside: Mapping[str, Pair] = field(default_factory=dict)
 
 
-def two_laws(
-    title: str, guarantee: Any, first: Law, second: Law, *, grid: Fraction, reach: Fraction, density: bool = False
-) -> Any:
-    """An altair chart of both laws and of their ratio, as far as `reach` to either side of their centres.
+@dataclass(frozen=True)
+class Neighbours:
+    """Two laws of one published number, and the grid steps at which they are drawn.
 
     With `density` the height is the probability divided by the grid step, for grids too fine to be seen.
     """
+
+    first: Law
+    second: Law
+    grid: Fraction
+    steps: Sequence[int]
+    density: bool = False
+    number: str = "answer"
+
+
+def two_laws(title: str, guarantee: Any, *shown: Neighbours) -> Any:
+    """An altair chart of both laws and of their ratio, for each published number; outcomes beside it are bars."""
     alt = load()
-    if first.centre == second.centre:
-        raise ParameterError("the two neighbours have the same answer, so there is nothing to compare: give a shift=.")
-    steps = _steps(first.centre / grid, second.centre / grid, reach / grid)
-    laws, ratios, unit = [], [], float(grid) if density else 1.0
-    for step in steps:
-        at, masses = float(step * grid), [sum(law.probability(step), Fraction(0)) / 2 for law in (first, second)]
-        laws += [
-            {"answer": at, "height": float(mass) / unit, "law": safe(law.name)}
-            for law, mass in zip((first, second), masses, strict=True)
-        ]
+    width = WIDTH if len(shown) == 1 else WIDTH * 3 // 5
+    parts = [_panels(alt, pair, bound_of(guarantee), width) for pair in shown]
+    drawn = parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=40).resolve_scale(color="independent")
+    heading = alt.Title(safe(title), subtitle=f"{say(guarantee)}: the laws of the answer on two neighbours")
+    return styled(drawn.properties(title=heading))
+
+
+def steps_around(centres: Iterable[Fraction], reach: Fraction) -> list[int]:
+    """Grid points to draw: all of them or evenly thinned out, and always those nearest the centres (in grid steps)."""
+    nearest = [round(centre) for centre in centres]
+    low, high = math.floor(min(nearest) - reach), math.ceil(max(nearest) + reach)
+    return _thinned(low, high, nearest)
+
+
+def steps_of_runs(*laws: Sequence[object]) -> list[int]:
+    """Positions at which some law, listed point by point, changes, with the points before them: nothing is left out."""
+    last = len(laws[0]) - 1
+    edges = {i for law in laws for i in range(1, len(law)) if law[i] != law[i - 1]}
+    return sorted({0, last} | edges | {edge - 1 for edge in edges})
+
+
+def _thinned(low: int, high: int, kept: Iterable[int]) -> list[int]:
+    return sorted({*range(low, high + 1, max(1, (high - low) // _MOST_POINTS)), *kept, high})
+
+
+def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int) -> Any:
+    """The curves above their ratio, and to the right of both the outcomes beside them."""
+    both, names = (pair.first, pair.second), [safe(law.name) for law in (pair.first, pair.second)]
+    unit = float(pair.grid) if pair.density else 1.0
+    laws: list[dict[str, Any]] = []
+    ratios: list[dict[str, Any]] = []
+    for step in pair.steps:
+        at, masses = float(step * pair.grid), [_middle(law.probability(step)) for law in both]
+        laws += [{"answer": at, "height": float(m) / unit, "law": n} for n, m in zip(names, masses, strict=True)]
         if all(masses):
             ratios.append({"answer": at, "ratio": math.exp(_log_ratio(*masses))})
-    ends = [float(steps[0] * grid), float(steps[-1] * grid)]
-    stepped = {"interpolate": "step"} if len(steps) <= _STEPPED else {}
-    across = alt.Scale(domain=ends, nice=False)
-    colours = alt.Scale(domain=[safe(first.name), safe(second.name)], range=[FIRST, SECOND])
+    bars = [
+        {"outcome": safe(outcome), "height": float(_middle(law.beside[outcome])), "law": name}
+        for outcome in pair.first.beside
+        for law, name in zip(both, names, strict=True)
+    ]
+    points: list[dict[str, Any]] = []
+    for outcome in pair.first.beside:
+        masses = [_middle(law.beside[outcome]) for law in both]
+        if all(masses):
+            points.append({"outcome": safe(outcome), "ratio": math.exp(_log_ratio(*masses))})
+    drawn = [point["ratio"] for point in (*ratios, *points)]
+    columns = [_curves(alt, pair, laws, ratios, names, width)]
+    columns += [_bars(alt, bars, points, names)] if bars else []
+    last = len(columns) - 1
+    stacked = [
+        alt.vconcat(above, ratio_panel(alt, lines, drawn, bound, width=wide, first=not i, last=i == last), spacing=8)
+        for i, (above, lines, wide) in enumerate(columns)
+    ]
+    return stacked[0] if len(stacked) == 1 else alt.hconcat(*stacked, spacing=14)
+
+
+def _curves(alt: Any, pair: Neighbours, laws: list[Any], ratios: list[Any], names: list[str], width: int) -> Any:
+    ends = [float(pair.steps[0] * pair.grid), float(pair.steps[-1] * pair.grid)]
+    stepped = {"interpolate": "step"} if pair.steps[-1] - pair.steps[0] <= _STEPPED else {}
+    across, ticks = alt.Scale(domain=ends, nice=False), {"values": _ticks(pair)} if stepped else {}
     above = (
         alt.Chart(alt.Data(values=laws))
         .mark_area(opacity=0.35, line={"strokeWidth": 2}, **stepped)
         .encode(
-            x=alt.X("answer:Q", title=None, scale=across, axis=alt.Axis(labels=False, ticks=False)),
-            y=alt.Y("height:Q", title="density" if density else "probability", stack=None, axis=alt.Axis(tickCount=4)),
-            color=alt.Color("law:N", scale=colours),
+            x=alt.X("answer:Q", title=None, scale=across, axis=alt.Axis(labels=False, ticks=False, **ticks)),
+            y=alt.Y(
+                "height:Q", title="density" if pair.density else "probability", stack=None, axis=alt.Axis(tickCount=4)
+            ),
+            color=alt.Color("law:N", scale=alt.Scale(domain=names, range=[FIRST, SECOND])),
         )
-        .properties(width=WIDTH, height=210)
+        .properties(width=width, height=210)
     )
     lines = (
         alt.Chart(alt.Data(values=ratios))
         .mark_line(color=INK, strokeWidth=2, **stepped)
-        .encode(x=alt.X("answer:Q", title="answer", scale=across))
+        .encode(x=alt.X("answer:Q", title=safe(pair.number), scale=across, axis=alt.Axis(**ticks)))
     )
-    below = ratio_panel(alt, lines, [point["ratio"] for point in ratios], bound_of(guarantee))
-    heading = alt.Title(safe(title), subtitle=f"{say(guarantee)}: the laws of the answer on two neighbours")
-    return styled(alt.vconcat(above, below, spacing=8).properties(title=heading))
+    return above, lines, width
 
 
-def _steps(first: Fraction, second: Fraction, reach: Fraction) -> list[int]:
-    """Grid points to draw: all of them or evenly thinned out, and always those nearest the two centres."""
-    low, high = math.floor(min(first, second) - reach), math.ceil(max(first, second) + reach)
-    thin = max(1, (high - low) // _MOST_POINTS)
-    return sorted({*range(low, high + 1, thin), round(first), round(second), high})
+def _ticks(pair: Neighbours) -> list[float]:
+    """At most a dozen grid points, at round numbers of steps."""
+    low, high = pair.steps[0], pair.steps[-1]
+    apart = next(step for step in (1, 2, 5, 10) if (high - low) / step <= _MOST_TICKS)
+    return [float(step * pair.grid) for step in range(-(-low // apart) * apart, high + 1, apart)]
+
+
+def _bars(alt: Any, bars: list[Any], points: list[Any], names: list[str]) -> Any:
+    order = list(dict.fromkeys(bar["outcome"] for bar in bars))
+    width = _BAR * len(order)
+    above = (
+        alt.Chart(alt.Data(values=bars))
+        .mark_bar(opacity=0.8)
+        .encode(
+            x=alt.X("outcome:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labels=False, ticks=False)),
+            xOffset=alt.XOffset("law:N", sort=names),
+            y=alt.Y("height:Q", title="probability", axis=alt.Axis(tickCount=4, orient="right")),
+            color=alt.Color("law:N", scale=alt.Scale(domain=names, range=[FIRST, SECOND])),
+        )
+        .properties(width=width, height=210)
+    )
+    marks = (
+        alt.Chart(alt.Data(values=points))
+        .mark_point(color=INK, filled=True, size=60, opacity=1)
+        .encode(
+            x=alt.X("outcome:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelAngle=0, labelLimit=140))
+        )
+    )
+    return above, marks, width
+
+
+def _middle(pair: Pair) -> Fraction:
+    return (pair[0] + pair[1]) / 2
 
 
 def _log_ratio(a: Fraction, b: Fraction) -> float:

@@ -81,18 +81,32 @@ def ratio_ticks(ratios: list[float]) -> list[float]:
     return [factor * 10.0**exponent for exponent in exponents for factor in (1, 2, 5)]
 
 
-def ratio_panel(alt: Any, lines: Any, ratios: list[float], bound: float | None, **axis: Any) -> Any:
-    """A panel of ratios on a logarithmic scale with dashed lines at 1 and, where known, at e^epsilon and e^-epsilon."""
-    named = {1.0: ""} if bound is None else {1.0: "", bound: "e^ε", 1 / bound: "e^−ε"}
+def ratio_panel(
+    alt: Any,
+    lines: Any,
+    ratios: list[float],
+    bound: float | None,
+    *,
+    width: int = WIDTH,
+    first: bool = True,
+    last: bool = True,
+) -> Any:
+    """A panel of ratios on a logarithmic scale with dashed lines at 1 and, where known, at e^epsilon and e^-epsilon.
+
+    Of several panels in a row the first has the axis and the last names the lines.
+    """
+    named = {1.0: ""} if bound is None or bound == 1 else {1.0: "", bound: "e^ε", 1 / bound: "e^−ε"}
     marks = [{"at": at, "name": name} for at, name in named.items()]
     shown = [*ratios, *named]
     domain = [min(shown) / 1.15, max(shown) * 1.15]
     ticks = [tick for tick in ratio_ticks(domain) if domain[0] <= tick <= domain[1]]
     scale = alt.Scale(type="log", domain=domain, nice=False)
-    y = alt.Y("ratio:Q", title="their ratio", scale=scale, axis=alt.Axis(values=ticks, format="~g"))
+    title = "their ratio" if first else None
+    axis = alt.Axis(values=ticks, format="~g", labels=first, ticks=first, domain=first)
     held = alt.Chart(alt.Data(values=marks))
-    rules = held.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y=alt.Y("at:Q", scale=scale, title="their ratio"))
+    rules = held.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y=alt.Y("at:Q", scale=scale, title=title))
     names = held.mark_text(align="left", dx=6, color=INK, fontSize=12).encode(
-        y=alt.Y("at:Q", scale=scale), x=alt.value(WIDTH), text="name:N"
+        y=alt.Y("at:Q", scale=scale), x=alt.value(width), text="name:N"
     )
-    return alt.layer(rules, names, lines.encode(y=y)).properties(width=WIDTH, height=110, **axis)
+    layers = [rules, *([names] if last else []), lines.encode(y=alt.Y("ratio:Q", title=title, scale=scale, axis=axis))]
+    return alt.layer(*layers).properties(width=width, height=110)

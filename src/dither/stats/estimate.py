@@ -47,10 +47,10 @@ class Estimate:
         return self.bounds(sure)
 
     def plot(self, confidence: Number = "0.95") -> Any:
-        """An altair chart (needs altair): a bar for each number, with its interval where one is public."""
-        from dither.stats.picture import bar_chart
+        """An altair chart: a bar for each number, with its interval where one is public, or the names published."""
+        from dither.mechanisms.pictures.outcomes import plot_published
 
-        return bar_chart(self, probability(confidence, "confidence"))
+        return plot_published(self.method, self, probability(confidence, "confidence"))
 
     def __float__(self) -> float:
         return float(self.value)

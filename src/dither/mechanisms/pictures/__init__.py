@@ -1,0 +1,4 @@
+"""What each kind of mechanism brings to its picture: exact laws on two neighbours. For explaining, never for data.
+
+Drawing itself, and altair with it, is imported when a picture is asked for.
+"""

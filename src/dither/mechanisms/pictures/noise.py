@@ -1,0 +1,61 @@
+"""Added noise: overlapping curves."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dither.errors import ParameterError
+from dither.mechanisms.pictures.words import name, short
+from dither.parameters import Number, exact, positive
+
+if TYPE_CHECKING:
+    from dither.mechanisms.additive import AdditiveNoise
+    from dither.mechanisms.smooth import SmoothNoise
+
+SHOWN = Fraction("0.998")
+_SHOWN_OF_HEAVY_TAILS = Fraction("0.93")
+
+
+def plot_addition(mechanism: AdditiveNoise, value: Number, shift: Number | None) -> Any:
+    """value + noise and value + shift + noise; by default they are as far apart as the sensitivity allows."""
+    from dither.mechanisms.values import on_grid
+    from dither.plot import Law, Neighbours, steps_around, two_laws
+
+    grid = mechanism.grid
+    apart = max(1, math.floor(mechanism.sensitivity / grid)) * grid if shift is None else exact(shift, "shift")
+    if not apart:
+        raise ParameterError("the two neighbours have the same answer, so there is nothing to compare: give a shift=.")
+    start = exact(value, "value")
+    places = [int(at) for at in on_grid([start, start + apart], grid)]  # type: ignore[union-attr]
+
+    def law(at: int) -> Law:
+        return Law(f"answer {short(at * grid)}", at * grid, lambda step: mechanism.pmf(step - at))
+
+    steps = steps_around(map(Fraction, places), mechanism.error(SHOWN) / grid)
+    shown = Neighbours(law(places[0]), law(places[1]), grid, steps)
+    return two_laws(name(mechanism), mechanism.guarantee, shown)
+
+
+def plot_smooth(mechanism: SmoothNoise, value: Number | None, smooth_sensitivity: Number | None) -> Any:
+    """Neighbours as far apart as they may be: answers apart by S, the second with an S e^beta times as large."""
+    from dither.plot import Law, Neighbours, steps_around, two_laws
+
+    low, high, grid = mechanism.lower, mechanism.upper, mechanism.grid
+    middle = Fraction(0) if low is None or high is None else (low + high) / 2
+    usual = Fraction(1) if low is None or high is None else (high - low) / 64
+    centre = middle if value is None else exact(value, "value")
+    smooth = usual if smooth_sensitivity is None else positive(smooth_sensitivity, "smooth_sensitivity")
+    wider = smooth * Fraction(math.exp(min(float(mechanism.beta), 50.0)))
+
+    def law(label: str, at: Fraction, bound: Fraction) -> Law:
+        return Law(label, at, lambda step: mechanism.pmf(step, at, bound))
+
+    pair = (
+        law(f"answer {short(centre)}", centre, smooth),
+        law(f"answer {short(centre + smooth)}, noise e^β as wide", centre + smooth, wider),
+    )
+    reach = mechanism.spread(_SHOWN_OF_HEAVY_TAILS) * wider / grid
+    steps = steps_around([centre / grid, (centre + smooth) / grid], reach)
+    return two_laws(name(mechanism), mechanism.guarantee, Neighbours(*pair, grid, steps, density=True))
