@@ -129,7 +129,7 @@ def _read(value: Number, name: str) -> Fraction:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ParameterError(f"{name} must be finite; got {value}.")
-        return Fraction(repr(float(value)))
+        return Fraction(*Decimal(repr(float(value))).as_integer_ratio())
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise ParameterError(f"{name} must be finite; got {value}.")

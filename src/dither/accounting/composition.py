@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dither.accounting.rdp import RDP
 
 _LONGEST_SUM = 1024
+_SHARP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,25 @@ class Composition(Guarantee):
     relation: Relation
 
     def epsilon_at(self, delta: Number) -> float:
-        return min((whole.epsilon_at(delta) for whole in self._wholes()), default=math.inf)
+        known = self._known_curve(delta=delta)
+        return known[1] if known else min((whole.epsilon_at(delta) for whole in self._wholes()), default=math.inf)
 
     def delta_at(self, epsilon: Number) -> float:
-        return min((whole.delta_at(epsilon) for whole in self._wholes()), default=1.0)
+        known = self._known_curve(epsilon=epsilon)
+        return known[1] if known else min((whole.delta_at(epsilon) for whole in self._wholes()), default=1.0)
+
+    def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
+        return self._known_curve(epsilon=epsilon, delta=delta) or super().bounds_at(epsilon=epsilon, delta=delta)
+
+    def _known_curve(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float] | None:
+        """The bracket of the law of the loss, if that law says all and is read so sharply that no other way helps."""
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
+            return None  # the part itself knows its curve best
+        loss = self.privacy_loss() if self._law_says_all() else None
+        if loss is None:
+            return None
+        low, high = loss.bounds_at(epsilon=epsilon, delta=delta)
+        return (low, high) if high - low <= _SHARP * high else None
 
     def privacy_loss(self) -> PLD | None:
         """The sum of the parts' losses, if the law of each is known."""

@@ -51,13 +51,13 @@ def epsilon_of_gaussian(mu_squared: Fraction, delta: Fraction) -> float:
         return 0.0
     if delta == 0:
         return math.inf
-    fallback = epsilon_of_rho(mu_squared / 2, delta)
-    if mu_squared > LARGEST_READ:
-        return fallback
-    if _holds(Fraction(0), mu_squared, delta):
-        return 0.0
-    checked = _checked_epsilon(_epsilon_near(mu_squared, delta), mu_squared, delta)
-    return fallback if checked is None else min(checked, fallback)
+    if mu_squared <= LARGEST_READ:
+        if _holds(Fraction(0), mu_squared, delta):
+            return 0.0
+        checked = _checked_epsilon(_epsilon_near(mu_squared, delta), mu_squared, delta)
+        if checked is not None:
+            return checked
+    return epsilon_of_rho(mu_squared / 2, delta)
 
 
 @lru_cache(_CACHE)

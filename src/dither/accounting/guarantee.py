@@ -83,9 +83,9 @@ class Guarantee(ABC):
 
     def _law_says_all(self) -> bool:
         """Whether nothing sharper is proven about the mechanism than the law of its loss."""
-        from dither.accounting.known import has_sharper_rho
+        from dither.accounting.known import law_says_all
 
-        return not has_sharper_rho(self) and self.privacy_loss() is not None
+        return law_says_all(self)
 
     def renyi(self, order: float) -> float:
         """A bound, rounded up, of the Renyi divergence of an order > 1, apart from the additive delta."""

@@ -32,12 +32,19 @@ def privacy_loss_of(guarantee: Guarantee) -> PLD | None:
     return None
 
 
-def has_sharper_rho(guarantee: Guarantee) -> bool:
+def law_says_all(guarantee: Guarantee) -> bool:
+    """Whether nothing sharper is proven about the mechanism than the law of its loss."""
+    if isinstance(guarantee, (PureDP, ApproxDP)):
+        return not has_sharper_rho(guarantee)
+    return guarantee.privacy_loss() is not None
+
+
+def has_sharper_rho(guarantee: PureDP | ApproxDP) -> bool:
     """Whether a rho is proven that randomised response with the stated epsilon does not (certainly) have."""
-    if not isinstance(guarantee, (PureDP, ApproxDP)) or guarantee.gaussian_mu_squared is not None:
-        return False
     rho, epsilon = guarantee.proven_rho, guarantee.epsilon
-    if rho is None or getattr(guarantee, "proven_laplace_steps", None) is not None or rho >= epsilon:
+    if rho is None or guarantee.gaussian_mu_squared is not None or rho >= epsilon:
+        return False
+    if isinstance(guarantee, PureDP) and guarantee.proven_laplace_steps is not None:
         return False
     return sign(lambda: ball(rho) - ball(epsilon) * (ball(epsilon) / 2).tanh(), undecided=-1) < 0
 

@@ -8,8 +8,9 @@ from functools import lru_cache
 
 from dither.accounting.balls import ball, bounds, float_down, float_up
 from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
-from dither.accounting.pld.closed import TwoPoint
+from dither.accounting.pld.closed import ContinuousLaplace, TwoPoint
 from dither.accounting.pld.exact import FEW, binomial_delta, binomial_epsilon
+from dither.accounting.pld.few import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
 from dither.accounting.pld.inversion import Sum, delta_bounds, epsilon_bounds
 from dither.accounting.pld.law import UNDERFLOW, Law, U
 
@@ -38,8 +39,32 @@ def sums(counted: Counted, mu_squared: Fraction) -> list[tuple[Sum, Sum]]:
     return found
 
 
+def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket:
+    """Certified bounds of epsilon at delta."""
+    if len(counted) == 1 and delta and not mu_squared:
+        law, count = counted[0]
+        quick = None
+        if isinstance(law, ContinuousLaplace):
+            quick = laplace_epsilon(law.epsilon, count, delta)
+        elif isinstance(law, TwoPoint) and not law.lost:
+            quick = responses_epsilon(law.epsilon, count, delta)
+        if quick is not None:
+            return quick
+    return _epsilon(counted, mu_squared, delta)
+
+
+def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket:
+    """Certified bounds of delta at epsilon."""
+    if len(counted) == 1 and not mu_squared:
+        law, count = counted[0]
+        quick = laplace_delta(law.epsilon, count, epsilon) if isinstance(law, ContinuousLaplace) else None
+        if quick is not None:
+            return quick
+    return _delta(counted, mu_squared, epsilon)
+
+
 @lru_cache(_CACHE)
-def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> tuple[float, float]:
+def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket:
     laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
     if not laws:
         return gaussian_epsilon_bounds(mu_squared, delta)
@@ -60,7 +85,7 @@ def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> 
     return low, high
 
 
-def _one_epsilon(above: Sum, below: Sum, delta: Fraction) -> tuple[float, float]:
+def _one_epsilon(above: Sum, below: Sum, delta: Fraction) -> Bracket:
     top = _top(above)
     surely, perhaps = lost(below)[0], lost(above)[1]
     low, high = 0.0, math.inf
@@ -78,21 +103,11 @@ def _one_epsilon(above: Sum, below: Sum, delta: Fraction) -> tuple[float, float]
             low = math.nextafter(top, 0.0)
     else:
         low = math.inf
-    return _outward(min(low, top) if math.isfinite(low) else low, min(high, top) if delta >= perhaps else high)
+    low, high = outward(low, high)
+    return min(low, top) if math.isfinite(low) else low, min(high, top) if delta >= perhaps else high
 
 
-def _outward(low: float, high: float) -> tuple[float, float]:
-    """To 44 bits: a last-bit difference of some machine's sine must not show."""
-    if math.isfinite(high) and high > 0:
-        mantissa, exponent = math.frexp(high)
-        high = math.ldexp(math.ceil(mantissa * 2**44), exponent - 44)
-    if math.isfinite(low) and low > 0:
-        mantissa, exponent = math.frexp(low)
-        low = math.ldexp(math.floor(mantissa * 2**44), exponent - 44)
-    return low, high
-
-
-def _few(law: TwoPoint, count: int, delta: Fraction) -> tuple[float, float] | None:
+def _few(law: TwoPoint, count: int, delta: Fraction) -> Bracket | None:
     """Exactly, by binomial tails; None if these are too small to write out."""
     if delta < law.lost:
         return math.inf, math.inf
@@ -103,11 +118,12 @@ def _few(law: TwoPoint, count: int, delta: Fraction) -> tuple[float, float] | No
     if rest == 0 or law.epsilon == 0:
         total = law.epsilon * count
         return float_down(total), float_up(total)
-    return binomial_epsilon(law.epsilon, count, rest, (0.0, float_up(law.epsilon * count)))
+    quick = responses_epsilon(law.epsilon, count, rest)
+    return quick or binomial_epsilon(law.epsilon, count, rest, (0.0, float_up(law.epsilon * count)))
 
 
 @lru_cache(_CACHE)
-def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> tuple[float, float]:
+def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket:
     laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
     if not laws:
         return gaussian_delta_bounds(mu_squared, epsilon)
@@ -127,7 +143,7 @@ def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> 
                 lowest = delta_bounds(above, below, float_up(epsilon))[0]
         low = max(low, surely + _exp(lowest, up=False))
         high = max(high, perhaps + _exp(highest, up=True))
-    low, high = _outward(low, high)
+    low, high = outward(low, high)
     return min(low, high, 1.0), min(high, 1.0)
 
 
@@ -141,7 +157,10 @@ def _exp(value: float, *, up: bool) -> float:
 def _top(losses: Sum) -> float:
     if losses.mu_squared:
         return math.inf
-    total = sum((Fraction(law.top) * count for law, count in losses.laws if law.top > -math.inf), Fraction(0))
+    total = Fraction(0)
+    for law, count in losses.laws:
+        if law.top > -math.inf:
+            total += count * (Fraction(law.top) if law.stated_epsilon is None else law.stated_epsilon)
     return max(0.0, float_up(total))
 
 
@@ -155,7 +174,7 @@ def lost(losses: Sum) -> tuple[Fraction, Fraction]:
     return max(low, Fraction(0)), min(high, Fraction(1))
 
 
-def _log(value: Fraction) -> tuple[float, float]:
+def _log(value: Fraction) -> Bracket:
     parts = math.log(value.numerator), math.log(value.denominator)
     slack = 8 * U * (parts[0] + parts[1] + 1)
     return parts[0] - parts[1] - slack, parts[0] - parts[1] + slack

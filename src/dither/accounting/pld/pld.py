@@ -157,10 +157,15 @@ class PLD(Guarantee):
 
 def merge(parts: Sequence[tuple[PLD, int]], relation: Relation) -> PLD:
     """All parts together; equal laws are counted, so that their transform is computed once."""
+    if len(parts) == 1:
+        part, times = parts[0]
+        squares = part.mu_squared * times if part.mu_squared else part.mu_squared
+        return PLD(tuple((law, count * times) for law, count in part.laws), squares, relation)
     laws: dict[Law, int] = {}
     mu_squared = Fraction(0)
     for part, times in parts:
-        mu_squared += part.mu_squared * times
+        if part.mu_squared:
+            mu_squared += part.mu_squared * times
         for law, count in part.laws:
             laws[law] = laws.get(law, 0) + count * times
     if mu_squared.denominator.bit_length() > 1024:
