@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -18,6 +21,23 @@ from dither.sql.check import check
 from dither.sql.lower import lower
 from dither.sql.physical import physical_type
 from dither.sql.read import read
+
+# Helpers that tests import by name: the reference evaluator, and the questions of the neighbour harness.
+_HERE = Path(__file__).parent
+_HELPERS = {
+    f"{prefix}_{name}": place / f"{name}.py"
+    for prefix, place, names in (
+        ("sql_reference", _HERE / "reference", ("terms", "scalars", "aggregates", "relations", "answers")),
+        ("threats", _HERE.parent / "threats", ("population", "generator")),
+    )
+    for name in names
+}
+for _module, _path in _HELPERS.items():
+    if _module not in sys.modules:
+        _spec = importlib.util.spec_from_file_location(_module, _path)
+        _loaded = importlib.util.module_from_spec(_spec)
+        sys.modules[_module] = _loaded
+        _spec.loader.exec_module(_loaded)
 
 BIG = 2**62
 ROWS = 72

@@ -1,0 +1,266 @@
+"""FROM, JOIN, WITH, subqueries, UNION ALL and GROUP BY by nested loops over lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sql_reference_aggregates import Aggregates
+from sql_reference_scalars import Field, Scalars, Scope
+from sql_reference_terms import Row, Unknown
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Columns and rows; `owner` is the column that says whose a row is, if there is one."""
+
+    fields: tuple[Field, ...]
+    rows: list[Row]
+    owner: tuple[str, str] | None = None
+
+    def called(self, alias: str) -> Relation:
+        """The same as a table of that name in FROM."""
+        fields = tuple(replace(known, alias=alias) for known in self.fields)
+        rows = [{(alias, name): value for (_, name), value in row.items()} for row in self.rows]
+        return Relation(fields, rows, self.owner and (alias, self.owner[1]))
+
+
+Tables = Mapping[str, Relation]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A SELECT over groups: what its keys are called in GROUP BY order, its aggregates, and the rows of each group."""
+
+    keys: list[str]
+    outputs: list[tuple[str, exp.Expr]]
+    groups: dict[tuple[Any, ...], list[Row]]
+    aggregates: Aggregates
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Evaluates SELECTs. `tables` holds what FROM may name, WITH included."""
+
+    tables: Tables
+    outside: Scope | None = None
+    outer_row: Row = field(default_factory=dict)
+
+    def query(self, node: exp.Expr) -> Relation:
+        """The rows of a SELECT or of a UNION ALL of them."""
+        if isinstance(node, exp.Subquery):
+            return self.query(node.this)
+        reader = self._with(node)
+        if isinstance(node, exp.Union):
+            if node.args.get("distinct") is not False:
+                raise Unknown("UNION without ALL")
+            left, right = reader.query(node.this), reader.query(node.expression)
+            names = [known.name for known in left.fields]
+            again = [
+                {("", name): row[known.place] for name, known in zip(names, right.fields, strict=True)}
+                for row in right.rows
+            ]
+            return Relation(left.fields, [*left.rows, *again], left.owner)
+        if not isinstance(node, exp.Select):
+            raise Unknown(type(node).__name__)
+        return reader._grouped_rows(node) if is_aggregated(node) else reader._plain_rows(node)
+
+    def grouped(self, node: exp.Expr, *, inside: bool = False) -> Grouped:
+        """The groups of a SELECT; one that another SELECT reads is `inside`."""
+        reader = self._with(node)
+        relation = reader.source(node)
+        scalars = reader._scalars(relation)
+        kept = scalars.is_true(_this(node.args.get("where")))
+        rows = [row for row in relation.rows if kept({**reader.outer_row, **row})]
+        expressions = group_expressions(node, relation)
+        terms = [scalars.term(expression) for expression in expressions]
+        groups: dict[tuple[Any, ...], list[Row]] = {} if expressions else {(): []}
+        for row in rows:
+            groups.setdefault(tuple(term.of(row) for term in terms), []).append(row)
+        items = [
+            (item.alias_or_name.lower(), item.this if isinstance(item, exp.Alias) else item)
+            for item in node.expressions
+        ]
+        keys = [next((name for name, inner in items if same(inner, key)), "") for key in expressions]
+        outputs = [(name, inner.unnest()) for name, inner in items if not any(same(inner, key) for key in expressions)]
+        owner = relation.owner
+        aggregates = Aggregates(scalars, lambda row: None if owner is None else row[owner], inside)
+        return Grouped(keys, outputs, groups, aggregates)
+
+    def source(self, node: exp.Expr) -> Relation:
+        """FROM with all its joins, before WHERE."""
+        relation = self._item(node.args["from_"].this)
+        for join in node.args.get("joins") or ():
+            relation = self._join(relation, join)
+        return relation
+
+    def _with(self, node: exp.Expr) -> Reader:
+        clause = node.args.get("with_")
+        reader = self
+        for named in clause.expressions if clause is not None else ():
+            reader = replace(reader, tables={**reader.tables, named.alias.lower(): reader.query(named.this)})
+        return reader
+
+    def _item(self, node: exp.Expr) -> Relation:
+        if isinstance(node, exp.Subquery):
+            return self.query(node.this).called(node.alias.lower())
+        if not isinstance(node, exp.Table) or node.name.lower() not in self.tables:
+            raise Unknown(f"FROM {node.sql()}")
+        return self.tables[node.name.lower()].called((node.alias or node.name).lower())
+
+    def _join(self, left: Relation, join: exp.Join) -> Relation:
+        if join.side not in ("", "LEFT"):
+            raise Unknown(f"{join.side} JOIN")
+        right = self._item(join.this)
+        shared = {name.name.lower() for name in join.args.get("using") or ()}
+        pairs = [(_visible(left.fields, name).place, _visible(right.fields, name).place) for name in shared]
+        hidden = tuple(replace(known, hidden=known.name in shared) for known in right.fields)
+        both = Relation(left.fields + hidden, [], left.owner or right.owner)
+        on = self._scalars(both).is_true(join.args.get("on"))
+        rows: list[Row] = []
+        for one in left.rows:
+            candidates: list[Row] = [{**one, **other} for other in right.rows]
+            found = [
+                row
+                for row in candidates
+                if all(row[a] is not None and row[a] == row[b] for a, b in pairs) and on({**self.outer_row, **row})
+            ]
+            if not found and join.side == "LEFT":
+                found = [{**one, **dict.fromkeys(known.place for known in right.fields)}]
+            rows += found
+        return replace(both, rows=rows)
+
+    def _scalars(self, relation: Relation) -> Scalars:
+        return Scalars(Scope(relation.fields, self.outside, self._nested))
+
+    def _nested(self, query: exp.Expr, scope: Scope, row: Row) -> list[list[Any]]:
+        inner = replace(self, outside=scope, outer_row={**self.outer_row, **row})
+        found = inner.query(query)
+        return [[row[known.place] for known in found.fields] for row in found.rows]
+
+    def _plain_rows(self, node: exp.Select) -> Relation:
+        relation = self.source(node)
+        scalars = self._scalars(relation)
+        kept = scalars.is_true(_this(node.args.get("where")))
+        items = list(_starred(node.expressions, relation))
+        terms = [(name, scalars.term(inner)) for name, inner in items]
+        fields = tuple(Field("", name, *_settled(term.kind), term.decimals) for name, term in terms)
+        rows: list[Row] = []
+        for row in relation.rows:
+            seen = {**self.outer_row, **row}
+            if kept(seen):
+                rows.append({("", name): term.of(seen) for name, term in terms})
+        return Relation(fields, rows, _carried(items, relation))
+
+    def _grouped_rows(self, node: exp.Select) -> Relation:
+        found = self.grouped(node, inside=True)
+        relation = self.source(node)
+        expressions = group_expressions(node, relation)
+        having = node.args.get("having")
+        if having is not None:
+            raise Unknown("HAVING inside")
+        fields, rows = [], []
+        for item in node.expressions:
+            inner = (item.this if isinstance(item, exp.Alias) else item).unnest()
+            kind, decimals = item_kind(found.aggregates.scalars, inner)
+            fields.append(Field("", item.alias_or_name.lower(), kind, decimals))
+        for key, members in found.groups.items():
+            row = {}
+            for item, known in zip(node.expressions, fields, strict=True):
+                inner = item.this if isinstance(item, exp.Alias) else item
+                place = [i for i, expression in enumerate(expressions) if same(inner, expression)]
+                row[known.place] = key[place[0]] if place else found.aggregates.value(inner, members)
+            rows.append(row)
+        items = [
+            (known.name, item.this if isinstance(item, exp.Alias) else item)
+            for known, item in zip(fields, node.expressions, strict=True)
+        ]
+        return Relation(tuple(fields), rows, _carried(items, relation))
+
+
+def is_aggregated(node: exp.Select) -> bool:
+    inner = [part for item in node.expressions for part in item.find_all(exp.AggFunc)]
+    return node.args.get("group") is not None or bool(inner)
+
+
+def group_expressions(node: exp.Expr, relation: Relation) -> list[exp.Expr]:
+    """What GROUP BY means: expressions, positions of items, or their aliases where no column has that name."""
+    clause = node.args.get("group")
+    items = [item.this if isinstance(item, exp.Alias) else item for item in node.expressions]
+    aliased = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+    columns = {known.name for known in relation.fields}
+    found = []
+    for expression in clause.expressions if clause is not None else ():
+        inner = expression.unnest()
+        if isinstance(inner, exp.Literal) and not inner.is_string:
+            inner = items[int(str(inner.this)) - 1]
+        elif isinstance(inner, exp.Column) and not inner.table and inner.name.lower() not in columns:
+            inner = aliased.get(inner.name.lower(), inner)
+        if not any(same(inner, known) for known in found):
+            found.append(inner.unnest())
+    return found
+
+
+def same(one: exp.Expr, other: exp.Expr) -> bool:
+    def text(node: exp.Expr) -> str:
+        plain = node.unnest().copy()
+        return plain.sql(dialect="postgres").lower() if not isinstance(plain, exp.Column) else plain.name.lower()
+
+    if isinstance(one.unnest(), exp.Column) and isinstance(other.unnest(), exp.Column):
+        a, b = one.unnest(), other.unnest()
+        if a.table and b.table and a.table.lower() != b.table.lower():
+            return False
+    return text(one) == text(other)
+
+
+def item_kind(scalars: Scalars, node: exp.Expr) -> tuple[str, int]:
+    """The kind and decimals of an item of an aggregated SELECT that another SELECT reads."""
+    if isinstance(node, exp.Filter):
+        return item_kind(scalars, node.this)
+    if isinstance(node, exp.Count):
+        return "number", 0
+    if isinstance(node, (exp.Sum, exp.Min, exp.Max)):
+        term = scalars.term(node.this)
+        return ("number" if term.kind == "boolean" else term.kind), term.decimals
+    term = scalars.term(node)
+    return term.kind, term.decimals
+
+
+def _starred(items: list[exp.Expr], relation: Relation) -> list[tuple[str, exp.Expr]]:
+    found: list[tuple[str, exp.Expr]] = []
+    for item in items:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            wanted = "" if isinstance(item, exp.Star) else item.table.lower()
+            found += [
+                (known.name, exp.column(known.name, known.alias))
+                for known in relation.fields
+                if not wanted or known.alias == wanted
+            ]
+        else:
+            found.append((item.alias_or_name.lower(), item.this if isinstance(item, exp.Alias) else item))
+    return found
+
+
+def _carried(items: list[tuple[str, exp.Expr]], relation: Relation) -> tuple[str, str] | None:
+    """Where the owner is found among the items, if it is one of them."""
+    if relation.owner is None:
+        return None
+    for name, inner in items:
+        plain = inner.unnest()
+        if isinstance(plain, exp.Column) and plain.name.lower() == relation.owner[1]:
+            return "", name
+    return None
+
+
+def _settled(kind: str) -> tuple[str]:
+    return ("text" if kind == "literal" else kind,)
+
+
+def _visible(fields: tuple[Field, ...], name: str) -> Field:
+    return next(known for known in fields if known.name == name and not known.hidden)
+
+
+def _this(node: exp.Expr | None) -> exp.Expr | None:
+    return None if node is None else node.this

@@ -1,0 +1,415 @@
+"""Random questions over the whole grammar, one small method a form. The same seed gives the same questions.
+
+Every form has a name and can be left out by it; the tables are those of the population.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from dither.columns import Bool, Category, Column, Date, Fixed, Int, Timestamp
+
+Kinds = dict[type[Column], str]
+KINDS: Kinds = {Int: "number", Fixed: "number", Bool: "bool", Date: "date", Timestamp: "time", Category: "label"}
+FEW_KEYS = 400  # how many values a key may have, so that answers stay small
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column as the question writes it."""
+
+    sql: str
+    column: Column
+
+    @property
+    def kind(self) -> str:
+        return KINDS.get(type(self.column), "text")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What follows FROM, the columns it offers, how the owner is written, and what stands before SELECT."""
+
+    sql: str
+    columns: tuple[Named, ...]
+    owner: str
+    before: str = ""
+    where: str = ""
+
+
+Method = TypeVar("Method", bound=Callable[..., object])
+FORMS: dict[str, dict[str, str]] = {"source": {}, "truth": {}, "key": {}, "output": {}, "after": {}, "number": {}}
+
+
+def form(place: str, name: str) -> Callable[[Method], Method]:
+    """Registers a method as one form at a place of the grammar."""
+
+    def register(method: Method) -> Method:
+        FORMS[place][name] = method.__name__
+        return method
+
+    return register
+
+
+class Generator:
+    """Draws questions; `forms` are the names of those switched on (all, unless given)."""
+
+    def __init__(
+        self,
+        seed: int,
+        tables: dict[str, dict[str, Column]],
+        forms: Collection[str] | None = None,
+        *,
+        shown: bool = False,
+    ) -> None:
+        self.draw = random.Random(seed)
+        self.tables = tables
+        self.on = {place: [n for n in names if forms is None or n in forms] for place, names in FORMS.items()}
+        self.shown = shown  # every key is among the items, so that rows can be told apart
+        self.used: list[str] = []
+
+    def pick(self, place: str, *arguments: object) -> object:
+        name = self.draw.choice(self.on[place])
+        self.used.append(name)
+        return getattr(self, FORMS[place][name])(*arguments)
+
+    def question(self) -> str:
+        """One question. What it is made of is in `used` afterwards."""
+        self.used = []
+        draw = self.draw
+        source: Source = self.pick("source")  # type: ignore[assignment]
+        keys = [self.pick("key", source) for _ in range(draw.choice([0, 0, 1, 1, 1, 2]))] if self.on["key"] else []
+        keys = [str(key) for key in dict.fromkeys(keys) if key]
+        outputs = [f"{self.pick('output', source)} AS o{i}" for i in range(draw.randint(1, 3))]
+        items = outputs + [f"{key} AS k{i}" for i, key in enumerate(keys) if self.shown or draw.random() < 0.8]
+        draw.shuffle(items)
+        truths = [source.where] if source.where else []
+        truths += [self.truth(source, draw.randint(0, 2))] if draw.random() < 0.7 else []
+        where = f" WHERE {' AND '.join(f'({truth})' for truth in truths)}" if truths else ""
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        after = str(self.pick("after", outputs)) if self.on["after"] and draw.random() < 0.3 else ""
+        return f"{source.before}SELECT {', '.join(items)} FROM {source.sql}{where}{group}{after}"
+
+    # Sources
+
+    def table(self, name: str, alias: str) -> tuple[Named, ...]:
+        return tuple(Named(f"{alias}.{column}", kind) for column, kind in self.tables[name].items())
+
+    @form("source", "table")
+    def one_table(self) -> Source:
+        name = self.draw.choice(["t", "t", "t", "p", "c"] if "p" in self.tables else ["t"])
+        alias = self.draw.choice([name, f"{name} AS a", f"{name} b"])
+        called = alias.split()[-1]
+        columns = self.table(name, called)
+        if self.draw.random() < 0.5:
+            columns = tuple(replace(column, sql=column.sql.split(".")[1]) for column in columns)
+        return Source(alias, columns, self.draw.choice(["uid", f"{called}.uid"]))
+
+    @form("source", "join public")
+    def join_public(self) -> Source:
+        side = self.draw.choice(["JOIN", "INNER JOIN", "LEFT JOIN"])
+        name, on = self.draw.choice([("t", "a.n = b.code"), ("c", "b.code = a.code"), ("t", "a.h = b.code")])
+        return Source(f"{name} a {side} pub b ON {on}", self.table(name, "a") + self.table("pub", "b"), "a.uid")
+
+    @form("source", "join owner")
+    def join_owner(self) -> Source:
+        side = self.draw.choice(["JOIN", "LEFT JOIN"])
+        left, right = self.draw.choice([("t", "p"), ("p", "t"), ("t", "t"), ("p", "c")])
+        on = self.draw.choice(["a.uid = b.uid", "b.uid = a.uid AND a.uid = b.uid"])
+        return Source(f"{left} a {side} {right} b ON {on}", self.table(left, "a") + self.table(right, "b"), "a.uid")
+
+    @form("source", "join chain")
+    def join_chain(self) -> Source:
+        side = self.draw.choice(["JOIN", "LEFT JOIN"])
+        return Source(f"c a {side} t b ON a.eid = b.eid", self.table("c", "a") + self.table("t", "b"), "a.uid")
+
+    @form("source", "join several")
+    def join_several(self) -> Source:
+        columns = self.table("c", "a") + self.table("t", "b") + self.table("p", "d") + self.table("pub", "e")
+        return Source(
+            "c a JOIN t b ON a.eid = b.eid JOIN p d ON b.uid = d.uid LEFT JOIN pub e ON a.code = e.code",
+            columns,
+            self.draw.choice(["a.uid", "b.uid", "d.uid"]),
+        )
+
+    def _inner(self, name: str) -> tuple[str, tuple[Named, ...]]:
+        """A row-level SELECT with the owner, and its columns under new names."""
+        source = Source(name, self.table(name, name), f"{name}.uid")
+        chosen = self.draw.sample(source.columns, min(5, len(source.columns)))
+        items = [f"{column.sql} AS c{i}" for i, column in enumerate(chosen)]
+        where = f" WHERE {self.truth(source, 1)}" if self.draw.random() < 0.5 else ""
+        columns = tuple(Named(f"q.c{i}", column.column) for i, column in enumerate(chosen))
+        return f"SELECT {name}.uid AS who, {', '.join(items)} FROM {name}{where}", columns
+
+    @form("source", "derived rows")
+    def derived_rows(self) -> Source:
+        text, columns = self._inner(self.draw.choice(["t", "p", "c"]))
+        return Source(f"({text}) AS q", columns, "q.who")
+
+    @form("source", "with rows")
+    def with_rows(self) -> Source:
+        text, columns = self._inner(self.draw.choice(["t", "p", "c"]))
+        return Source("q", columns, "q.who", before=f"WITH q AS ({text}) ")
+
+    @form("source", "derived by owner")
+    def derived_by_owner(self) -> Source:
+        source = Source("t", self.table("t", "t"), "t.uid")
+        where = f" WHERE {self.truth(source, 1)}" if self.draw.random() < 0.5 else ""
+        inner = (
+            f"SELECT t.uid, SUM(t.x) AS total, COUNT(*) AS many, COUNT(t.amount) AS some FROM t{where} GROUP BY t.uid"
+        )
+        columns = (
+            Named("q.total", Int(-1000, 4000)),
+            Named("q.many", Int(0, 4, nullable=False, default=0)),
+            Named("q.some", Int(0, 4, nullable=False, default=0)),
+        )
+        return Source(f"({inner}) q", columns, "q.uid")
+
+    @form("source", "derived by owner and key")
+    def derived_by_owner_and_key(self) -> Source:
+        inner = "SELECT uid, g, SUM(amount) AS total, COUNT(*) AS many FROM t GROUP BY uid, g"
+        columns = (
+            Named("q.g", self.tables["t"]["g"]),
+            Named("q.total", Fixed(-1000, 4000)),
+            Named("q.many", Int(0, 4, nullable=False, default=0)),
+        )
+        return Source(f"({inner}) q", columns, "q.uid")
+
+    @form("source", "union all")
+    def union_all(self) -> Source:
+        parts = [
+            f"SELECT uid, {x} AS v, {y} AS w FROM {name}"
+            for name, x, y in self.draw.sample(
+                [("t", "x", "flag"), ("t", "n", "x > 3"), ("p", "age", "member"), ("c", "qty", "qty > 1")], 2
+            )
+        ]
+        columns = Named("q.v", Int(-100, 1000)), Named("q.w", Bool())
+        return Source(f"({' UNION ALL '.join(parts)}) AS q", columns, "q.uid")
+
+    @form("source", "exists")
+    def exists(self) -> Source:
+        word = self.draw.choice(["EXISTS", "NOT EXISTS"])
+        inner = Source("t i", self.table("t", "i"), "i.uid")
+        where = f"{word} (SELECT 1 FROM t i WHERE i.uid = p.uid AND {self.truth(inner, 1)})"
+        return Source("p", self.table("p", "p"), "p.uid", where=where)
+
+    @form("source", "in owners")
+    def in_owners(self) -> Source:
+        word = self.draw.choice(["IN", "NOT IN"])
+        inner = Source("p i", self.table("p", "i"), "i.uid")
+        where = f"t.uid {word} (SELECT i.uid FROM p i WHERE {self.truth(inner, 1)})"
+        return Source("t", self.table("t", "t"), "t.uid", where=where)
+
+    # Numbers
+
+    def named(self, source: Source, *kinds: str) -> str | None:
+        fitting = [column.sql for column in source.columns if column.kind in kinds]
+        return self.draw.choice(fitting) if fitting else None
+
+    def number(self, source: Source, depth: int) -> str:
+        draw = self.draw
+        if depth <= 0 or draw.random() < 0.2:
+            column = self.named(source, "number")
+            literal = draw.choice([str(draw.randint(0, 99)), "0", "0.5", "4217", "2.25"])
+            return literal if column is None or draw.random() < 0.25 else column
+        return str(self.pick("number", source, depth))
+
+    @form("number", "arithmetic")
+    def arithmetic(self, source: Source, depth: int) -> str:
+        return f"({self.number(source, depth - 1)} {self.draw.choice('+-*/%')} {self.number(source, depth - 1)})"
+
+    @form("number", "functions")
+    def functions(self, source: Source, depth: int) -> str:
+        a, b = self.number(source, depth - 1), self.number(source, depth - 1)
+        return self.draw.choice(
+            [f"(-{a})", f"ABS({a})", f"COALESCE({a}, {b})", f"NULLIF({a}, {b})", f"LEAST({a}, {b})",
+             f"GREATEST({a}, {b}, 1)"]
+        )  # fmt: skip
+
+    @form("number", "case")
+    def case(self, source: Source, depth: int) -> str:
+        otherwise = self.draw.choice(["", f" ELSE {self.number(source, depth - 1)}"])
+        return f"CASE WHEN {self.truth(source, depth - 1)} THEN {self.number(source, depth - 1)}{otherwise} END"
+
+    # Truths
+
+    def truth(self, source: Source, depth: int) -> str:
+        draw = self.draw
+        if depth <= 0:
+            return str(self.pick("truth", source))
+        sign = draw.choice(["<", "<=", "=", "<>", ">", ">="])
+        return draw.choice(
+            [
+                lambda: f"{self.number(source, depth)} {sign} {self.number(source, depth - 1)}",
+                lambda: f"({self.truth(source, depth - 1)} AND {self.truth(source, depth - 1)})",
+                lambda: f"({self.truth(source, depth - 1)} OR {self.truth(source, depth - 1)})",
+                lambda: f"NOT ({self.truth(source, depth - 1)})",
+                lambda: f"({self.truth(source, depth - 1)}) IS NOT TRUE",
+                lambda: (
+                    f"{self.number(source, depth - 1)} BETWEEN {self.number(source, 0)} AND {self.number(source, 0)}"
+                ),
+                lambda: f"({self.number(source, depth - 1)}) IS NULL",
+            ]
+        )()
+
+    @form("truth", "comparison")
+    def comparison(self, source: Source) -> str:
+        column = self.named(source, "number")
+        return (
+            "TRUE" if column is None else f"{column} {self.draw.choice(['>', '<=', '<>'])} {self.draw.randint(-9, 50)}"
+        )
+
+    @form("truth", "flag")
+    def flag(self, source: Source) -> str:
+        column = self.named(source, "bool")
+        return "TRUE" if column is None else self.draw.choice([column, f"NOT {column}", f"{column} IS FALSE"])
+
+    @form("truth", "texts")
+    def texts(self, source: Source) -> str:
+        column = self.named(source, "text")
+        if column is None:
+            return "FALSE"
+        ends = [
+            "LIKE '%a%'",
+            "= 'alpha'",
+            "< 'b'",
+            "IS NULL",
+            "IN ('beta', '', 'été')",
+            "NOT LIKE '_\\%%'",
+            "LIKE '%😀'",
+        ]
+        return f"{column} {self.draw.choice(ends)}"
+
+    @form("truth", "labels")
+    def labels(self, source: Source) -> str:
+        fitting = [column for column in source.columns if column.kind == "label"]
+        if not fitting:
+            return "TRUE"
+        column = self.draw.choice(fitting)
+        label = self.draw.choice(column.column.values).replace("'", "''")  # type: ignore[attr-defined]
+        ends = [f"= '{label}'", f"<> '{label}'", f"IN ('{label}')", "IS NOT NULL", "LIKE '%o%'", "< 'o'"]
+        return f"{column.sql} {self.draw.choice(ends)}"
+
+    @form("truth", "dates")
+    def dates(self, source: Source) -> str:
+        column = self.named(source, "date")
+        ends = ["= DATE '2024-01-03'", "> '2024-01-02'", "BETWEEN '2024-01-02' AND DATE '2024-02-01'", "IS NULL"]
+        return "TRUE" if column is None else f"{column} {self.draw.choice(ends)}"
+
+    @form("truth", "times")
+    def times(self, source: Source) -> str:
+        column = self.named(source, "time")
+        ends = ["> TIMESTAMP '2024-05-01 00:00:00'", "< '2024-06-01T12:30:00+02:00'", "<= DATE '2024-03-31'"]
+        return "TRUE" if column is None else f"{column} {self.draw.choice(ends)}"
+
+    # Keys
+
+    @form("key", "column")
+    def key_column(self, source: Source) -> str | None:
+        fitting = [c.sql for c in source.columns if c.column.key_count is not None and c.column.key_count < FEW_KEYS]
+        return self.draw.choice(fitting) if fitting else None
+
+    @form("key", "case bins")
+    def key_bins(self, source: Source) -> str | None:
+        column = self.named(source, "number")
+        labels = self.draw.choice([("'low'", "'mid'", "'high'"), ("0", "1", "2")])
+        otherwise = self.draw.choice(["", f" ELSE {labels[2]}"])
+        return column and f"CASE WHEN {column} < 3 THEN {labels[0]} WHEN {column} < 30 THEN {labels[1]}{otherwise} END"
+
+    @form("key", "bucket")
+    def key_bucket(self, source: Source) -> str | None:
+        fitting = [c.sql for c in source.columns if isinstance(c.column, Int) and c.column.key_count < 2000]
+        if not fitting:
+            return None
+        column = self.draw.choice(fitting)
+        return self.draw.choice([f"{column} / 10", f"{column} / 25 * 25", f"{column} % 7", f"FLOOR({column} / 10)"])
+
+    @form("key", "date parts")
+    def key_dates(self, source: Source) -> str | None:
+        column = self.named(source, "date", "time")
+        unit = self.draw.choice(["year", "month", "quarter", "week"])
+        part = self.draw.choice(["YEAR", "MONTH", "DAY", "DOW", "QUARTER"])
+        return column and self.draw.choice([f"DATE_TRUNC('{unit}', {column})", f"EXTRACT({part} FROM {column})"])
+
+    @form("key", "private text")
+    def key_text(self, source: Source) -> str | None:
+        return self.named(source, "text")
+
+    # Outputs
+
+    @form("output", "count")
+    def count(self, source: Source) -> str:
+        return "COUNT(*)"
+
+    @form("output", "count of a value")
+    def count_of(self, source: Source) -> str:
+        column = self.named(source, "text", "label", "bool", "date", "time")
+        return f"COUNT({column or self.number(source, 2)})"
+
+    @form("output", "owners")
+    def owners(self, source: Source) -> str:
+        return f"COUNT(DISTINCT {source.owner})"
+
+    @form("output", "distinct values")
+    def distinct(self, source: Source) -> str:
+        return f"COUNT(DISTINCT {self.named(source, 'number', 'label', 'date', 'text') or 1})"
+
+    @form("output", "sum")
+    def sum(self, source: Source) -> str:
+        return f"SUM({self.number(source, self.draw.randint(0, 3))})"
+
+    @form("output", "average")
+    def average(self, source: Source) -> str:
+        return f"AVG({self.number(source, self.draw.randint(0, 2))})"
+
+    @form("output", "variance")
+    def variance(self, source: Source) -> str:
+        word = self.draw.choice(["VARIANCE", "VAR_POP", "VAR_SAMP", "STDDEV", "STDDEV_POP"])
+        return f"{word}({self.named(source, 'number') or 1})"
+
+    @form("output", "filter")
+    def filter(self, source: Source) -> str:
+        inner = self.draw.choice(["COUNT(*)", f"SUM({self.number(source, 1)})", f"AVG({self.number(source, 1)})"])
+        return f"{inner} FILTER (WHERE {self.truth(source, 1)})"
+
+    @form("output", "quantile")
+    def quantile(self, source: Source) -> str:
+        column = self.named(source, "number", "date") or "1"
+        return self.draw.choice(
+            [f"MEDIAN({column})", f"MIN({column})", f"MAX({column})",
+             f"PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY {column})"]
+        )  # fmt: skip
+
+    @form("output", "mode")
+    def mode(self, source: Source) -> str:
+        return f"MODE() WITHIN GROUP (ORDER BY {self.named(source, 'label', 'bool') or 1})"
+
+    @form("output", "totals of owners")
+    def owner_totals(self, source: Source) -> str:
+        return self.draw.choice(
+            [f"OWNER_SUM({self.named(source, 'number') or 1}, -50, 200)", f"OWNER_COUNT({self.draw.randint(1, 4)})"]
+        )
+
+    @form("output", "ratio")
+    def ratio(self, source: Source) -> str:
+        column = self.named(source, "number") or "1"
+        return self.draw.choice(
+            [
+                f"SUM({column}) / COUNT(*)",
+                f"2 * COUNT(*) - COUNT({column})",
+                f"SUM({column}) / COUNT(DISTINCT {source.owner})",
+            ]
+        )
+
+    # After the noise
+
+    @form("after", "having")
+    def having(self, outputs: list[str]) -> str:
+        return f" HAVING {outputs[0].rsplit(' AS ', 1)[0]} > 2"
+
+    @form("after", "order and limit")
+    def order(self, outputs: list[str]) -> str:
+        return f" ORDER BY o0 {self.draw.choice(['ASC', 'DESC'])} LIMIT {self.draw.randint(1, 3)}"
