@@ -12,6 +12,7 @@ on any row: division and modulo by zero give NULL, comparisons with NULL give NU
 from __future__ import annotations
 
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
+from dither.sql.expressions.codes import Indicator, Steps
 from dither.sql.expressions.numbers import (
     Absolute,
     Add,
@@ -34,12 +35,34 @@ from dither.sql.expressions.numbers import (
     cut,
     hull,
 )
+from dither.sql.expressions.texts import (
+    MOST_STORED,
+    Joined,
+    Length,
+    Substring,
+    TextCase,
+    TextCoalesce,
+    TextNull,
+    Trim,
+)
+from dither.sql.expressions.times import (
+    FIRST_DAY,
+    LAST_DAY,
+    AddMonths,
+    DatePart,
+    FirstDay,
+    Part,
+    Period,
+    add_months,
+    first_day,
+)
 from dither.sql.expressions.truths import (
     Among,
     And,
     Compare,
     CompareText,
     Comparison,
+    ILike,
     Is,
     IsNull,
     Like,
@@ -53,8 +76,12 @@ from dither.sql.expressions.truths import (
 )
 
 __all__ = [
+    "FIRST_DAY",
+    "LAST_DAY",
+    "MOST_STORED",
     "Absolute",
     "Add",
+    "AddMonths",
     "Among",
     "And",
     "Binary",
@@ -66,12 +93,18 @@ __all__ = [
     "CompareText",
     "Comparison",
     "Constant",
+    "DatePart",
     "Divide",
     "Expression",
+    "FirstDay",
     "Greatest",
+    "ILike",
+    "Indicator",
     "Is",
     "IsNull",
+    "Joined",
     "Least",
+    "Length",
     "Like",
     "Modulo",
     "Multiply",
@@ -80,16 +113,26 @@ __all__ = [
     "Null",
     "Numeric",
     "Or",
+    "Part",
+    "Period",
     "Rescale",
     "Run",
     "Several",
+    "Steps",
     "Stored",
     "StoredText",
+    "Substring",
     "Subtract",
     "TextAmong",
+    "TextCase",
+    "TextCoalesce",
     "TextConstant",
+    "TextNull",
     "Textual",
+    "Trim",
     "Truth",
+    "add_months",
     "cut",
+    "first_day",
     "hull",
 ]

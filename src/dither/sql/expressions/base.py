@@ -81,6 +81,11 @@ class Boolean(Expression):
 class Textual(Expression):
     """A text-valued node."""
 
+    @cached_property
+    def longest(self) -> int:
+        """How many characters it can have at most."""
+        return max((child.longest for child in self.children() if isinstance(child, Textual)), default=0)
+
 
 def _size(value: object) -> int:
     if isinstance(value, Expression):

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
+from dither.sql.expressions.texts import MOST_STORED
 
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
 Run = tuple[int, int]  # the first and the last of neighbouring whole numbers
@@ -23,10 +24,18 @@ class StoredText(Textual):
     def nullable(self) -> bool:
         return self.may_be_null
 
+    @cached_property
+    def longest(self) -> int:
+        return MOST_STORED
+
 
 @dataclass(frozen=True)
 class TextConstant(Textual):
     value: str
+
+    @cached_property
+    def longest(self) -> int:
+        return len(self.value)
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,14 @@ class TextAmong(Boolean):
 @dataclass(frozen=True)
 class Like(Boolean):
     """Whether the text matches: `%` any run, `_` any character, backslash makes either or itself literal."""
+
+    value: Textual
+    pattern: str
+
+
+@dataclass(frozen=True)
+class ILike(Boolean):
+    """As `Like`, where a letter of the pattern also matches its lower and its upper case, one character each."""
 
     value: Textual
     pattern: str

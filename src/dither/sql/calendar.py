@@ -1,0 +1,139 @@
+"""Builders for parts, periods and sums of days and moments, which are whole numbers: days, or microseconds, since 1970.
+
+A moment is first cut into its day and the time of that day, so that one calendar serves both. Constants are folded.
+"""
+
+from __future__ import annotations
+
+from dither.listed import DAY, MICROSECONDS, Shown, Unit
+from dither.sql import normal
+from dither.sql.expressions import (
+    FIRST_DAY,
+    LAST_DAY,
+    AddMonths,
+    Constant,
+    DatePart,
+    FirstDay,
+    Numeric,
+    Part,
+    add_months,
+    first_day,
+)
+from dither.sql.expressions.times import date, part
+from dither.sql.rounding import cut_divide, floor_divide, floor_modulo, units
+
+PARTS = (
+    "year", "quarter", "month", "week", "day", "hour", "minute", "second", "dow", "isodow", "doy", "isoyear", "epoch",
+)  # fmt: skip
+UNITS: tuple[Unit, ...] = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+_MONTHS: dict[str, int] = {"year": 12, "quarter": 3, "month": 1}
+
+
+class OutsideCalendar(ValueError):
+    """The value may lie outside the years 1 to 9999."""
+
+
+def inside(value: Numeric, kind: Shown) -> Numeric:
+    """The value, if all that it can be lies in the calendar."""
+    size = 1 if kind == "date" else DAY
+    if not (FIRST_DAY * size <= value.low and value.high < (LAST_DAY + 1) * size):
+        raise OutsideCalendar
+    return value
+
+
+def day_of(value: Numeric, kind: Shown) -> Numeric:
+    """The day that a moment lies in; a day is its own."""
+    return value if kind == "date" else floor_divide(value, DAY)
+
+
+def time_of(value: Numeric, kind: Shown) -> Numeric:
+    """The microseconds since midnight."""
+    return Constant(0) if kind == "date" else floor_modulo(value, DAY)
+
+
+def moment(value: Numeric, kind: Shown) -> Numeric:
+    """Microseconds since 1970; a day is its midnight."""
+    return normal.multiply(value, Constant(DAY)) if kind == "date" else value
+
+
+def _part(name: Part, day: Numeric) -> Numeric:
+    return Constant(part(name, date(day.value))) if isinstance(day, Constant) else DatePart(name, day)
+
+
+def extracted(name: str, value: Numeric, kind: Shown) -> Numeric:
+    """EXTRACT(name FROM value)."""
+    if name == "epoch":
+        return normal.multiply(value, Constant(86_400)) if kind == "date" else units(value, 6)
+    if name in ("hour", "minute", "second"):
+        if kind == "date":
+            return Constant(0)
+        if name == "hour":
+            return cut_divide(time_of(value, kind), MICROSECONDS["hour"])
+        if name == "minute":
+            return cut_divide(floor_modulo(value, MICROSECONDS["hour"]), MICROSECONDS["minute"])
+        return units(floor_modulo(value, MICROSECONDS["minute"]), 6)
+    day = day_of(value, kind)
+    if name == "quarter":
+        return cut_divide(normal.add(_part("month", day), Constant(2)), 3)
+    if name == "dow":  # 1970-01-01 was a Thursday; Sunday is 0
+        return floor_modulo(normal.add(day, Constant(4)), 7)
+    if name == "isodow":  # Monday is 1
+        return normal.add(floor_modulo(normal.add(day, Constant(3)), 7), Constant(1))
+    return _part(name, day)  # type: ignore[arg-type]
+
+
+def truncated(unit: Unit, value: Numeric, kind: Shown) -> Numeric:
+    """DATE_TRUNC(unit, value), a value of the same kind."""
+    if unit in MICROSECONDS:
+        return value if kind == "date" else _multiples(value, MICROSECONDS[unit])
+    day = day_of(value, kind)
+    if unit == "week":
+        day = normal.subtract(_multiples(normal.add(day, Constant(3)), 7), Constant(3))
+    elif unit != "day":
+        constant = isinstance(day, Constant)
+        day = Constant(first_day(unit, day.low)) if constant else FirstDay(unit, day)  # type: ignore[arg-type]
+    return day if kind == "date" else normal.multiply(day, Constant(DAY))
+
+
+def _multiples(value: Numeric, step: int) -> Numeric:
+    return normal.multiply(floor_divide(value, step), Constant(step))
+
+
+def period(unit: Unit, value: Numeric, kind: Shown) -> Numeric:
+    """How many periods lie between the one of the value and the one of 1970-01-01: the code that `Periods` shows."""
+    if unit in MICROSECONDS:
+        return floor_divide(moment(value, kind), MICROSECONDS[unit])
+    day = day_of(value, kind)
+    if unit == "day":
+        return day
+    if unit == "week":
+        return floor_divide(normal.add(day, Constant(3)), 7)
+    year = normal.subtract(_part("year", day), Constant(1970))
+    if unit == "year":
+        return year
+    months = 12 // _MONTHS[unit]
+    within = extracted(unit, day, "date")
+    return normal.subtract(normal.add(normal.multiply(year, Constant(months)), within), Constant(1))
+
+
+def later(value: Numeric, kind: Shown, months: int, days: int, microseconds: int) -> tuple[Numeric, Shown]:
+    """The value plus an interval as PostgreSQL adds it: months (to the month's end at most), then days, then time.
+
+    A day stays a day unless the interval has a part smaller than days.
+    """
+    if months:
+        inside(value, kind)
+        day = day_of(value, kind)
+        try:
+            ends = [add_months(end, months) for end in day.bounds]
+        except OverflowError:
+            raise OutsideCalendar from None
+        moved = Constant(ends[0]) if isinstance(day, Constant) else AddMonths(day, months)
+        value = moved if kind == "date" else normal.add(normal.multiply(moved, Constant(DAY)), time_of(value, kind))
+    if microseconds and kind == "date":
+        value, kind = moment(value, kind), "local"
+    if days:
+        value = normal.add(value, Constant(days if kind == "date" else days * DAY))
+    if microseconds:
+        value = normal.add(value, Constant(microseconds))
+    return inside(value, kind), kind

@@ -1,0 +1,46 @@
+"""Numbers made of conditions and of ranges: what group keys and time zones are built from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from dither.sql.expressions.base import Boolean, Numeric
+
+
+@dataclass(frozen=True)
+class Indicator(Numeric):
+    """1 where the condition is true, 0 where it is false, NULL where it is NULL."""
+
+    operand: Boolean
+
+    bounds = (0, 1)
+
+
+@dataclass(frozen=True)
+class Steps(Numeric):
+    """A step function: `results[i]` from `starts[i - 1]` on, up to but without `starts[i]`; NULL where the value is.
+
+    `starts` ascend; there is one result more than starts. The value counts in its own units, results are whole.
+
+    >>> from dither.sql.expressions.numbers import Stored
+    >>> Steps(Stored("x", 0, 9, 0, may_be_null=False), (3, 7), (0, 5, 1)).bounds
+    (0, 5)
+    """
+
+    value: Numeric
+    starts: tuple[int, ...]
+    results: tuple[int, ...]
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return min(self.results), max(self.results)
+
+    @cached_property
+    def scale(self) -> int:
+        return 0
+
+    @cached_property
+    def size(self) -> int:
+        """Each start is written with the value beside it, twice."""
+        return 1 + (2 * len(self.starts) + 1) * (self.value.size + 1)

@@ -1,0 +1,86 @@
+"""Texts made of texts. Characters are Unicode code points, spaces are U+0020; nothing here depends on a locale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from dither.sql.expressions.base import Boolean, Numeric, Textual
+
+MOST_STORED = 65_536  # characters that a declared text can have
+
+
+@dataclass(frozen=True)
+class TextNull(Textual):
+    """A text that is always NULL."""
+
+    nullable = True
+    longest = 0
+
+
+@dataclass(frozen=True)
+class TextCase(Textual):
+    """The text beside the first condition that is true, or `otherwise`."""
+
+    conditions: tuple[Boolean, ...]
+    values: tuple[Textual, ...]
+    otherwise: Textual
+
+    @cached_property
+    def nullable(self) -> bool:
+        return any(value.nullable for value in (*self.values, self.otherwise))
+
+
+@dataclass(frozen=True)
+class TextCoalesce(Textual):
+    """The first that is not NULL."""
+
+    values: tuple[Textual, ...]
+
+    @cached_property
+    def nullable(self) -> bool:
+        return all(value.nullable for value in self.values)
+
+
+@dataclass(frozen=True)
+class Joined(Textual):
+    """The texts one after the other; NULL if one of them is."""
+
+    values: tuple[Textual, ...]
+
+    @cached_property
+    def longest(self) -> int:
+        return sum(value.longest for value in self.values)
+
+
+@dataclass(frozen=True)
+class Substring(Textual):
+    """At most `length` characters from the `start`-th on, which counts from 1."""
+
+    value: Textual
+    start: int
+    length: int
+
+    @cached_property
+    def longest(self) -> int:
+        return min(self.length, self.value.longest)
+
+
+@dataclass(frozen=True)
+class Trim(Textual):
+    """Without the spaces at its beginning, its end, or both."""
+
+    value: Textual
+    leading: bool
+    trailing: bool
+
+
+@dataclass(frozen=True)
+class Length(Numeric):
+    """How many characters the text has."""
+
+    value: Textual
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return 0, self.value.longest
