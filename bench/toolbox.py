@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dither import sensitivity
+from dither import Quantile, sensitivity
 from dither.sensitivity.graphs import Graph
 
 RECORDS = 10**7
@@ -76,6 +76,23 @@ def bench_median() -> None:
                 f" numpy.median {found['numpy'] * 1e3:.0f} ms ({ratio:.2f}x), numpy.sort {found['sort'] * 1e3:.0f} ms"
             )
             require(f"smooth median, {kind}, beta {beta}: <= 2x numpy.median", f"{ratio:.2f}x", ratio <= 2)
+
+
+def bench_quantile() -> None:
+    """The exponential mechanism's quantile, from the column to the answer, beside a sort of the same records."""
+    salaries = np.random.default_rng(1).lognormal(10, 1, RECORDS)
+    print(f"\nQuantile of {RECORDS:,} records on [0, 10^7] by the exponential mechanism.")
+    for kind, x, grid in (("float64", salaries, "0.01"), ("int64", salaries.astype(np.int64), 1)):
+        for epsilon, q in (("0.01", "0.5"), ("1", "0.5"), ("1", "0.9")):
+            mechanism = Quantile(epsilon=epsilon, q=q, lower=0, upper=10**7, grid=grid)
+            runs = {"ours": lambda m=mechanism, x=x: m.release(x), "sort": lambda x=x: np.sort(x)}
+            found = best(runs, 5)
+            ratio = found["ours"] / found["sort"]
+            print(
+                f"  {kind}, epsilon {epsilon}, q {q}: {found['ours'] * 1e3:.0f} ms,"
+                f" numpy.sort {found['sort'] * 1e3:.0f} ms ({ratio:.2f}x)"
+            )
+            require(f"quantile {q}, {kind}, epsilon {epsilon}: <= 2x numpy.sort", f"{ratio:.2f}x", ratio <= 2)
 
 
 def power_law_graph(vertices: int, edges: int) -> Graph:
@@ -156,6 +173,7 @@ def bench_mst() -> None:
 
 def main() -> int:
     bench_median()
+    bench_quantile()
     bench_triangles()
     bench_mst()
     print()
