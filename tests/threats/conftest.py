@@ -11,7 +11,7 @@ import pytest
 
 from dither.curator import Curator
 
-for _name in ("population", "generator", "harness", "queries", "clinic"):
+for _name in ("population", "generator", "mutations", "harness", "queries", "clinic"):
     _module = f"threats_{_name}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
@@ -38,6 +38,9 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, harnes
         "without the owner of one row": population.without(everybody, 7),
         "without the owner of NULLs": population.without(everybody, 8),
     }
+    few = population.few()
+    sources |= {"few": few, "few in another order": population.shuffled(few)}
+    sources |= {f"few without {owner}": population.without(few, owner) for owner in (population.NASTY, 3, 7, 8)}
     built: dict[str, harness.Side] = {}
     for number, (name, rows) in enumerate(sources.items()):
         built[name] = harness.make_side(

@@ -100,7 +100,7 @@ class Generator:
 
     @form("source", "table")
     def one_table(self) -> Source:
-        name = self.draw.choice(["t", "t", "t", "p", "c"] if "p" in self.tables else ["t"])
+        name = self.draw.choice(["t", "t", "t", *(name for name in ("p", "c") if name in self.tables)])
         alias = self.draw.choice([name, f"{name} AS a", f"{name} b"])
         called = alias.split()[-1]
         columns = self.table(name, called)

@@ -36,6 +36,33 @@ COLUMNS: dict[str, Column] = {
     "word": Text(nullable=False, default="none"),
 }
 
+PEOPLE: dict[str, Column] = {
+    "age": Int(0, 120),
+    "city": Category(["bern", "zürich", "genève"]),
+    "score": Fixed(0, 10, decimals=1),
+    "born": Date("1950-01-01", "2010-12-31"),
+    "member": Bool(),
+    "name": Text(),
+}
+ITEMS: dict[str, Column] = {
+    "eid": Int(0, 2_000_000),
+    "qty": Int(0, 9, nullable=False, default=0),
+    "price": Fixed(0, 100, decimals=2),
+    "code": Int(0, 60),
+}
+CODES: dict[str, Column] = {
+    "code": Int(0, 60, nullable=False, default=0),
+    "weight": Int(-5, 5),
+    "rate": Fixed(0, 2, decimals=3),
+    "kind": Category(["old", "new"]),
+}
+
+
+def declared() -> dict[str, dict[str, Column]]:
+    """The columns of every table: events, people, items of events, and public codes."""
+    return {"t": COLUMNS, "p": PEOPLE, "c": ITEMS, "pub": CODES}
+
+
 SCHEMA = pa.schema(
     [
         ("uid", pa.int64()),
@@ -114,6 +141,11 @@ def arrow(rows: Iterable[dict[str, Any]]) -> pa.Table:
 def everybody() -> pa.Table:
     """The database D."""
     return arrow([*ordinary(), *nasty()])
+
+
+def few() -> pa.Table:
+    """A small database, for what is asked very often."""
+    return arrow([*ordinary(owners=12), *nasty(60)])
 
 
 def without(rows: pa.Table, owner: int) -> pa.Table:

@@ -1,11 +1,9 @@
-"""Questions for the neighbour harness: the whole grammar, nasty operators, hostile texts, and a generator.
+"""Questions for the neighbour harness: the whole grammar, nasty operators, hostile texts.
 
 A new query form joins the harness by one line in `FORMS`.
 """
 
 from __future__ import annotations
-
-import random
 
 FORMS: dict[str, str] = {
     # aggregates
@@ -193,70 +191,3 @@ REFUSED: tuple[str, ...] = (
     "SELECT COUNT(*) FROM t WHERE x > 1e400",
     "SELECT COUNT(*) FROM t -- \x00",
 )
-
-
-class Generator:
-    """Random questions within the grammar. The same seed gives the same questions."""
-
-    def __init__(self, seed: int) -> None:
-        self._drawn = random.Random(seed)
-
-    def question(self) -> str:
-        draw = self._drawn
-        keys = draw.sample(["g", "h", "flag", "day"], draw.choice([0, 0, 1, 1, 2, 3]))
-        outputs = [self._output(number) for number in range(draw.randint(1, 4))]
-        shown = [*outputs, *(key for key in keys if draw.random() < 0.8)]
-        draw.shuffle(shown)
-        where = f" WHERE {self.truth(draw.randint(1, 3))}" if draw.random() < 0.8 else ""
-        group = f" GROUP BY {', '.join(keys)}" if keys else ""
-        return f"SELECT {', '.join(shown)} FROM t{where}{group}"
-
-    def number(self, depth: int) -> str:
-        draw = self._drawn
-        if depth <= 0 or draw.random() < 0.2:
-            return draw.choice(
-                ["x", "n", "amount", "h", "uid", "big", "wide", "x", "n", str(draw.randint(0, 99)), "0", "0.5", "4217"]
-            )
-        a, b = self.number(depth - 1), self.number(depth - 1)
-        return draw.choice(
-            [
-                f"({a} + {b})",
-                f"({a} - {b})",
-                f"({a} * {b})",
-                f"({a} / {b})",
-                f"({a} % {b})",
-                f"(-{a})",
-                f"ABS({a})",
-                f"COALESCE({a}, {b})",
-                f"NULLIF({a}, {b})",
-                f"LEAST({a}, {b})",
-                f"GREATEST({a}, {b}, 1)",
-                f"CASE WHEN {self.truth(depth - 1)} THEN {a} ELSE {b} END",
-                f"CASE WHEN {self.truth(depth - 1)} THEN {a} END",
-            ]
-        )
-
-    def truth(self, depth: int) -> str:
-        draw = self._drawn
-        if depth <= 0:
-            return draw.choice(
-                ["flag", "x > 3", "uid = 4217", "s LIKE '%a%'", "g = 'lonely'", "s IS NULL", "n IN (1, 2, 50)",
-                 "day = DATE '2024-01-03'", "at > TIMESTAMP '2024-05-01 00:00:00'", "word < 'b'", "g IS NOT NULL",
-                 "TRUE"]
-            )  # fmt: skip
-        sign = draw.choice(["<", "<=", "=", "<>", ">", ">="])
-        return draw.choice(
-            [
-                f"{self.number(depth)} {sign} {self.number(depth - 1)}",
-                f"({self.truth(depth - 1)} AND {self.truth(depth - 1)})",
-                f"({self.truth(depth - 1)} OR {self.truth(depth - 1)})",
-                f"NOT ({self.truth(depth - 1)})",
-                f"({self.truth(depth - 1)}) IS NOT TRUE",
-                f"{self.number(depth - 1)} BETWEEN {self.number(0)} AND {self.number(0)}",
-                f"({self.number(depth - 1)}) IS NULL",
-            ]
-        )
-
-    def _output(self, number: int) -> str:
-        kind = self._drawn.choice(["COUNT(*)", "COUNT(DISTINCT uid)", "COUNT({})", "SUM({})", "SUM({})", "AVG({})"])
-        return f"{kind.format(self.number(self._drawn.randint(0, 3)))} AS o{number}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
+import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 import threats_harness as harness
 import threats_population as population
 import threats_queries as queries
+from threats_generator import Generator
 from threats_harness import Leak, Side, check_neighbours, check_same_aggregates
 
 from dither.accounting.currency import Price
@@ -29,7 +31,12 @@ from dither.sql.statement import Statement
 
 Sides = dict[str, Side]
 SUPPORTED = queries.FORMS | queries.NASTY
-RANDOM = 120 * population.CAMPAIGN
+RANDOM, PARTS = 2000 * population.CAMPAIGN, 4
+EVERYBODY = 0.1
+LANDED = {
+    "table", "arithmetic", "functions", "case", "comparison", "flag", "texts", "labels", "dates", "times", "column",
+    "count", "count of a value", "owners", "sum", "average",
+}  # fmt: skip
 
 
 def neighbours(sides: Sides) -> list[Side]:
@@ -65,16 +72,25 @@ def test_refusals(sides: Sides, text: str) -> None:
     assert population.CANARY.encode() not in seen.error
 
 
-def test_random_questions(sides: Sides) -> None:
-    generator, others = queries.Generator(seed=7), itertools.cycle(neighbours(sides))
-    answered = 0
-    for _ in range(RANDOM):
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_questions(sides: Sides, part: int) -> None:
+    """Most are asked of few owners; some of everybody, owner 4217 with all rows included."""
+    generator, draw = Generator(part, {"t": population.COLUMNS}, LANDED), random.Random(part)
+    few = [side for name, side in sides.items() if name.startswith("few without")]
+    answered: Counter[str] = Counter()
+    for _ in range(RANDOM // PARTS):
         text = generator.question()
-        seen = check_neighbours(sides["D"], next(others), text)
-        if seen.status == "answered":
-            answered += 1
-            check_same_aggregates(sides["D"], sides["D in another order"], text)
-    assert answered > RANDOM / 2, "most random questions must reach the engine, or this test shows little"
+        one, others, again = (
+            (sides["D"], neighbours(sides), sides["D in another order"])
+            if draw.random() < EVERYBODY
+            else (sides["few"], few, sides["few in another order"])
+        )
+        if check_neighbours(one, draw.choice(others), text).status == "answered":
+            answered.update({*generator.used, "questions"})
+            if draw.random() < EVERYBODY:
+                check_same_aggregates(one, again, text)
+    assert answered["questions"] > RANDOM / PARTS / 2, "most questions must reach the engine, or this test shows little"
+    assert set(answered) == LANDED | {"questions"}, "every form must be answered at least once"
 
 
 def test_the_gap_is_really_there(sides: Sides) -> None:
