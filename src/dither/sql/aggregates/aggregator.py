@@ -7,14 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 from dither.sql.aggregates.value import ValueColumn
-from dither.sql.expressions import Clamp, Expression, Numeric, Stored
+from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored, Textual
 from dither.sql.plan import Measure
+
+Value = TypeVar("Value", Numeric, Textual)
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,15 @@ class Aggregator(ABC):
         """How many measures share the failure probability: each needs confidence 1 - (1 - confidence) / split."""
         return len(self.measures())
 
-    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
-        """The half-width in shown units for a group with that many rows (which matters to averages only)."""
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
+        """The half-width in shown units for a group with that many rows; None if it follows from unknown values."""
         raise NotImplementedError
 
 
-def bounded(value: Numeric) -> Numeric:
+def bounded(value: Value) -> Value | Clamp:
     """The value, fit to be summed: a stored column is within its bounds already, anything computed is clamped last."""
-    return value if isinstance(value, Stored) else Clamp(value, value.low, value.high)
+    done = not isinstance(value, Numeric) or isinstance(value, (Stored, Clamp, Null))
+    return value if done or not isinstance(value, Numeric) else Clamp(value, value.low, value.high)
 
 
 def only(items: Sequence[Any], name: str) -> Any:

@@ -1,0 +1,98 @@
+"""Arithmetic of aggregates: SUM(a) / SUM(b), AVG(x) - AVG(y), CASE WHEN COUNT(*) > 10 THEN ... END."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.errors import ParameterError
+from dither.sql.aggregates.aggregator import Aggregator
+from dither.sql.aggregates.average import Average
+from dither.sql.aggregates.count import Count
+from dither.sql.aggregates.count_owners import CountDistinctOwner
+from dither.sql.aggregates.sum import Sum
+from dither.sql.aggregates.value import ValueColumn
+from dither.sql.noisy import Given, Term, from_column, to_column
+from dither.sql.noisy.expected import Expected, half_width
+from dither.sql.plan import Measure
+
+_WHOLE = (Count, CountDistinctOwner)  # exact values are whole numbers from zero upward
+
+
+@dataclass(frozen=True)
+class Formula(Aggregator):
+    """A term over other aggregates. Its interval holds the exact result whenever all its parts hold theirs.
+
+    Each distinct measure is computed, noised and paid once, however often the formula uses it.
+    """
+
+    term: Term
+    parts: tuple[Aggregator, ...]
+
+    def measures(self) -> tuple[Measure, ...]:
+        return tuple(dict.fromkeys(measure for part in self.parts for measure in part.measures()))
+
+    @property
+    def confidence_split(self) -> int:
+        """Distinct measures; a part whose interval needs more than its measures' own is added with all it needs."""
+        plain = [part for part in self.parts if part.confidence_split == len(part.measures())]
+        shared = {measure for part in plain for measure in part.measures()}
+        return len(shared) + sum(part.confidence_split for part in self.parts if part not in plain)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        columns = [part.finish(*given) for part, given in self._shares(noisy, errors)]
+        estimates = [
+            from_column(column, whole=isinstance(part, _WHOLE))
+            for part, column in zip(self.parts, columns, strict=True)
+        ]
+        return to_column("value", self.term.of(Given(estimates)), len(columns[0].values))
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
+        """The half-width to expect in a group of that many rows, or None if it follows from values not known before."""
+        return half_width(self.term, [_expected(part, rows, own) for part, (_, own) in self._shares(errors, errors)])
+
+    def _shares(
+        self, noisy: Sequence[Any], errors: Sequence[Fraction]
+    ) -> Iterator[tuple[Aggregator, tuple[list[Any], list[Fraction]]]]:
+        """Each part with the measures and errors that are its own."""
+        measures = self.measures()
+        if not len(measures) == len(noisy) == len(errors):
+            raise ParameterError(
+                f"the formula has {len(measures)} measures; got {len(noisy)} and {len(errors)} errors."
+            )
+        place: Mapping[Measure, int] = {measure: index for index, measure in enumerate(measures)}
+        for part in self.parts:
+            own = [place[measure] for measure in part.measures()]
+            yield part, ([noisy[index] for index in own], [errors[index] for index in own])
+
+    @property
+    def size(self) -> int:
+        return 1 + self.term.size + sum(part.size for part in self.parts)
+
+    @property
+    def text(self) -> str:
+        inner = ",".join(part.text for part in self.parts)
+        return f"[{json.dumps(type(self).__name__)},{self.term.text},[{inner}]]"
+
+
+def _expected(part: Aggregator, rows: int, errors: Sequence[Fraction]) -> Expected | None:
+    """The exact value that a part can have in a group of that many rows, and its error."""
+    error = part.half_width_at(rows, errors)
+    if error is None:
+        return None
+    if isinstance(part, Count):
+        return Expected(Fraction(rows if part.condition is None else 0), Fraction(rows), error)
+    if isinstance(part, CountDistinctOwner):
+        return Expected(Fraction(min(rows, 1)), Fraction(rows), error)
+    if isinstance(part, (Sum, Average)):
+        most = rows if isinstance(part, Sum) else 1
+        low, high = (Fraction(most * end, 10**part.value.scale) for end in part.value.bounds)
+        if isinstance(part, Sum):  # NULLs add nothing
+            low, high = min(low, Fraction(0)), max(high, Fraction(0))
+        return Expected(low, high, error)
+    return Expected(None, None, error)

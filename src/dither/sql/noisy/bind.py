@@ -1,0 +1,300 @@
+"""From syntax to terms over aggregates and keys. What is not known is refused, with what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlglot import exp
+
+from dither.sql import literals
+from dither.sql.aggregates.aggregator import Aggregator
+from dither.sql.noisy import terms
+from dither.sql.noisy.terms import Condition, Term
+from dither.sql.source import Source
+
+Kind = Literal["number", "date", "timestamp", "boolean", "text"]
+
+_COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ONE: dict[type[exp.Expr], str] = {
+    exp.Neg: "negate",
+    exp.Abs: "absolute",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Sqrt: "sqrt",
+    exp.Ln: "ln",
+    exp.Exp: "exp",
+}
+_TWO: dict[type[exp.Expr], str] = {
+    exp.Add: "add",
+    exp.Sub: "subtract",
+    exp.Mul: "multiply",
+    exp.Div: "divide",
+    exp.Mod: "modulo",
+    exp.Pow: "power",
+    exp.Nullif: "nullif",
+}
+_SEVERAL: dict[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
+_AGGREGATES = (exp.AggFunc, exp.Filter, exp.WithinGroup)
+
+KNOWN = (
+    "Supported are + - * / %, ABS, ROUND, FLOOR, CEIL, GREATEST, LEAST, COALESCE, NULLIF, "
+    "SQRT, LN, EXP, POWER and CASE."
+)
+# Words of this grammar that a formula of aggregates may hold, besides those of row expressions.
+SYNTAX: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Round: frozenset({"this", "decimals"}),
+    exp.Floor: frozenset({"this"}),
+    exp.Ceil: frozenset({"this"}),
+    exp.Sqrt: frozenset({"this"}),
+    exp.Ln: frozenset({"this"}),
+    exp.Exp: frozenset({"this"}),
+    exp.Pow: frozenset({"this", "expression"}),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A piece of syntax: its kind, and the term for it; text is a key's place, or a literal."""
+
+    kind: Kind
+    term: Term | None = None
+    key: int | None = None
+    literal: str | None = None
+    condition: Condition | None = None
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Whether this is one aggregate call: COUNT, SUM, ... with FILTER or WITHIN GROUP, OWNER_SUM or OWNER_COUNT."""
+    return isinstance(node, _AGGREGATES) or (isinstance(node, exp.Anonymous) and node.name.upper().startswith("OWNER_"))
+
+
+def is_formula(node: exp.Expr) -> bool:
+    """Whether this computes with aggregates: it has one inside, and is none itself."""
+    return not is_aggregate(node) and any(is_aggregate(inner) for inner in node.walk())
+
+
+@dataclass
+class Binder:
+    """Binds terms and conditions, and collects the aggregates that they need.
+
+    `aggregate_of` binds one aggregate call. `name_of` says what a name, or any syntax that is a group key, stands for;
+    None if it stands for nothing.
+    """
+
+    source: Source
+    aggregate_of: Callable[[exp.Expr], Aggregator]
+    name_of: Callable[[exp.Expr], Bound | None] = lambda node: None
+    known: str = ""  # what names there are, for refusals
+    parts: list[Aggregator] = field(default_factory=list)
+
+    def term(self, node: exp.Expr) -> Term:
+        """A number."""
+        bound = self.bound(node)
+        if bound.kind == "number" and bound.term is not None:
+            return bound.term
+        what = {"boolean": "a condition", "text": "text"}.get(bound.kind, f"a {bound.kind}")
+        raise self.source.refusal(node, f"a number is needed here, not {what}.", KNOWN)
+
+    def condition(self, node: exp.Expr) -> Condition:
+        """A truth."""
+        node = node.unnest()
+        if isinstance(node, (exp.And, exp.Or)):
+            operands = tuple(self.condition(operand) for operand in node.flatten())
+            return terms.And(operands) if isinstance(node, exp.And) else terms.Or(operands)
+        if isinstance(node, exp.Not):
+            return terms.Not(self.condition(node.this))
+        if type(node) in _COMPARISONS:
+            return self._compare(node, _COMPARISONS[type(node)], self.bound(node.this), self.bound(node.expression))
+        if isinstance(node, exp.Between):
+            this = self.bound(node.this)
+            low, high = (self.bound(node.args[end]) for end in ("low", "high"))
+            return terms.And((self._compare(node, ">=", this, low), self._compare(node, "<=", this, high)))
+        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+            this = self.bound(node.this)
+            return terms.Or(tuple(self._compare(node, "=", this, self.bound(value)) for value in node.expressions))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return self._is_null(node.this)
+        if isinstance(node, exp.Boolean):
+            return terms.Always(bool(node.this))
+        if isinstance(node, exp.Null):
+            return terms.Always(None)
+        bound = self.name_of(node)
+        if bound is not None and bound.kind == "boolean" and bound.condition is not None:
+            return bound.condition
+        hint = "Use = <> < <= > >=, AND, OR, NOT, IN, BETWEEN and IS NULL on aggregates, aliases and grouped columns."
+        raise self.source.refusal(node, "this is no condition on an answer.", hint)
+
+    def bound(self, node: exp.Expr) -> Bound:
+        """Whatever a piece of syntax stands for."""
+        node = node.unnest()
+        if is_aggregate(node):
+            return Bound("number", self._part(node))
+        named = self.name_of(node)
+        if named is not None:
+            return named
+        kind = type(node)
+        if kind in _ONE:
+            return self._apply(_ONE[kind], node, node.this)
+        if kind in _TWO:
+            return self._apply(_TWO[kind], node, node.this, node.expression)
+        if kind in _SEVERAL:
+            return self._apply(_SEVERAL[kind], node, node.this, *node.expressions)
+        rule = _RULES.get(kind)
+        if rule is not None:
+            return rule(self, node)
+        if isinstance(node, exp.Column):
+            raise self.source.refusal(node, f"{node.name!r} is no aggregate, alias or grouped column.", self.known)
+        if isinstance(node, exp.Func):
+            name = (self.source.written(node) or (node.name if isinstance(node, exp.Anonymous) else node.sql_name()))[
+                :40
+            ]
+            raise self.source.refusal(node, f"the function {name.upper()} is not supported on aggregates.", KNOWN)
+        raise self.source.refusal(node, f"this construct ({kind.__name__}) cannot stand here.", KNOWN)
+
+    def _part(self, node: exp.Expr) -> Term:
+        aggregate = self.aggregate_of(node)
+        if aggregate not in self.parts:
+            self.parts.append(aggregate)
+        return terms.Part(self.parts.index(aggregate))
+
+    def _apply(self, function: str, node: exp.Expr, *operands: exp.Expr) -> Bound:
+        bound = tuple(self.term(operand) for operand in operands)
+        if function == "negate" and isinstance(bound[0], terms.Number):
+            return Bound("number", terms.Number(-bound[0].value, bound[0].decimals))
+        if function == "divide" and isinstance(bound[1], terms.Number) and not bound[1].value:
+            raise self.source.refusal(node, "this divides by zero.", "Leave it out: the result would be NULL.")
+        return Bound("number", terms.Apply(function, bound))
+
+    def _is_null(self, node: exp.Expr) -> Condition:
+        bound = self.bound(node)
+        if bound.key is not None:
+            return terms.KeyIsNull(bound.key)
+        if bound.term is None:
+            raise self.source.refusal(node, "IS NULL stands after a number or a grouped column.", KNOWN)
+        return terms.IsNull(bound.term)
+
+    def _compare(self, node: exp.Expr, operator: str, left: Bound, right: Bound) -> Condition:
+        if left.kind == "text" and left.key is None and right.kind != "text":
+            return self._compare(node, _TURNED[operator], right, left)
+        if left.kind == "text" and right.kind == "text":
+            return self._compare_text(node, operator, left, right)
+        if right.literal is not None:
+            right = self._read(node, right.literal, left.kind)
+        if {left.kind, right.kind} == {"date", "timestamp"}:
+            left, right = (_instants(side) if side.kind == "date" else side for side in (left, right))
+        if left.kind == right.kind and left.term is not None and right.term is not None:
+            return terms.Compare(operator, left.term, right.term)
+        what = f"a {left.kind} cannot be compared with a {right.kind}."
+        raise self.source.refusal(node, what, "Compare numbers with numbers, and keys with literals of their kind.")
+
+    def _compare_text(self, node: exp.Expr, operator: str, left: Bound, right: Bound) -> Condition:
+        if left.key is not None and right.literal is not None:
+            return terms.CompareText(operator, left.key, right.literal)
+        if right.key is not None and left.literal is not None:
+            return terms.CompareText(_TURNED[operator], right.key, left.literal)
+        raise self.source.refusal(
+            node, "text is compared as a grouped column with a literal.", "Write region = 'north'."
+        )
+
+    def _read(self, node: exp.Expr, text: str, kind: Kind) -> Bound:
+        """Quoted text beside a date or timestamp is read as one."""
+        readers: dict[Kind, Callable[[str], int]] = {"date": literals.day, "timestamp": literals.instant}
+        if kind not in readers:
+            raise self.source.refusal(node, f"a {kind} cannot be compared with text.", "Write numbers without quotes.")
+        try:
+            return Bound(kind, terms.Number(readers[kind](text)))
+        except ValueError as error:
+            raise self.source.refusal(node, str(error)) from None
+
+
+def _instants(day: Bound) -> Bound:
+    if day.term is None:
+        return day
+    return Bound("timestamp", terms.Apply("multiply", (day.term, terms.Number(literals.DAY))))
+
+
+def _literal(binder: Binder, node: exp.Expr) -> Bound:
+    if node.args.get("is_string"):
+        return Bound("text", literal=str(node.this))
+    try:
+        read = literals.number(str(node.this))
+    except (ValueError, ArithmeticError) as error:
+        raise binder.source.refusal(node, f"this number cannot be read: {error}") from None
+    return Bound("number", terms.Number(read.value, read.decimals))
+
+
+def _cast(binder: Binder, node: exp.Expr) -> Bound:
+    """DATE '...' and TIMESTAMP '...': casts of anything but a literal are refused."""
+    kind, inner = _CASTS.get(node.args["to"].this), node.this
+    if kind is None or not isinstance(inner, exp.Literal) or not inner.args.get("is_string"):
+        raise binder.source.refusal(
+            node, "casts are not supported here.", "Noisy numbers need none; ROUND shortens them."
+        )
+    return binder._read(node, str(inner.this), kind)
+
+
+_CASTS: dict[object, Kind] = {
+    exp.DType.DATE: "date",
+    exp.DType.TIMESTAMP: "timestamp",
+    exp.DType.TIMESTAMPTZ: "timestamp",
+}
+
+
+def _case(binder: Binder, node: exp.Expr) -> Bound:
+    subject = node.args.get("this")
+    conditions, values = [], []
+    for case in node.args["ifs"]:
+        if subject is None:
+            conditions.append(binder.condition(case.this))
+        else:
+            conditions.append(binder._compare(case, "=", binder.bound(subject), binder.bound(case.this)))
+        values.append(binder.term(case.args["true"]))
+    otherwise = node.args.get("default")
+    bound = None if otherwise is None or isinstance(otherwise, exp.Null) else binder.term(otherwise)
+    return Bound("number", terms.Choice(tuple(conditions), tuple(values), bound))
+
+
+def _round(binder: Binder, node: exp.Expr) -> Bound:
+    digits = 0
+    if node.args.get("decimals") is not None:
+        written = binder.term(node.args["decimals"])
+        if not isinstance(written, terms.Number) or written.decimals or not -18 <= written.value <= 18:
+            what = "ROUND takes a whole number of decimals from -18 to 18."
+            raise binder.source.refusal(node.args["decimals"], what, "Write ROUND(x, 2).")
+        digits = written.value
+    return Bound("number", terms.Rounded(binder.term(node.this), digits))
+
+
+_RULES: dict[type[exp.Expr], Callable[[Binder, exp.Expr], Bound]] = {
+    exp.Literal: _literal,
+    exp.Null: lambda binder, node: Bound("number", terms.Missing()),
+    exp.Cast: _cast,
+    exp.Case: _case,
+    exp.Round: _round,
+}
+
+
+def bind_formula(source: Source, node: exp.Expr, aggregate_of: Callable[[exp.Expr], Aggregator]) -> Aggregator:
+    """The aggregate of a select item that computes with aggregates; a single call is that aggregate itself."""
+    from dither.sql.aggregates.formula import Formula
+
+    binder = Binder(source, aggregate_of, known=_OUTSIDE)
+    term = binder.term(node)
+    if not binder.parts:
+        raise source.refusal(node, "this item has no aggregate in it.", "Add COUNT(*), SUM(x) or AVG(x).")
+    return binder.parts[0] if term == terms.Part(0) else Formula(term, tuple(binder.parts))
+
+
+_OUTSIDE = "Columns stand inside an aggregate, such as SUM(x) or AVG(x); grouped columns stand by themselves."
+
+__all__ = ["KNOWN", "SYNTAX", "Binder", "Bound", "bind_formula", "is_aggregate", "is_formula"]
