@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from dither.mechanisms import SparseVector as SparseVector
     from dither.mechanisms import StableRelease as StableRelease
     from dither.neighbours import Relation as Relation
+    from dither.sql.catalog import EACH_ROW as EACH_ROW
+    from dither.sql.catalog import ForeignKey as ForeignKey
 
 __version__ = "0.1.0"
 
@@ -85,9 +87,11 @@ HOMES = {
     "Date": "dither.columns",
     "DitherError": "dither.errors",
     "divergence": "dither.divergence",
+    "EACH_ROW": "dither.sql.catalog",
     "Exponential": "dither.mechanisms",
     "Filter": "dither.accounting",
     "Fixed": "dither.columns",
+    "ForeignKey": "dither.sql.catalog",
     "Gaussian": "dither.mechanisms",
     "GDP": "dither.accounting",
     "graph": "dither.graph",

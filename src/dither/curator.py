@@ -5,21 +5,22 @@ read -> price -> reserve (durable) -> exact aggregates (sealed) -> noise -> sett
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dither import registration
 from dither.accounting.currency import Currency
 from dither.budgets import Budget, BudgetView, budget_from, terms_of, too_dear, view
 from dither.columns import Column
+from dither.declared import Owner, private_table, public_table
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.parameters import Number, probability
 from dither.policy import PolicyFile
-from dither.sql.catalog import Table
+from dither.registration import Registrar
+from dither.sql.catalog import PublicTable, Table
 
 if TYPE_CHECKING:
     from dither.answer import Answer
@@ -37,6 +38,10 @@ class Curator:
 
     def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
         self._ledger, self._engine, self._policy = ledger, engine, policy
+
+    @property
+    def _registrar(self) -> Registrar:
+        return Registrar(self._policy, self._engine, self._ledger)
 
     @classmethod
     def open(cls, folder: str | Path, *, create: bool = True, anchor: str | Path | None = None) -> Curator:
@@ -61,9 +66,10 @@ class Curator:
         name: str,
         source: Any,
         *,
-        owner: str,
-        max_rows_per_owner: int,
+        owner: Owner,
+        max_rows_per_owner: int | None = None,
         columns: Mapping[str, Column],
+        key: str | Iterable[str] = (),
         people: str | None = None,
         budget: Budget | None = None,
         strict: bool = False,
@@ -71,13 +77,15 @@ class Curator:
     ) -> LoadReport:
         """Load a table into a protected snapshot. Without people=, budget= makes people named after the table.
 
+        The owner of a row is in a column, or where a dt.ForeignKey leads, or with dt.EACH_ROW each row is its own and
+        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`.
         If the load fails, nothing is left behind: no table, no snapshot, no people.
         """
         if (people is None) == (budget is None):
             raise PolicyError(
                 "give people=, whose budget pays for this table, or budget= to make people named after it."
             )
-        table = registration.declare(name, people or name, owner, max_rows_per_owner, columns)
+        table = private_table(name, people or name, owner, max_rows_per_owner, columns, key)
         if budget is None:
             self._budget(table.people)
             opening = None
@@ -87,19 +95,29 @@ class Curator:
             if (table.people, None) in self._ledger.accounts():
                 self.people(table.people, budget=budget)  # refuses other terms before a long load
             opening = partial(self.people, table.people, budget=budget)
-        return registration.register(
-            self._policy, self._engine, self._ledger, table, source, strict=strict, progress=progress, opening=opening
-        )
+        return self._registrar.register(table, source, strict=strict, progress=progress, opening=opening)
+
+    def register_public(
+        self,
+        name: str,
+        source: Any,
+        *,
+        columns: Mapping[str, Column],
+        key: str | Iterable[str],
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> LoadReport:
+        """Load a table that tells about nobody: no people, no budget. No two of its rows may have the same `key`."""
+        table = public_table(name, columns, key)
+        return self._registrar.register(table, source, strict=strict, progress=progress)
 
     def refresh(self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
         """Replace a table's data; the declaration and the budget stay."""
-        return registration.refresh(
-            self._policy, self._engine, self._ledger, name, source, strict=strict, progress=progress
-        )
+        return self._registrar.refresh(name, source, strict=strict, progress=progress)
 
     def drop(self, name: str) -> None:
         """Forget a table and delete its snapshot; what was spent stays spent."""
-        registration.drop(self._policy, self._engine, self._ledger, name)
+        self._registrar.drop(name)
 
     def analyst(self, name: str, *, budget: Budget | None = None, people: str | None = None) -> Analyst:
         """Someone who asks. A budget caps what this analyst may spend of the people's own, and is of the same kind."""
@@ -113,9 +131,10 @@ class Curator:
 
     # What anybody asks
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[Table | PublicTable]:
         """The declarations of all tables."""
-        return list(self._policy.read().tables.values())
+        declared = self._policy.read()
+        return [*declared.tables.values(), *declared.public.values()]
 
     def explain(self, text: str, **stated: Any) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
@@ -284,7 +303,7 @@ class Analyst:
         """The plan, its price and the error to expect, without reading data or spending anything."""
         return self._curator.explain(text, **stated)
 
-    def tables(self) -> list[Table]:
+    def tables(self) -> list[Table | PublicTable]:
         """What can be asked about: declarations only."""
         return self._curator.tables()
 

@@ -15,15 +15,16 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dither.columns import column_from
+from dither.columns import Column, column_from
 from dither.errors import PolicyError
-from dither.sql.catalog import Catalog, Table
+from dither.sql.catalog import Catalog, ForeignKey, PublicTable, Table
 
-_FORMAT = 1
+_FORMAT = 2
+_READABLE = (1, _FORMAT)  # the first knew neither keys nor foreign keys, and no public tables
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,25 @@ class Policy:
 
     tables: Mapping[str, Table]
     last_snapshot: int = 0
+    public: Mapping[str, PublicTable] = field(default_factory=dict)
 
-    def with_table(self, table: Table) -> Policy:
+    def catalog(self) -> Catalog:
+        return Catalog(self.tables, self.public)
+
+    def named(self, name: str) -> Table | PublicTable | None:
+        return self.tables.get(name) or self.public.get(name)
+
+    def with_table(self, table: Table | PublicTable) -> Policy:
+        if isinstance(table, PublicTable):
+            return replace(self, public={**self.public, table.name: table})
         return replace(self, tables={**self.tables, table.name: table})
 
     def without_table(self, name: str) -> Policy:
-        return replace(self, tables={known: table for known, table in self.tables.items() if known != name})
+        return replace(
+            self,
+            tables={known: table for known, table in self.tables.items() if known != name},
+            public={known: table for known, table in self.public.items() if known != name},
+        )
 
 
 class PolicyFile:
@@ -60,7 +74,7 @@ class PolicyFile:
         return self._policy
 
     def catalog(self) -> Catalog:
-        return Catalog(self.read().tables)
+        return self.read().catalog()
 
     def locked(self) -> AbstractContextManager[None]:
         """One process at a time registers or loads."""
@@ -81,6 +95,7 @@ class PolicyFile:
             "format": _FORMAT,
             "last_snapshot": policy.last_snapshot,
             "tables": {name: _declare(table) for name, table in policy.tables.items()},
+            "public": {name: _declare_public(table) for name, table in policy.public.items()},
         }
         write_durably(self._path, json.dumps(content, indent=1).encode())
 
@@ -99,7 +114,19 @@ def _declare(table: Table) -> dict[str, Any]:
     declared = {
         "people": table.people,
         "owner": table.owner,
+        "via": None if table.via is None else [table.via.column, table.via.table, table.via.key],
+        "owner_type": table.owner_type,
+        "key": list(table.key),
         "max_rows_per_owner": table.max_rows_per_owner,
+        "snapshot": table.snapshot,
+        "columns": {name: column.declaration() for name, column in table.columns.items()},
+    }
+    return {**declared, "checksum": _checksum(table.name, declared)}
+
+
+def _declare_public(table: PublicTable) -> dict[str, Any]:
+    declared = {
+        "key": list(table.key),
         "snapshot": table.snapshot,
         "columns": {name: column.declaration() for name, column in table.columns.items()},
     }
@@ -115,22 +142,46 @@ def _checksum(name: str, declared: Mapping[str, Any]) -> str:
 def _parse(path: Path) -> Policy:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["format"] != _FORMAT:
-            raise PolicyError(f"{path.name} has format {content['format']}; this dither reads format {_FORMAT}.")
+        if content["format"] not in _READABLE:
+            raise PolicyError(f"{path.name} has format {content['format']}; this dither reads formats up to {_FORMAT}.")
+        public = content["public"] if content["format"] > 1 else {}
         return Policy(
-            {name: _table(name, declared) for name, declared in content["tables"].items()}, content["last_snapshot"]
+            {name: _table(name, declared) for name, declared in content["tables"].items()},
+            content["last_snapshot"],
+            {name: _public_table(name, declared) for name, declared in public.items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise PolicyError(f"{path.name} is damaged; restore it from a backup. Budgets are not affected.") from None
 
 
 def _table(name: str, declared: Mapping[str, Any]) -> Table:
+    _check(name, declared)
+    via = declared.get("via")
+    return Table(
+        name,
+        declared["people"],
+        declared["owner"],
+        declared["max_rows_per_owner"],
+        _columns(declared),
+        declared["snapshot"],
+        key=tuple(declared.get("key", ())),
+        via=None if via is None else ForeignKey(*via),
+        owner_type=declared.get("owner_type", ""),
+    )
+
+
+def _public_table(name: str, declared: Mapping[str, Any]) -> PublicTable:
+    _check(name, declared)
+    return PublicTable(name, _columns(declared), tuple(declared["key"]), declared["snapshot"])
+
+
+def _columns(declared: Mapping[str, Any]) -> dict[str, Column]:
+    return {column: column_from(declaration) for column, declaration in declared["columns"].items()}
+
+
+def _check(name: str, declared: Mapping[str, Any]) -> None:
     if declared["checksum"] != _checksum(name, declared):
         raise PolicyError(
             f"the declaration of table {name!r} was edited after its data were loaded; undo the edit, or restore "
             "policy.json from a backup. To declare a table differently, drop it and register it again."
         )
-    columns = {column: column_from(declaration) for column, declaration in declared["columns"].items()}
-    return Table(
-        name, declared["people"], declared["owner"], declared["max_rows_per_owner"], columns, declared["snapshot"]
-    )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dither.columns import Category, Fixed, Int, Text
-from dither.engines import snapshot
+from dither.engines import owners
 from dither.engines.protocol import EngineError
 from dither.sql.plan import Key
 
@@ -90,13 +90,13 @@ def test_the_worst_owner_stays_within_bounds(load: Any) -> None:
 
 
 def test_planted_bug_dropping_nan_instead_of_null(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    read_owner = snapshot.read_owner
+    read_owner = owners.read_owner
 
     def dropping(raw: str, source_type: str) -> tuple[str, str]:
         owner, type_ = read_owner(raw, source_type)
         return f"CASE WHEN isfinite(amount) THEN {owner} END", type_
 
-    monkeypatch.setattr(snapshot, "read_owner", dropping)
+    monkeypatch.setattr(owners, "read_owner", dropping)
     with pytest.raises(AssertionError):
         check_one_owner_moves_measures_within_bounds(load, rows=400)
 

@@ -9,7 +9,7 @@ from dither.cli.common import Commands, add_folder, add_json, command, open_cura
 
 if TYPE_CHECKING:
     from dither.columns import Column
-    from dither.sql.catalog import Table
+    from dither.sql.catalog import PublicTable, Table
 
 _TABLES = """\
 Show the declared tables: whose they are, how many rows of each owner count, and the
@@ -93,19 +93,43 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _text(table: Table) -> str:
-    rows = "1 row" if table.max_rows_per_owner == 1 else f"{table.max_rows_per_owner:,} rows"
+def _text(table: Table | PublicTable) -> str:
     width = max(map(len, table.columns))
-    lines = [f"{table.name}: of {table.people}, owner {table.owner}, at most {rows} of each owner"]
+    lines = [f"{table.name}: {_whose(table)}{_key(table)}"]
     lines += [f"  {name:{width}}  {column_text(column)}" for name, column in table.columns.items()]
     return "\n".join(lines)
 
 
-def _document(table: Table) -> dict[str, object]:
+def _whose(table: Table | PublicTable) -> str:
+    from dither.sql.catalog import PublicTable
+
+    if isinstance(table, PublicTable):
+        return "public"
+    if table.row_level:
+        return f"of {table.people}, each row its own owner"
+    rows = "1 row" if table.max_rows_per_owner == 1 else f"{table.max_rows_per_owner:,} rows"
+    by = f" by {table.via}" if table.via else ""
+    return f"of {table.people}, owner {table.owner}{by}, at most {rows} of each owner"
+
+
+def _key(table: Table | PublicTable) -> str:
+    return f", key {', '.join(table.key)}" if table.key else ""
+
+
+def _document(table: Table | PublicTable) -> dict[str, object]:
+    from dither.sql.catalog import PublicTable
+
+    columns = {name: column.declaration() for name, column in table.columns.items()}
+    if isinstance(table, PublicTable):
+        return {"table": table.name, "public": True, "key": list(table.key), "columns": columns}
     return {
         "table": table.name,
+        "public": False,
         "people": table.people,
-        "owner": table.owner,
+        "owner": table.owner or None,
+        "foreign_key": str(table.via) if table.via else None,
+        "each_row": table.row_level,
         "max_rows_per_owner": table.max_rows_per_owner,
-        "columns": {name: column.declaration() for name, column in table.columns.items()},
+        "key": list(table.key),
+        "columns": columns,
     }

@@ -14,13 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dither.engines.owners import stored_type
 from dither.engines.protocol import EngineError, LoadReport, Progress, Statement
+from dither.engines.public import write_public
 from dither.engines.rank import secret_key
 from dither.engines.result import dense
 from dither.engines.snapshot import Settings, write_snapshot
 from dither.errors import PolicyError
 from dither.mechanisms.exact import Exact, seal
-from dither.sql.catalog import Table
+from dither.sql.catalog import PublicTable, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,8 +47,19 @@ class DuckDBEngine:
 
     # Snapshots
 
-    def load(self, table: Table, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
-        """Copy the source into a protected snapshot. If anything fails, nothing is left behind."""
+    def load(
+        self,
+        table: Table | PublicTable,
+        source: Any,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
+        parent: Table | None = None,
+    ) -> LoadReport:
+        """Copy the source into a protected snapshot. If anything fails, nothing is left behind.
+
+        `parent` is the table in whose current snapshot a foreign key finds the owners of rows.
+        """
         target = self._path(table)
         self._prepare_folder()
         if target.exists():
@@ -58,23 +71,30 @@ class DuckDBEngine:
         with open(work / "lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             try:
-                report = write_snapshot(
-                    table, source, work, key=key, settings=self._settings, strict=strict, progress=progress
-                )
+                named: dict[str, Any] = {"settings": self._settings, "strict": strict, "progress": progress}
+                if isinstance(table, PublicTable):
+                    report = write_public(table, source, work, **named)
+                else:
+                    found_in = None if parent is None else self._path(parent)
+                    report = write_snapshot(table, source, work, key=key, parent=found_in, **named)
                 _publish(work / "rows.duckdb", target)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
         return report
 
-    def has(self, table: Table) -> bool:
+    def owner_type(self, table: Table) -> str:
+        """How the table's snapshot stores owners: BIGINT or VARCHAR."""
+        return stored_type(self._path(table), self._settings)
+
+    def has(self, table: Table | PublicTable) -> bool:
         """Whether the table's snapshot is here."""
         return self._path(table).is_file()
 
-    def drop(self, table: Table) -> None:
+    def drop(self, table: Table | PublicTable) -> None:
         """Delete the table's snapshot. A statement that is reading it finishes on what it reads."""
         self._delete(self._path(table))
 
-    def keep_only(self, tables: Collection[Table]) -> None:
+    def keep_only(self, tables: Collection[Table | PublicTable]) -> None:
         """Delete the snapshots of all other tables: copies that a killed load or refresh left behind."""
         kept = {self._path(table) for table in tables}
         for path in self._folder.glob("*.duckdb"):
@@ -128,7 +148,7 @@ class DuckDBEngine:
                 self._open[path] = _read_only(path, self._settings)
             return self._open[path]
 
-    def _path(self, table: Table) -> Path:
+    def _path(self, table: Table | PublicTable) -> Path:
         if not _NAME.fullmatch(table.name):
             raise PolicyError(f"a table name starts with a letter and has letters, digits and _; got {table.name!r}.")
         return self._folder / f"{table.name.lower()}-{table.snapshot:06d}.duckdb"

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from dither.errors import DitherError
 from dither.mechanisms.exact import Exact
-from dither.sql.catalog import Table
+from dither.sql.catalog import PublicTable, Table
 from dither.sql.statement import MOST_ROWS, Statement
 
 __all__ = ["MOST_ROWS", "Engine", "EngineError", "LoadReport", "Progress", "Statement"]
@@ -33,22 +33,29 @@ class LoadReport:
     clamped: dict[str, int]
     replaced: dict[str, int]
     beyond_max_rows_per_owner: int
+    dropped_without_key: int = 0  # a value of the key does not fit its declaration
+    dropped_as_repeats: int = 0  # the owner has another row with the same key
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"{_counted(self.rows, 'row')} of {_counted(self.owners, 'owner')}"
-        if self.dropped_without_owner:
-            # `rows` counts those that have an owner, so the share is of both.
-            read = self.rows + self.dropped_without_owner
-            yield f"  dropped without an owner: {_share(self.dropped_without_owner, read)}"
+        # A public table has no owners, and any other has some.
+        yield _counted(self.rows, "row") + (f" of {_counted(self.owners, 'owner')}" if self.owners else "")
+        dropped = {
+            "without an owner": self.dropped_without_owner,
+            "since their key does not fit": self.dropped_without_key,
+            "since they repeat a key of their owner": self.dropped_as_repeats,
+        }
+        for why, count in dropped.items():
+            if count:  # `rows` counts those that were kept, so the share is of all that were read
+                yield f"  dropped {why}: {_share(count, self.rows + sum(dropped.values()))}"
         if self.beyond_max_rows_per_owner:
             yield f"  beyond the rows kept of each owner: {_share(self.beyond_max_rows_per_owner, self.rows)}"
         for words, counts in (("clamped to the bounds", self.clamped), ("did not fit", self.replaced)):
             for column, count in counts.items():
                 if count:
-                    yield f"  {words}, {column}: {_share(count, self.rows)}"
+                    yield f"  {words}, {column}: {_share(count, self.rows + self.dropped_as_repeats)}"
 
 
 def _counted(count: int, noun: str) -> str:
@@ -69,14 +76,22 @@ class Engine(Protocol):
     """Holds snapshots; returns exact aggregates, sealed, one dense array a measure in the order of the public keys."""
 
     def load(
-        self, table: Table, source: Any, *, strict: bool = False, progress: Progress | None = None
+        self,
+        table: Table | PublicTable,
+        source: Any,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
+        parent: Table | None = None,
     ) -> LoadReport: ...
 
-    def drop(self, table: Table) -> None: ...
+    def owner_type(self, table: Table) -> str: ...
 
-    def keep_only(self, tables: Collection[Table]) -> None: ...
+    def drop(self, table: Table | PublicTable) -> None: ...
 
-    def has(self, table: Table) -> bool: ...
+    def keep_only(self, tables: Collection[Table | PublicTable]) -> None: ...
+
+    def has(self, table: Table | PublicTable) -> bool: ...
 
     def run(self, statement: Statement) -> Sequence[Exact]: ...
 

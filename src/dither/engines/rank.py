@@ -20,14 +20,21 @@ _KEY_BYTES = 32
 
 def rank_expression(owner_type: str, columns: dict[str, Column]) -> str:
     """SQL of the rank over "_owner" and the stored columns; `$key` is bound to the secret key."""
+    return f'CAST(row_number() OVER (PARTITION BY "_owner" ORDER BY {_order(owner_type, columns)}) AS INTEGER)'
+
+
+def first_of_its_key(owner_type: str, columns: dict[str, Column], key: tuple[str, ...]) -> str:
+    """SQL that is true for one row of each owner and key, the first in the order of ranks: of no concern to others."""
+    alike = ", ".join(['"_owner"', *map(quoted, key)])
+    return f"row_number() OVER (PARTITION BY {alike} ORDER BY {_order(owner_type, columns)}) = 1"
+
+
+def _order(owner_type: str, columns: dict[str, Column]) -> str:
     parts = [_written('"_owner"', text=owner_type == "VARCHAR")]
     parts += [_written(quoted(name), text=isinstance(column, Text)) for name, column in columns.items()]
     digest = f"sha256(concat_ws('|', $key, {', '.join(parts)}))"
     ties = "".join(f", {quoted(name)} NULLS LAST" for name in columns)
-    return (
-        f"CAST(row_number() OVER (PARTITION BY \"_owner\" ORDER BY CAST('0x' || left({digest}, 16) AS UBIGINT){ties}) "
-        "AS INTEGER)"
-    )
+    return f"CAST('0x' || left({digest}, 16) AS UBIGINT){ties}"
 
 
 def secret_key(path: Path) -> str:

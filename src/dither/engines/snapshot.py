@@ -1,43 +1,22 @@
-"""Writes a protected snapshot: sanitise every record, rank each owner's rows, verify the result.
+"""Writes a protected snapshot: sanitise every record, find its owner, rank each owner's rows, verify the result.
 
 The table `rows` is sorted by rank, so that `"_rank" <= K` skips or takes whole row groups and costs next to nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dither.columns import Category, Coded, Column
+from dither.engines.loading import RECORDS, ROWS, Loading, Settings, loading, named, outside, stored_column, unfit
+from dither.engines.owners import Owners
 from dither.engines.protocol import MOST_ROWS, LoadReport, Progress
-from dither.engines.rank import rank_expression
-from dither.engines.sanitise import LABELS, quoted, read_column, read_owner
-from dither.engines.sources import Source, open_source, parquet_by_arrow
-from dither.engines.watch import watched
-from dither.errors import DitherError, PolicyError
+from dither.engines.rank import first_of_its_key, rank_expression
+from dither.errors import PolicyError
 from dither.sql.catalog import Table
-from dither.sql.physical import physical_type
 
-if TYPE_CHECKING:
-    import duckdb
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the loading connection may use."""
-
-    threads: int | None = None
-    memory_limit: str | None = None
-
-    def config(self) -> dict[str, str | bool | int | float | list[str]]:
-        """As connection options; extensions are never fetched."""
-        chosen = {"threads": self.threads, "memory_limit": self.memory_limit}
-        return {
-            "autoload_known_extensions": "false",
-            "autoinstall_known_extensions": "false",
-            **{name: str(value) for name, value in chosen.items() if value is not None},
-        }
+__all__ = ["Settings", "write_snapshot"]
 
 
 def write_snapshot(
@@ -49,23 +28,14 @@ def write_snapshot(
     settings: Settings,
     strict: bool,
     progress: Progress | None,
+    parent: Path | None = None,
 ) -> LoadReport:
-    """Write the snapshot to work/rows.duckdb. Anything wrong raises PolicyError, whose text never contains data."""
-    import duckdb
-    import pyarrow as pa
+    """Write the snapshot to work/rows.duckdb; `parent` is the snapshot in which a foreign key finds owners.
 
-    connection = duckdb.connect(":memory:", config=settings.config())
-    try:
-        return _Load(connection, table, strict, progress).run(source, work, key)
-    except DitherError:
-        raise
-    except (duckdb.Error, pa.ArrowException, OSError):
-        raise PolicyError(
-            f"table {table.name!r} could not be copied (a damaged source, a full disk or too little memory); "
-            "nothing was stored."
-        ) from None
-    finally:
-        connection.close()
+    Anything wrong raises PolicyError, whose text never contains data.
+    """
+    with loading(table.name, table.columns, work, settings, progress) as made:
+        return _Load(made, table, Owners(made, table, parent), strict).run(source, key)
 
 
 # How many owners there are, and how many have ranks other than 1, 2, ... up to the number of their rows, each once:
@@ -79,176 +49,99 @@ _RANKS = (
 
 @dataclass(frozen=True)
 class _Load:
-    connection: duckdb.DuckDBPyConnection
+    load: Loading
     table: Table
+    owners: Owners
     strict: bool
-    progress: Progress | None
 
-    def run(self, source: Any, work: Path, key: str) -> LoadReport:
-        self._do("SET TimeZone = 'UTC'")
-        self._do(f"SET temp_directory = {quoted(str(work / 'spill'), mark=chr(39))}")
-        for name in ("staged", "rows"):
-            self._do(f"ATTACH {quoted(str(work / (name + '.duckdb')), mark=chr(39))} AS {name}_file")
-        self._declare_labels()
-        rejected, owner_type = self._stage(source, work)
+    def run(self, source: Any, key: str) -> LoadReport:
+        self.owners.prepare()
+        rejected = self.load.stage(source, self.owners.wanted, self.owners.records)
         report = self._count(rejected)
         if self.strict:
             self._refuse_changes(report)
-        self._rank(owner_type, key)
-        report = self._verify(report, owner_type)
-        self._do("CHECKPOINT rows_file")
-        self._do("DETACH rows_file")
+        self._rank(key)
+        report = self._verify(report)
+        self.load.finish()
         return report
 
-    def _declare_labels(self) -> None:
-        """An ENUM a Category: codes are positions in the declared order."""
-        import pyarrow as pa
-
-        for position, column in enumerate(self.table.columns.values()):
-            if isinstance(column, Category):
-                self.connection.register(
-                    "declared", pa.table({"label": column.values, "code": range(len(column.values))})
-                )
-                self._do(f"CREATE TYPE {LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
-                self.connection.unregister("declared")
-
-    def _stage(self, source: Any, work: Path) -> tuple[int, str]:
-        """Every record sanitised, with what was changed; the number of lines that are no records; the owner's type."""
-        import duckdb
-
-        wanted = [self.table.owner, *self.table.columns]
-        opened = open_source(self.connection, source, wanted, work)
-        sql, owner_type = self._staging(opened)
-        try:
-            self._watch("sanitising", 0.0, 0.4, sql)
-        except duckdb.InvalidInputException:  # text that is not UTF-8, which only Arrow can read as bytes
-            if not opened.parquet:
-                raise
-            self._do("DROP TABLE IF EXISTS staged_file.records")
-            sql, owner_type = self._staging(parquet_by_arrow(self.connection, str(source), wanted))
-            self._watch("sanitising", 0.0, 0.4, sql)
-        return (self._rejected() if opened.rejects else 0), owner_type
-
-    def _rejected(self) -> int:
-        """Lines that are no records. A quotation mark without its pair may swallow other people's, so it is refused."""
-        lines, torn = self._one(
-            "SELECT COUNT(DISTINCT (scan_id, file_id, line)), COUNT(*) FILTER (error_type = 'UNQUOTED VALUE') "
-            "FROM reject_errors"
-        )
-        if torn:
-            raise PolicyError(
-                f"table {self.table.name!r}: {torn} lines of the CSV source have quotation marks that do not pair, so "
-                'records cannot be told apart; write a quotation mark inside a quoted field as "".'
-            )
-        return int(lines)
-
-    def _staging(self, source: Source) -> tuple[str, str]:
-        own = source.column(self.table.owner)
-        owner, owner_type = read_owner(quoted(own), source.types[own])
-        readings = []
-        for position, (name, column) in enumerate(self.table.columns.items()):
-            own = source.column(name)
-            readings.append(read_column(name, column, f'"_source{position}"', source.types[own], position))
-        outer = ['"_owner"']
-        for position, reading in enumerate(readings):
-            outer.append(f"{reading.stored()} AS {quoted(reading.name)}")
-            outer.append(f'{reading.change()} AS "_change{position}"')
-        taken = [
-            f'{quoted(source.column(name))} AS "_source{position}"' for position, name in enumerate(self.table.columns)
-        ]
-        inner = f'SELECT {owner} AS "_owner", {", ".join(taken)} FROM {source.relation}'
-        for depth in range(max(len(reading.steps) for reading in readings)):
-            steps = [reading.steps[depth] for reading in readings if depth < len(reading.steps)]
-            inner = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in steps)} FROM ({inner})"
-        return f"CREATE TABLE staged_file.records AS SELECT {', '.join(outer)} FROM ({inner})", owner_type
+    @property
+    def _kept(self) -> str:
+        """SQL of what the snapshot takes. A key that was changed would be another row's, so such a row has none."""
+        return " AND ".join(['"_owner" IS NOT NULL', *(f"{self.load.change(name)} = 0" for name in self.table.key)])
 
     def _count(self, rejected: int) -> LoadReport:
-        counts = ["COUNT(*)", 'COUNT("_owner")']
-        for position in range(len(self.table.columns)):
-            counts += [
-                f'COUNT(*) FILTER ("_owner" IS NOT NULL AND "_change{position}" = {change})' for change in (1, 2)
-            ]
-        total, kept, *changes = self._one(f"SELECT {', '.join(counts)} FROM staged_file.records")
+        total, owned, kept = self.load.one(
+            f'SELECT COUNT(*), COUNT("_owner"), COUNT(*) FILTER ({self._kept}) FROM {RECORDS}'
+        )
         if not kept:
-            raise PolicyError(
-                f"table {self.table.name!r}: the source has no row with an owner, so there is nothing to ask about."
-            )
+            raise PolicyError(f"table {self.table.name!r}: {self._nothing(owned)}, so there is nothing to ask about.")
         if kept > MOST_ROWS:
             raise PolicyError(f"table {self.table.name!r} has more than {MOST_ROWS} rows; load it in parts.")
-        names = list(self.table.columns)
+        clamped, replaced = self.load.changes(self._kept)
+        different = kept
+        if self.table.key:
+            groups = f'SELECT DISTINCT "_owner", {named(self.table.key)} FROM {RECORDS} WHERE {self._kept}'
+            (different,) = self.load.one(f"SELECT COUNT(*) FROM ({groups})")
         return LoadReport(
-            rows=kept,
+            rows=different,
             owners=0,
-            dropped_without_owner=total - kept + rejected,
-            clamped=dict(zip(names, changes[0::2], strict=True)),
-            replaced=dict(zip(names, changes[1::2], strict=True)),
+            dropped_without_owner=total - owned + rejected,
+            clamped=clamped,
+            replaced=replaced,
             beyond_max_rows_per_owner=0,
+            dropped_without_key=owned - kept,
+            dropped_as_repeats=kept - different,
         )
 
+    def _nothing(self, owned: int) -> str:
+        if owned:
+            return f"no row's key ({', '.join(self.table.key)}) fits its declaration"
+        return "the source has no row with an owner" + (f" by {self.table.via}" if self.table.via else "")
+
     def _refuse_changes(self, report: LoadReport) -> None:
-        found = [f"{count} values of {name!r} out of range" for name, count in report.clamped.items() if count]
-        found += [f"{count} values of {name!r} unusable" for name, count in report.replaced.items() if count]
+        found = unfit(report.clamped, report.replaced)
         if report.dropped_without_owner:
             found.append(f"{report.dropped_without_owner} records without an owner")
-        if found:
-            raise PolicyError(
-                f"table {self.table.name!r} is refused, as strict=True asks: {'; '.join(found)}. "
-                "Correct the source or the declarations, or load it without strict=True to have them sanitised."
-            )
+        if report.dropped_without_key:
+            found.append(f"{report.dropped_without_key} records whose key does not fit")
+        if report.dropped_as_repeats:
+            found.append(f"{report.dropped_as_repeats} records that repeat a key of their owner")
+        self.load.refuse(found)
 
-    def _rank(self, owner_type: str, key: str) -> None:
-        columns = dict(self.table.columns)
-        names = ", ".join(quoted(name) for name in columns)
-        declared = [f'"_owner" {owner_type} NOT NULL', *(_stored_column(*item) for item in columns.items())]
-        self._do(f'CREATE TABLE rows_file.rows ({", ".join(declared)}, "_rank" INTEGER NOT NULL)')
-        self._watch(
+    def _rank(self, key: str) -> None:
+        columns, owner_type = dict(self.table.columns), self.owners.kind
+        declared = [f'"_owner" {owner_type} NOT NULL', *(stored_column(*item) for item in columns.items())]
+        self.load.do(f'CREATE TABLE {ROWS} ({", ".join(declared)}, "_rank" INTEGER NOT NULL)')
+        kept = f"{RECORDS} WHERE {self._kept}"
+        if self.table.key:
+            kept = f"(SELECT * FROM {kept} QUALIFY {first_of_its_key(owner_type, columns, self.table.key)})"
+        self.load.watch(
             "ranking",
             0.4,
             0.95,
-            f'INSERT INTO rows_file.rows SELECT "_owner", {names}, {rank_expression(owner_type, columns)} AS "_rank" '
-            'FROM staged_file.records WHERE "_owner" IS NOT NULL ORDER BY "_rank"',
+            f'INSERT INTO {ROWS} SELECT "_owner", {named(list(columns))}, '
+            f'{rank_expression(owner_type, columns)} AS "_rank" FROM {kept} ORDER BY "_rank"',
             {"key": key},
         )
 
-    def _verify(self, report: LoadReport, owner_type: str) -> LoadReport:
-        """Read back what queries rely on: every bound, every NULL, every owner's ranks. Anything else is refused."""
+    def _verify(self, report: LoadReport) -> LoadReport:
+        """Read back what queries rely on: bounds, NULLs, keys, owners and their ranks. Anything else is refused."""
         asked = [
             "COUNT(*)",
             'COUNT(*) FILTER ("_rank" = 1)',
             f'COUNT(*) FILTER ("_rank" > {self.table.max_rows_per_owner})',
         ]
         asked += ['COALESCE(MIN("_rank"), 0)', 'COUNT("_owner")']
-        outside = [_outside(name, column) for name, column in self.table.columns.items()]
-        rows, owners, beyond, first, owned, *wrong = self._one(
-            f"SELECT {', '.join(asked + outside)} FROM rows_file.rows"
-        )
-        counted, misranked = self._one(_RANKS)
+        asked += [outside(name, column) for name, column in self.table.columns.items()]
+        rows, owners, beyond, first, owned, *wrong = self.load.one(f"SELECT {', '.join(asked)} FROM {ROWS}")
+        counted, misranked = self.load.one(_RANKS)
+        if self.table.key:
+            alike = f'SELECT 1 FROM {ROWS} GROUP BY "_owner", {named(self.table.key)} HAVING COUNT(*) > 1'
+            wrong += self.load.one(f"SELECT COUNT(*) FROM ({alike})")
+        wrong.append(self.owners.mistaken())
         if (rows, first, owned, counted) != (report.rows, 1, report.rows, owners) or any(wrong) or misranked:
             raise PolicyError(
                 f"table {self.table.name!r}: the snapshot does not hold what was declared; nothing was stored."
             )
-        if self.progress is not None:
-            self.progress("verified", 1.0)
-        return LoadReport(rows, owners, report.dropped_without_owner, report.clamped, report.replaced, beyond)
-
-    def _watch(self, what: str, start: float, end: float, sql: str, parameters: dict[str, str] | None = None) -> None:
-        watched(self.connection, sql, parameters, what, start, end, self.progress)
-
-    def _do(self, sql: str) -> None:
-        self.connection.execute(sql).fetchall()
-
-    def _one(self, sql: str) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = self.connection.execute(sql).fetchall()[0]
-        return found
-
-
-def _stored_column(name: str, column: Column) -> str:
-    return f"{quoted(name)} {physical_type(column)}{'' if column.nullable else ' NOT NULL'}"
-
-
-def _outside(name: str, column: Column) -> str:
-    """SQL counting stored values that break the declaration."""
-    broken = [] if column.nullable else [f"{quoted(name)} IS NULL"]
-    if isinstance(column, Coded):
-        broken.append(f"{quoted(name)} < {column.low} OR {quoted(name)} > {column.high}")
-    return f"COUNT(*) FILTER ({' OR '.join(broken) or 'false'})"
+        return replace(report, owners=owners, beyond_max_rows_per_owner=beyond)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from dither.columns import Column
 from dither.errors import PolicyError
@@ -22,6 +23,15 @@ class ForeignKey:
         return f"{self.column} -> {self.table}.{self.key}"
 
 
+class EachRow(Enum):
+    """Says that every row of a table is its own owner."""
+
+    EACH_ROW = "each row"
+
+
+EACH_ROW = EachRow.EACH_ROW
+
+
 @dataclass(frozen=True)
 class Table:
     """A registered private table. `snapshot` counts loads: new at every refresh, never derived from content.
@@ -29,6 +39,9 @@ class Table:
     `owner` is what queries call the owner of a row: a column of the source, or with `via` the name that the table at
     the end of the foreign key uses; empty in a row-level table, whose rows are each their own owner. No owner has two
     rows with the same values in all columns of `key`.
+
+    `owner_type` is how owners are stored, BIGINT or VARCHAR: the same in all tables of one people, so that an owner is
+    found in another table by plain equality. (Declarations of an older format do not say, and it is empty.)
     """
 
     name: str
@@ -39,6 +52,7 @@ class Table:
     snapshot: int = 0
     key: tuple[str, ...] = ()
     via: ForeignKey | None = None
+    owner_type: str = ""
 
     @property
     def row_level(self) -> bool:

@@ -1,0 +1,199 @@
+"""What every load shares: one connection of its own, the declared labels, and records sanitised into a staging file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dither.columns import Category, Coded, Column
+from dither.engines.protocol import Progress
+from dither.engines.sanitise import LABELS, quoted, read_column
+from dither.engines.sources import Source, open_source, parquet_by_arrow
+from dither.engines.watch import watched
+from dither.errors import DitherError, PolicyError
+from dither.sql.physical import physical_type
+
+if TYPE_CHECKING:
+    import duckdb
+
+RECORDS, ROWS = "staged_file.records", "rows_file.rows"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the loading connection may use."""
+
+    threads: int | None = None
+    memory_limit: str | None = None
+
+    def config(self) -> dict[str, str | bool | int | float | list[str]]:
+        """As connection options; extensions are never fetched."""
+        chosen = {"threads": self.threads, "memory_limit": self.memory_limit}
+        return {
+            "autoload_known_extensions": "false",
+            "autoinstall_known_extensions": "false",
+            **{name: str(value) for name, value in chosen.items() if value is not None},
+        }
+
+
+@contextmanager
+def loading(
+    name: str, columns: Mapping[str, Column], work: Path, settings: Settings, progress: Progress | None
+) -> Iterator[Loading]:
+    """A connection that can write work/rows.duckdb. Anything wrong raises PolicyError, whose text never has data."""
+    import duckdb
+    import pyarrow as pa
+
+    connection = duckdb.connect(":memory:", config=settings.config())
+    try:
+        made = Loading(connection, name, columns, work, progress)
+        made.prepare()
+        yield made
+    except DitherError:
+        raise
+    except (duckdb.Error, pa.ArrowException, OSError):
+        raise PolicyError(
+            f"table {name!r} could not be copied (a damaged source, a full disk or too little memory); "
+            "nothing was stored."
+        ) from None
+    finally:
+        connection.close()
+
+
+@dataclass(frozen=True)
+class Loading:
+    """One load under way."""
+
+    connection: duckdb.DuckDBPyConnection
+    table: str
+    columns: Mapping[str, Column]
+    work: Path
+    progress: Progress | None
+
+    def prepare(self) -> None:
+        self.do("SET TimeZone = 'UTC'")
+        self.do(f"SET temp_directory = {quoted(str(self.work / 'spill'), mark=chr(39))}")
+        for name in ("staged", "rows"):
+            self.do(f"ATTACH {quoted(str(self.work / (name + '.duckdb')), mark=chr(39))} AS {name}_file")
+        self._declare_labels()
+
+    def _declare_labels(self) -> None:
+        """An ENUM a Category: codes are positions in the declared order."""
+        import pyarrow as pa
+
+        for position, column in enumerate(self.columns.values()):
+            if isinstance(column, Category):
+                self.connection.register(
+                    "declared", pa.table({"label": column.values, "code": range(len(column.values))})
+                )
+                self.do(f"CREATE TYPE {LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
+                self.connection.unregister("declared")
+
+    def stage(self, source: Any, wanted: list[str], records: Callable[[Source], str]) -> int:
+        """Every record as `records` selects it; the number of lines that are no records."""
+        import duckdb
+
+        opened = open_source(self.connection, source, wanted, self.work)
+        sql = f"CREATE TABLE {RECORDS} AS "
+        try:
+            self.watch("sanitising", 0.0, 0.4, sql + records(opened))
+        except duckdb.InvalidInputException:  # text that is not UTF-8, which only Arrow can read as bytes
+            if not opened.parquet:
+                raise
+            self.do(f"DROP TABLE IF EXISTS {RECORDS}")
+            self.watch("sanitising", 0.0, 0.4, sql + records(parquet_by_arrow(self.connection, str(source), wanted)))
+        return self._rejected() if opened.rejects else 0
+
+    def _rejected(self) -> int:
+        """Lines that are no records. A quotation mark without its pair may swallow other people's, so it is refused."""
+        lines, torn = self.one(
+            "SELECT COUNT(DISTINCT (scan_id, file_id, line)), COUNT(*) FILTER (error_type = 'UNQUOTED VALUE') "
+            "FROM reject_errors"
+        )
+        if torn:
+            raise PolicyError(
+                f"table {self.table!r}: {torn} lines of the CSV source have quotation marks that do not pair, so "
+                'records cannot be told apart; write a quotation mark inside a quoted field as "".'
+            )
+        return int(lines)
+
+    def sanitised(self, source: Source, owner: str = "") -> str:
+        """SQL of each record's stored values and of what was changed in each; `owner` is SQL over the source."""
+        owners = [f'{owner} AS "_owner"'] if owner else []
+        taken, readings = [*owners], []
+        for position, (name, column) in enumerate(self.columns.items()):
+            own = source.column(name)
+            taken.append(f'{quoted(own)} AS "_source{position}"')
+            readings.append(read_column(name, column, f'"_source{position}"', source.types[own], position))
+        inner = f"SELECT {', '.join(taken)} FROM {source.relation}"
+        for depth in range(max(len(reading.steps) for reading in readings)):
+            steps = [reading.steps[depth] for reading in readings if depth < len(reading.steps)]
+            inner = f"SELECT *, {', '.join(f'{sql} AS {name}' for name, sql in steps)} FROM ({inner})"
+        outer = ['"_owner"'] if owner else []
+        for reading in readings:
+            outer.append(f"{reading.stored()} AS {quoted(reading.name)}")
+            outer.append(f"{reading.change()} AS {self.change(reading.name)}")
+        return f"SELECT {', '.join(outer)} FROM ({inner})"
+
+    def change(self, name: str) -> str:
+        """The staged column that says what was changed in a declared one: 1 clamped, 2 replaced, 0 nothing."""
+        return f'"_change{list(self.columns).index(name)}"'
+
+    def changes(self, of: str) -> tuple[dict[str, int], dict[str, int]]:
+        """How many values of each column were clamped and replaced, in the staged records that `of` (SQL) selects."""
+        asked = [f"COUNT(*) FILTER ({self.change(name)} = {change})" for name in self.columns for change in (1, 2)]
+        counts = self.one(f"SELECT {', '.join(asked)} FROM {RECORDS} WHERE {of}")
+        names = list(self.columns)
+        return dict(zip(names, counts[0::2], strict=True)), dict(zip(names, counts[1::2], strict=True))
+
+    def refuse(self, found: list[str]) -> None:
+        """What strict=True found, if anything: counts, never values."""
+        if found:
+            raise PolicyError(
+                f"table {self.table!r} is refused, as strict=True asks: {'; '.join(found)}. "
+                "Correct the source or the declarations, or load it without strict=True to have them sanitised."
+            )
+
+    def finish(self) -> None:
+        """Everything is in work/rows.duckdb."""
+        self.do("CHECKPOINT rows_file")
+        self.do("DETACH rows_file")
+        if self.progress is not None:
+            self.progress("verified", 1.0)
+
+    def watch(self, what: str, start: float, end: float, sql: str, parameters: dict[str, str] | None = None) -> None:
+        watched(self.connection, sql, parameters, what, start, end, self.progress)
+
+    def do(self, sql: str) -> None:
+        self.connection.execute(sql).fetchall()
+
+    def one(self, sql: str) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = self.connection.execute(sql).fetchall()[0]
+        return found
+
+
+def unfit(clamped: Mapping[str, int], replaced: Mapping[str, int]) -> list[str]:
+    """In words, what sanitising would change."""
+    found = [f"{count} values of {name!r} out of range" for name, count in clamped.items() if count]
+    return found + [f"{count} values of {name!r} unusable" for name, count in replaced.items() if count]
+
+
+def stored_column(name: str, column: Column) -> str:
+    """A declared column as the snapshot's table defines it."""
+    return f"{quoted(name)} {physical_type(column)}{'' if column.nullable else ' NOT NULL'}"
+
+
+def outside(name: str, column: Column) -> str:
+    """SQL counting stored values that break the declaration."""
+    broken = [] if column.nullable else [f"{quoted(name)} IS NULL"]
+    if isinstance(column, Coded):
+        broken.append(f"{quoted(name)} < {column.low} OR {quoted(name)} > {column.high}")
+    return f"COUNT(*) FILTER ({' OR '.join(broken) or 'false'})"
+
+
+def named(names: tuple[str, ...] | list[str]) -> str:
+    """Column names as a list in SQL."""
+    return ", ".join(quoted(name) for name in names)

@@ -1,0 +1,56 @@
+"""Writes the snapshot of a public table: sanitised like any other, without owners and ranks, its key checked.
+
+A join with it multiplies nobody's rows because its key is unique, so that is proven of the stored rows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dither.engines.loading import RECORDS, ROWS, Settings, loading, named, outside, stored_column, unfit
+from dither.engines.protocol import MOST_ROWS, LoadReport, Progress
+from dither.errors import PolicyError
+from dither.sql.catalog import PublicTable
+
+
+def write_public(
+    table: PublicTable, source: Any, work: Path, *, settings: Settings, strict: bool, progress: Progress | None
+) -> LoadReport:
+    """Write the snapshot to work/rows.duckdb. Anything wrong raises PolicyError."""
+    with loading(table.name, table.columns, work, settings, progress) as load:
+        rejected = load.stage(source, list(table.columns), load.sanitised)
+        (rows,) = load.one(f"SELECT COUNT(*) FROM {RECORDS}")
+        if not rows or rejected:
+            found = f"{rejected} lines that are no records" if rejected else "no rows"
+            raise PolicyError(f"public table {table.name!r}: the source has {found}; correct it.")
+        if rows > MOST_ROWS:
+            raise PolicyError(f"public table {table.name!r} has more than {MOST_ROWS} rows.")
+        clamped, replaced = load.changes("true")
+        unusable = sum(clamped[name] + replaced[name] for name in table.key)
+        if unusable:  # clamped, it would be another row's
+            raise PolicyError(
+                f"public table {table.name!r}: {unusable} values of its key ({', '.join(table.key)}) do not fit their "
+                "declaration; widen it, or correct the source."
+            )
+        if strict:
+            load.refuse(unfit(clamped, replaced))
+        columns = dict(table.columns)
+        load.do(f"CREATE TABLE {ROWS} ({', '.join(stored_column(*item) for item in columns.items())})")
+        load.watch("copying", 0.4, 0.95, f"INSERT INTO {ROWS} SELECT {named(list(columns))} FROM {RECORDS}")
+        asked = ", ".join(["COUNT(*)", *(outside(*item) for item in columns.items())])
+        stored, *wrong = load.one(f"SELECT {asked} FROM {ROWS}")
+        if stored != rows or any(wrong):
+            raise PolicyError(
+                f"public table {table.name!r}: the snapshot does not hold what was declared; nothing was stored."
+            )
+        (repeated,) = load.one(
+            f"SELECT COUNT(*) FROM (SELECT 1 FROM {ROWS} GROUP BY {named(table.key)} HAVING COUNT(*) > 1)"
+        )
+        if repeated:
+            raise PolicyError(
+                f"public table {table.name!r}: {repeated} values of its key ({', '.join(table.key)}) come more than "
+                "once; a key tells every row apart. Correct the source, or name all columns that make up its key."
+            )
+        load.finish()
+        return LoadReport(rows, 0, 0, clamped, replaced, 0)
