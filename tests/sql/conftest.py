@@ -27,7 +27,7 @@ _HERE = Path(__file__).parent
 _HELPERS = {
     f"{prefix}_{name}": place / f"{name}.py"
     for prefix, place, names in (
-        ("sql_reference", _HERE / "reference", ("terms", "scalars", "aggregates", "relations", "answers")),
+        ("sql_reference", _HERE / "reference", ("terms", "scalars", "functions", "aggregates", "relations", "answers")),
         ("threats", _HERE.parent / "threats", ("population", "generator")),
     )
     for name in names

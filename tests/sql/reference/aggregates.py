@@ -9,8 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from sql_reference_scalars import Scalars
-from sql_reference_terms import Row, Unknown
+from sql_reference_terms import Row, Unknown, cut
 from sqlglot import exp
+
+AVERAGE_DECIMALS = 6  # an average inside another SELECT has so many more than its values, cut toward zero
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,18 @@ def _count(self: Aggregates, node: exp.Count, rows: Sequence[Row]) -> Fraction:
     return Fraction(len(self.given(inner, rows)))
 
 
+def _sum(self: Aggregates, node: exp.Expr, rows: Sequence[Row]) -> Fraction | None:
+    """Of no values: 0 in an answer, where NULL would tell; NULL inside another SELECT, as in SQL."""
+    values = self.numbers(node.this, rows)
+    return sum(values, Fraction(0)) if values or not self.inside else None
+
+
 def _mean(self: Aggregates, node: exp.Expr, rows: Sequence[Row]) -> Fraction | None:
     values = self.numbers(node.this, rows)
-    return sum(values, Fraction(0)) / len(values) if values else None
+    if not values:
+        return None
+    mean = sum(values, Fraction(0)) / len(values)
+    return cut(mean, min(18, self.scalars.term(node.this).decimals + AVERAGE_DECIMALS)) if self.inside else mean
 
 
 def _variance(sample: bool) -> Callable[[Aggregates, Any, Sequence[Row]], Fraction | None]:
@@ -121,8 +132,9 @@ def _clamped(value: Fraction, low: Fraction, high: Fraction) -> Fraction:
 def _owner_sum(self: Aggregates, nodes: list[exp.Expr], rows: Sequence[Row]) -> Fraction:
     argument, *ends = nodes
     low, high = (self.scalars.term(end).of({}) for end in ends)
-    totals = [sum(self.numbers(argument, own), Fraction(0)) for own in self.by_owner(rows)]
-    return sum((_clamped(total, low, high) for total in totals), Fraction(0))
+    owned = [self.numbers(argument, own) for own in self.by_owner(rows)]
+    # Who has no value at all has no total.
+    return sum((_clamped(sum(values, Fraction(0)), low, high) for values in owned if values), Fraction(0))
 
 
 def _owner_count(self: Aggregates, nodes: list[exp.Expr], rows: Sequence[Row]) -> Fraction:
@@ -132,7 +144,7 @@ def _owner_count(self: Aggregates, nodes: list[exp.Expr], rows: Sequence[Row]) -
 
 RULES: dict[type[exp.Expr], Callable[[Aggregates, Any, Sequence[Row]], Any]] = {
     exp.Count: _count,
-    exp.Sum: lambda self, node, rows: sum(self.numbers(node.this, rows), Fraction(0)),
+    exp.Sum: _sum,
     exp.Avg: _mean,
     exp.Variance: _variance(True),
     exp.VariancePop: _variance(False),

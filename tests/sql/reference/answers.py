@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any
 
+import sql_reference_functions  # noqa: F401 - its rules
 import sqlglot
 from sql_reference_relations import Reader, Relation
 from sql_reference_scalars import Field

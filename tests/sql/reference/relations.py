@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sql_reference_aggregates import Aggregates
+from sql_reference_aggregates import AVERAGE_DECIMALS, Aggregates
 from sql_reference_scalars import Field, Scalars, Scope
 from sql_reference_terms import Row, Unknown
 from sqlglot import exp
@@ -221,9 +221,9 @@ def item_kind(scalars: Scalars, node: exp.Expr) -> tuple[str, int]:
         return item_kind(scalars, node.this)
     if isinstance(node, exp.Count):
         return "number", 0
-    if isinstance(node, (exp.Sum, exp.Min, exp.Max)):
+    if isinstance(node, (exp.Sum, exp.Min, exp.Max, exp.Avg)):
         term = scalars.term(node.this)
-        return ("number" if term.kind == "boolean" else term.kind), term.decimals
+        return term.kind, term.decimals + (AVERAGE_DECIMALS if isinstance(node, exp.Avg) else 0)
     term = scalars.term(node)
     return term.kind, term.decimals
 

@@ -94,18 +94,6 @@ def _literal(scalars: Scalars, node: exp.Literal) -> Term:
     return t.constant("number", Fraction(text), decimals)
 
 
-def _cast(scalars: Scalars, node: exp.Cast) -> Term:
-    to = node.args["to"].this
-    inner = scalars.term(node.this)
-    if inner.kind == "literal":
-        text = str(inner.of({}))
-        if to == exp.DataType.Type.DATE:
-            return t.constant("date", t.read_day(text))
-        if to in (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ):
-            return t.constant("timestamp", t.read_instant(text))
-    raise Unknown(node.sql())
-
-
 def _binary(build: Callable[[Term, Term], Term]) -> Callable[[Scalars, Any], Term]:
     return lambda scalars, node: build(scalars.term(node.this), scalars.term(node.expression))
 
@@ -220,11 +208,8 @@ RULES: dict[type[exp.Expr], Callable[[Scalars, Any], Term]] = {
     exp.Literal: _literal,
     exp.Boolean: lambda scalars, node: t.constant("boolean", bool(node.this)),
     exp.Null: lambda scalars, node: t.constant("null", None),
-    exp.Cast: _cast,
     exp.Neg: _number(lambda x: -x),
     exp.Abs: _number(abs),
-    exp.Add: _binary(t.add),
-    exp.Sub: _binary(t.subtract),
     exp.Mul: _binary(t.multiply),
     exp.Div: _binary(t.divide),
     exp.Mod: _binary(t.modulo),

@@ -21,7 +21,7 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Term:
-    """What an expression is (number, text, boolean, date, timestamp, null), its decimals, and its value in a row."""
+    """What an expression is (number, text, boolean, date, timestamp, local, null), its decimals and its value in a row."""
 
     kind: str
     decimals: int
@@ -134,9 +134,19 @@ def matched(term: Term, beside: Term) -> Term:
         text = str(term.of({}))
         if beside.kind == "date":
             return constant("date", read_day(text))
-        return constant("timestamp", read_instant(text)) if beside.kind == "timestamp" else constant("text", text)
+        if beside.kind == "timestamp":
+            return constant("timestamp", read_instant(text))
+        return (
+            constant("local", read_instant(text).replace(tzinfo=None))
+            if beside.kind == "local"
+            else constant("text", text)
+        )
     if term.kind == "date" and beside.kind == "timestamp":
         return Term("timestamp", 0, lifted(midnight, term))
+    if term.kind == "local" and beside.kind == "timestamp":  # times without a zone are UTC
+        return Term("timestamp", 0, lifted(lambda moment: moment.replace(tzinfo=datetime.UTC), term))
+    if term.kind == "date" and beside.kind == "local":
+        return Term("local", 0, lifted(lambda day: midnight(day).replace(tzinfo=None), term))
     return term
 
 
