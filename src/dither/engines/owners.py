@@ -83,8 +83,8 @@ class Owners:
         if self.kind != expected:
             raise PolicyError(
                 f"table {self.table.name!r}: the owners of {self.table.people!r} are whole numbers in their other "
-                f"tables, and {own!r} has type {source.types[own]}; cast it to whole numbers in the source. (Where "
-                "owners are text in the first table of their people, later ones may have either.)"
+                f"tables, and {own!r} holds text; cast it to whole numbers in the source. (Where owners are text in "
+                "the first table of their people, later ones may have either.)"
             )
         return self.load.sanitised(source, owner)
 
