@@ -8,8 +8,10 @@ from typing import Literal
 
 from sqlglot import exp
 
+from dither.errors import UnsupportedQuery
 from dither.sql import literals
 from dither.sql.aggregates.aggregator import Aggregator
+from dither.sql.names import listed, meant
 from dither.sql.noisy import terms
 from dither.sql.noisy.terms import Condition, Term
 from dither.sql.source import Source
@@ -94,7 +96,7 @@ class Binder:
     source: Source
     aggregate_of: Callable[[exp.Expr], Aggregator]
     name_of: Callable[[exp.Expr], Bound | None] = lambda node: None
-    known: str = ""  # what names there are, for refusals
+    names: tuple[str, ...] = ()  # that the answer has, for refusals
     parts: list[Aggregator] = field(default_factory=list)
 
     def term(self, node: exp.Expr) -> Term:
@@ -153,13 +155,20 @@ class Binder:
         if rule is not None:
             return rule(self, node)
         if isinstance(node, exp.Column):
-            raise self.source.refusal(node, f"{node.name!r} is no aggregate, alias or grouped column.", self.known)
+            raise self._unknown(node)
         if isinstance(node, exp.Func):
             name = (self.source.written(node) or (node.name if isinstance(node, exp.Anonymous) else node.sql_name()))[
                 :40
             ]
             raise self.source.refusal(node, f"the function {name.upper()} is not supported on aggregates.", KNOWN)
         raise self.source.refusal(node, f"this construct ({kind.__name__}) cannot stand here.", KNOWN)
+
+    def _unknown(self, node: exp.Column) -> UnsupportedQuery:
+        if not self.names:
+            hint = "Columns stand inside an aggregate, as in SUM(x); grouped columns are select items by themselves."
+            return self.source.refusal(node, f"{node.name!r} stands outside of an aggregate.", hint)
+        hint = " ".join(filter(None, (meant(node.name, self.names), f"The answer has: {listed(self.names)}.")))
+        return self.source.refusal(node, f"{node.name!r} is no column of the answer and no grouped column.", hint)
 
     def _part(self, node: exp.Expr) -> Term:
         aggregate = self.aggregate_of(node)
@@ -277,6 +286,7 @@ def _round(binder: Binder, node: exp.Expr) -> Bound:
 
 _RULES: dict[type[exp.Expr], Callable[[Binder, exp.Expr], Bound]] = {
     exp.Literal: _literal,
+    exp.Boolean: lambda binder, node: Bound("boolean", terms.Number(int(bool(node.this)))),
     exp.Null: lambda binder, node: Bound("number", terms.Missing()),
     exp.Cast: _cast,
     exp.Case: _case,
@@ -288,13 +298,11 @@ def bind_formula(source: Source, node: exp.Expr, aggregate_of: Callable[[exp.Exp
     """The aggregate of a select item that computes with aggregates; a single call is that aggregate itself."""
     from dither.sql.aggregates.formula import Formula
 
-    binder = Binder(source, aggregate_of, known=_OUTSIDE)
+    binder = Binder(source, aggregate_of)
     term = binder.term(node)
     if not binder.parts:
         raise source.refusal(node, "this item has no aggregate in it.", "Add COUNT(*), SUM(x) or AVG(x).")
     return binder.parts[0] if term == terms.Part(0) else Formula(term, tuple(binder.parts))
 
-
-_OUTSIDE = "Columns stand inside an aggregate, such as SUM(x) or AVG(x); grouped columns stand by themselves."
 
 __all__ = ["KNOWN", "SYNTAX", "Binder", "Bound", "bind_formula", "is_aggregate", "is_formula"]

@@ -32,21 +32,43 @@ class Words:
 
 def from_key(values: pa.Array) -> Estimate | Words:
     """A key column as it can be computed with: numbers, days, microseconds and 0/1 as numbers, text as words."""
-    import pyarrow as pa
-
-    kind = values.type
-    if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        coded = values if pa.types.is_dictionary(kind) else values.dictionary_encode()
-        codes = np.asarray(coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-        return Words(tuple(coded.dictionary.to_pylist()), codes)
-    null = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
-    numbers = _numbers(values)
+    if _is_text(values):
+        return _words(values)
+    numbers, null = _numbers(values), _null(values)
+    decimals = getattr(values.type, "scale", 0)
     if not null.any():
-        decimals = kind.scale if pa.types.is_decimal(kind) else 0
         return Estimate(numbers, numbers, numbers, decimals, maybe_null=null)
-    shown = numbers.astype(np.float64) / 10.0 ** (kind.scale if pa.types.is_decimal(kind) else 0)
+    shown = numbers.astype(np.float64) / 10.0**decimals
     shown[null] = np.nan
     return floats(shown, shown, shown, null)
+
+
+def sortable(values: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Whole numbers that sort as the keys do, text by code points; and where the key is NULL."""
+    if not _is_text(values):
+        return _numbers(values), _null(values)
+    words = _words(values)
+    order = {label: place for place, label in enumerate(sorted(set(words.labels)))}
+    places = np.array([*(order[label] for label in words.labels), -1], dtype=np.int64)
+    return places[words.codes], words.codes < 0
+
+
+def _is_text(values: pa.Array) -> bool:
+    import pyarrow as pa
+
+    return any(test(values.type) for test in (pa.types.is_dictionary, pa.types.is_string, pa.types.is_large_string))
+
+
+def _words(values: pa.Array) -> Words:
+    import pyarrow as pa
+
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return Words(tuple(coded.dictionary.to_pylist()), np.asarray(codes, dtype=np.int64))
+
+
+def _null(values: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _numbers(values: pa.Array) -> NDArray[Any]:
