@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dither.columns import Column
 from dither.sql import patterns
+from dither.sql.expressions import Part, Period
 from dither.sql.physical import physical_type
 
 _SPECIAL = re.compile(r"([\\^$.|?*+()\[\]{}])")
+_PARTS: dict[Part, str] = {
+    "year": "year",
+    "month": "month",
+    "day": "day",
+    "doy": "dayofyear",
+    "week": "weekofyear",
+    "isoyear": "isoyear",
+}
 
 
 @dataclass(frozen=True)
@@ -36,11 +46,50 @@ class DuckDB:
         plain = all(character not in (None, "%", "_") for piece in cut for character in piece)
         if plain:
             return f"({value} LIKE {self.text('%'.join(''.join(map(str, piece)) for piece in cut))})"
-        regular = (
-            "".join("." if character is None else _SPECIAL.sub(r"\\\1", character) for character in piece)
-            for piece in cut
-        )
+        return self._matches(value, cut, lambda character: character)
+
+    def ilike(self, value: str, pattern: str) -> str:
+        """A normal pattern in which a letter stands for all its cases."""
+        return self._matches(value, patterns.pieces(pattern), patterns.cases)
+
+    def _matches(self, value: str, cut: list[list[str | None]], cases: Callable[[str], str]) -> str:
+        regular = ("".join("." if one is None else _any_of(cases(one)) for one in piece) for piece in cut)
         return f"regexp_full_match({value}, {self.text('.*'.join(regular))}, 's')"
+
+    # Days since 1970-01-01, of the years 1 to 9999
+
+    def day(self, days: str) -> str:
+        """A number of days as a date."""
+        return f"(DATE '1970-01-01' + CAST({days} AS INTEGER))"
+
+    def date_part(self, part: Part, day: str) -> str:
+        return f"{_PARTS[part]}({day})"
+
+    def first_day(self, period: Period, day: str) -> str:
+        """The first day of a date's period, as a number of days."""
+        return f"(CAST(date_trunc('{period}', {day}) AS DATE) - DATE '1970-01-01')"
+
+    def add_months(self, day: str, months: int) -> str:
+        """A date so many months later, as a number of days; the last day of a month that is too short."""
+        return f"(CAST({day} + to_months({months}) AS DATE) - DATE '1970-01-01')"
+
+    # Texts, counted in code points
+
+    def length(self, value: str) -> str:
+        return f"length({value})"
+
+    def substring(self, value: str, start: int, length: int) -> str:
+        return f"substring({value}, {start}, {length})"
+
+    def trim(self, value: str, leading: bool, trailing: bool) -> str:
+        function = "trim" if leading and trailing else "ltrim" if leading else "rtrim"
+        return f"{function}({value}, ' ')"
+
+
+def _any_of(characters: str) -> str:
+    """A regular expression for one of these characters."""
+    escaped = [_SPECIAL.sub(r"\\\1", character) for character in characters]
+    return escaped[0] if len(escaped) == 1 else f"(?:{'|'.join(escaped)})"
 
 
 DUCKDB = DuckDB()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.postgres import PostgresGenerator
@@ -18,6 +17,7 @@ from sqlglot.tokenizer_core import TokenType
 from dither.errors import UnsupportedQuery
 from dither.sql.parse import Parsed
 from dither.sql.source import Source
+from dither.sql.words import plain
 
 _HINTS = {
     "UNKNOWN": "Write IS NULL.",
@@ -31,18 +31,12 @@ _HINTS = {
 }
 
 
-class _Writer(PostgresGenerator):
-    """Writes a cast as the type before the literal, the one form that `_plain_casts` gives all three."""
-
-    def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-        return f"{self.sql(expression, 'to')} {self.sql(expression, 'this')}"
-
-
 def faithful(parsed: Parsed) -> None:
     """Refuse a text of which the tree does not hold every word, in order."""
     source = parsed.source
-    again = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE).generate(parsed.select)
-    written, kept = _plain_casts(_words(source.tokens)), _words(Postgres().tokenize(again))
+    writer = PostgresGenerator(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    again = writer.generate(parsed.select)
+    written, kept = plain(_words(source.tokens)), plain(_words(Postgres().tokenize(again)))
     still = iter([word for word, _ in kept if word != "NOT"])
     for word, at in written:
         if word != "NOT":
@@ -73,19 +67,6 @@ def _word(token: Any) -> str:
         return f'"{text}'
     word = " ".join(text.upper().split())
     return "<>" if word == "!=" else word
-
-
-def _plain_casts(words: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """CAST('...' AS DATE) and '...'::DATE as DATE '...'."""
-    plain: list[tuple[str, int]] = []
-    for item in words:
-        plain.append(item)
-        last = [word for word, _ in plain[-6:]]
-        if last[:2] == ["CAST", "("] and last[3:4] == ["AS"] and last[5:] == [")"]:
-            plain[-6:] = [plain[-2], plain[-4]]
-        elif last[-2:-1] == ["::"] and len(plain) > 2:
-            plain[-3:] = [plain[-1], plain[-3]]
-    return plain
 
 
 def _refusal(word: str, at: int, source: Source) -> UnsupportedQuery:

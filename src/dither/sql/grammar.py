@@ -8,11 +8,19 @@ _TWO = frozenset({"this", "expression"})
 
 ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     # the query
-    exp.Select: frozenset({"expressions", "from_", "where", "group"}),
+    exp.Select: frozenset({"expressions", "from_", "where", "group", "joins", "with_", "having"}),
+    exp.Join: frozenset({"this", "on", "using", "side", "kind"}),
+    exp.With: frozenset({"expressions"}),
+    exp.CTE: frozenset({"this", "alias"}),
+    exp.Subquery: frozenset({"this", "alias"}),
+    exp.Union: frozenset({"this", "expression", "distinct"}),
+    exp.Exists: frozenset({"this"}),
+    exp.Filter: _TWO,
     exp.From: frozenset({"this"}),
     exp.Table: frozenset({"this", "alias"}),
     exp.TableAlias: frozenset({"this"}),
     exp.Where: frozenset({"this"}),
+    exp.Having: frozenset({"this"}),
     exp.Group: frozenset({"expressions"}),
     exp.Alias: frozenset({"this", "alias"}),
     # aggregates
@@ -28,7 +36,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Boolean: frozenset({"this"}),
     exp.Null: frozenset(),
     exp.Cast: frozenset({"this", "to"}),
-    exp.DataType: frozenset({"this"}),
+    exp.DataType: frozenset({"this", "expressions"}),
+    exp.DataTypeParam: frozenset({"this"}),
     # arithmetic
     exp.Paren: frozenset({"this"}),
     exp.Neg: frozenset({"this"}),
@@ -44,6 +53,26 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Nullif: _TWO,
     exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
     exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Floor: frozenset({"this"}),
+    exp.Ceil: frozenset({"this"}),
+    exp.Round: frozenset({"this", "decimals"}),
+    exp.Trunc: frozenset({"this", "decimals"}),
+    exp.Sign: frozenset({"this"}),
+    exp.WidthBucket: frozenset({"this", "min_value", "max_value", "num_buckets"}),
+    # days and moments
+    exp.Interval: frozenset({"this", "unit"}),
+    exp.Var: frozenset({"this"}),
+    exp.Extract: _TWO,
+    exp.TimestampTrunc: frozenset({"this", "unit"}),
+    exp.AtTimeZone: frozenset({"this", "zone"}),
+    # texts
+    exp.Lower: frozenset({"this"}),
+    exp.Upper: frozenset({"this"}),
+    exp.Length: frozenset({"this"}),
+    exp.Substring: frozenset({"this", "start", "length"}),
+    exp.Left: _TWO,
+    exp.Trim: _TWO | {"position"},
+    exp.DPipe: _TWO | {"safe"},
     # truths
     exp.And: _TWO,
     exp.Or: _TWO,
@@ -54,10 +83,11 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.LTE: _TWO,
     exp.GT: _TWO,
     exp.GTE: _TWO,
-    exp.In: frozenset({"this", "expressions"}),
+    exp.In: frozenset({"this", "expressions", "query"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.Is: _TWO | {"negate"},
     exp.Like: _TWO | {"negate"},
+    exp.ILike: _TWO | {"negate"},
     exp.Escape: _TWO,
 }
 
@@ -95,7 +125,10 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
 
 # What to say about syntax nodes.
 AGGREGATES = "Supported are COUNT(*), COUNT(x), COUNT(DISTINCT {owner}), SUM(x) and AVG(x)."
-_FUNCTIONS = "Supported are ABS, COALESCE, NULLIF, LEAST, GREATEST and CASE, with + - * / %."
+_FUNCTIONS = (
+    "Supported are ABS, SIGN, FLOOR, CEIL, ROUND, TRUNC, MOD, WIDTH_BUCKET, LEAST, GREATEST, COALESCE, NULLIF, CASE, "
+    "CAST, EXTRACT, DATE_TRUNC, LENGTH, SUBSTRING, LEFT, TRIM, LOWER and UPPER of categories, with + - * / % and ||."
+)
 _PATTERNS = "Use LIKE with % and _, such as name LIKE 'A%'."
 NODES: dict[str, tuple[str, str]] = {
     "Subquery": ("subqueries are not supported.", _ONE_TABLE),
@@ -110,7 +143,6 @@ NODES: dict[str, tuple[str, str]] = {
     "Rollup": ("ROLLUP is not supported.", "{keys}"),
     "Cube": ("CUBE is not supported.", "{keys}"),
     "GroupingSets": ("GROUPING SETS is not supported.", "{keys}"),
-    "ILike": ("ILIKE is not supported.", "LIKE is, and minds case: name LIKE 'A%' OR name LIKE 'a%'."),
     "RegexpLike": ("regular expressions are not supported.", _PATTERNS),
     "RegexpILike": ("regular expressions are not supported.", _PATTERNS),
     "SimilarTo": ("SIMILAR TO is not supported.", _PATTERNS),
@@ -118,8 +150,6 @@ NODES: dict[str, tuple[str, str]] = {
     "NullSafeNEQ": ("IS DISTINCT FROM is not supported.", "Write x <> y, and x IS NULL where it matters."),
     "Parameter": ("parameters are not supported.", "Write the value itself into the query."),
     "Placeholder": ("parameters are not supported.", "Write the value itself into the query."),
-    "Interval": ("intervals are not supported.", "Compare with a date: day >= DATE '2024-01-01'."),
-    "DPipe": ("joining texts is not supported.", "Compare each column by itself."),
     "Pow": ("powers are not supported.", "Write x * x."),
     "Tuple": ("rows of values are not supported.", "Compare each column by itself and combine with AND."),
     "Any": ("ANY and SOME are not supported.", "List the values: x IN (1, 2, 3)."),
@@ -133,3 +163,27 @@ NODES |= dict.fromkeys(_LITERALS, ("this kind of literal is not supported.", "Wr
 _BITS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift")
 NODES |= dict.fromkeys(_BITS, ("operators on bits are not supported.", "Use + - * / % and comparisons."))
 OTHERWISE = _FUNCTIONS
+
+# What to say about functions, by the name they are called by.
+_CLOCK = ("{name} changes from one moment to the next.", "Write the date or time itself: DATE '2024-12-31'.")
+_DICE = ("{name} gives another value at each call.", "Leave it out: a value must depend on its row alone.")
+_PARTIAL = ("{name} fails or overflows for some values.", "Use + - * / %, or compute it from the answer.")
+_READING = ("{name} fails on some texts.", "Declare the column with the type that it has.")
+_REGULAR = ("regular expressions are not supported.", _PATTERNS)
+FUNCTIONS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("NOW", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME"), _CLOCK),
+    **dict.fromkeys(
+        ("LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY", "AGE"),
+        _CLOCK,
+    ),
+    **dict.fromkeys(("RANDOM", "RAND", "SETSEED", "GEN_RANDOM_UUID", "UUID", "NEXTVAL", "CURRVAL", "LASTVAL"), _DICE),
+    **dict.fromkeys(("SQRT", "CBRT", "LN", "LOG", "LOG10", "LOG2", "EXP", "FACTORIAL"), _PARTIAL),
+    **dict.fromkeys(("ASIN", "ACOS", "ATAN", "SIN", "COS", "TAN", "RADIANS", "DEGREES"), _PARTIAL),
+    **dict.fromkeys(("TO_DATE", "TO_TIMESTAMP", "TO_NUMBER"), _READING),
+    **dict.fromkeys(("REGEXP_MATCHES", "REGEXP_MATCH", "REGEXP_LIKE", "REGEXP_REPLACE", "REGEXP_SUBSTR"), _REGULAR),
+    "POWER": ("{name} overflows for some values.", "Write x * x."),
+    "TIMEZONE": ("{name} is not supported.", "Write x AT TIME ZONE 'Europe/Berlin'."),
+    "CONCAT": ("{name} is not supported.", "Write x || y, with COALESCE(x, '') where x may be NULL."),
+    "TO_CHAR": ("{name} is not supported.", "Use EXTRACT or DATE_TRUNC for parts of a date."),
+    "INITCAP": ("{name} is not supported.", "Write x ILIKE 'text' to compare in any case."),
+}

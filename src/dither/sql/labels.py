@@ -39,11 +39,11 @@ class LabelReader:
     comparisons: int = 0
     runs: int = 0
 
-    def like(self, at: exp.Expr, category: Category, pattern: str) -> tuple[Run, ...]:
+    def like(self, at: exp.Expr, category: Category, pattern: str, *, any_case: bool = False) -> tuple[Run, ...]:
         """The codes of the labels that match a normal pattern."""
         prepare = _PATTERN + _PATTERN_CHARACTER * len(pattern)
         self._spend(at, category, prepare=prepare, each=patterns.longest_search(pattern))
-        matches = patterns.compiled(pattern).match
+        matches = patterns.compiled(pattern, any_case=any_case).match
         return self._runs(at, (code for code, label in enumerate(category.values) if matches(label)))
 
     def ordered(self, at: exp.Expr, category: Category, comparison: Comparison, bound: str) -> tuple[Run, ...]:
@@ -59,6 +59,10 @@ class LabelReader:
         if one.values is not other.values:
             self._spend(at, one)
         return one.values is other.values or one.values == other.values
+
+    def take(self, at: exp.Expr, category: Category) -> None:
+        """Count one look at every label, or refuse it."""
+        self._spend(at, category)
 
     def _spend(self, at: exp.Expr, category: Category, *, prepare: int = 0, each: int = 1) -> None:
         """Count the comparisons with all labels, of which a character may take part in `each`; or refuse them."""

@@ -20,6 +20,7 @@ from dither.sql.expressions import (
     Constant,
     Divide,
     Expression,
+    Indicator,
     Is,
     IsNull,
     Modulo,
@@ -105,6 +106,22 @@ def negate(value: Numeric) -> Numeric:
 
 def absolute(value: Numeric) -> Numeric:
     return Constant(abs(value.value), value.scale) if isinstance(value, Constant) else Absolute(value)
+
+
+def indicator(truth: Boolean) -> Numeric:
+    """1, 0 or NULL for true, false or NULL; a stored truth is its own."""
+    if isinstance(truth, Truth):
+        return Null() if truth.value is None else Constant(int(truth.value))
+    if isinstance(truth, Among) and truth.value.bounds == (0, 1) and truth.runs == ((1, 1),):
+        return truth.value
+    return Indicator(truth)
+
+
+def is_one(number: Numeric) -> Boolean:
+    """The truth behind an indicator, or behind one of several."""
+    if isinstance(number, Null):
+        return Truth(None)
+    return number.operand if isinstance(number, Indicator) else among(number, ((1, 1),))
 
 
 def choose(conditions: tuple[Boolean, ...], values: Iterable[Numeric], otherwise: Numeric) -> Numeric:

@@ -97,6 +97,9 @@ def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, s
     if known is not None:
         function = node.this if isinstance(node, exp.WithinGroup) else node
         return known[0].replace("{name}", _name(function, source)), advice.fill(known[1])
+    called = grammar.FUNCTIONS.get(_name(node, source)) if isinstance(node, exp.Func) else None
+    if called is not None:
+        return called[0].replace("{name}", _name(node, source)), called[1]
     if isinstance(node, exp.AggFunc):
         return f"{_name(node, source)} is not supported.", advice.fill(grammar.AGGREGATES)
     computed = node.find_ancestor(exp.Where, exp.AggFunc, exp.From) is None

@@ -51,9 +51,9 @@ def pieces(pattern: str) -> list[list[str | None]]:
     return cut
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str, *, any_case: bool = False) -> re.Pattern[str]:
     """What `match`es the texts of a normal pattern, in time at most their length times `longest_search`."""
-    first, *rest = [_regular(piece) for piece in pieces(pattern)]
+    first, *rest = [_regular(piece, any_case) for piece in pieces(pattern)]
     if not rest:
         return re.compile(first + r"\Z", re.DOTALL)
     # A piece is taken where it is first found and never given back: what follows may lie anywhere after it.
@@ -63,10 +63,25 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(first + middle + end, re.DOTALL)
 
 
+def cases(character: str) -> str:
+    """A character with its lower and upper case, each a single character: what it matches in ILIKE.
+
+    >>> cases("k"), cases("5"), cases("ß")
+    ('Kk', '5', 'ß')
+    """
+    forms = {character, character.lower(), character.upper()}
+    return "".join(sorted(form for form in forms if len(form) == 1))
+
+
 def longest_search(pattern: str) -> int:
     """How often a character of a text may be looked at: the length of the longest piece that has no fixed place."""
     return max((len(piece) for piece in pieces(pattern)[1:-1]), default=1)
 
 
-def _regular(piece: list[str | None]) -> str:
-    return "".join("." if character is None else re.escape(character) for character in piece)
+def _regular(piece: list[str | None], any_case: bool) -> str:
+    return "".join("." if one is None else _any_of(cases(one) if any_case else one) for one in piece)
+
+
+def _any_of(characters: str) -> str:
+    escaped = "".join(map(re.escape, characters))
+    return escaped if len(characters) == 1 else f"[{escaped}]"

@@ -10,11 +10,13 @@ from sqlglot import exp
 from dither.columns import Category
 from dither.errors import PolicyError
 from dither.sql import literals, normal, patterns
+from dither.sql.casts import as_moment
 from dither.sql.expressions import (
     Boolean,
     CompareText,
     Comparison,
     Constant,
+    ILike,
     Like,
     Not,
     Numeric,
@@ -24,8 +26,9 @@ from dither.sql.expressions import (
     Textual,
     Truth,
 )
-from dither.sql.scalar import Kind, Scalars, Value, article, as_date, text_hint
+from dither.sql.scalar import Kind, Scalars, Value, article, text_hint
 
+_MOMENTS: frozenset[Kind] = frozenset({"date", "timestamp", "local"})
 _TURNED: dict[Comparison, Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -41,18 +44,18 @@ def compare_values(scalars: Scalars, at: exp.Expr, operator: Comparison, left: V
     if left.is_literal_text and not right.is_literal_text:
         return compare_values(scalars, at, _TURNED[operator], right, left)
     kinds = {left.kind, right.kind}
-    if right.is_literal_text and left.kind in ("date", "timestamp") and isinstance(right.node, TextConstant):
-        return compare_values(scalars, at, operator, left, as_date(scalars, at, right.node.value, left.kind))
-    if kinds <= {"number"} or kinds <= {"date", "timestamp"}:
+    if right.is_literal_text and left.kind in _MOMENTS and isinstance(right.node, TextConstant):
+        return compare_values(scalars, at, operator, left, as_moment(scalars, at, right.node.value, left.kind))
+    if kinds <= {"number"} or kinds <= _MOMENTS:
         return scalars.compare(at, operator, _instants(left, kinds), _instants(right, kinds))
-    if left.category is not None and isinstance(left.node, Stored) and isinstance(right.node, TextConstant):
+    if left.category is not None and isinstance(left.node, Numeric) and isinstance(right.node, TextConstant):
         return _labels(scalars, at, left.node, left.category, operator, right.node.value)
     if operator in ("=", "<>") and scalars.labels.alike(at, left.category, right.category):
         return normal.compare(operator, _numeric(left), _numeric(right))
     if "text" in kinds and isinstance(left.node, Textual) and isinstance(right.node, Textual):
         return compare_text(operator, left.node, right.node)
     if kinds == {"boolean"} and isinstance(left.node, Boolean) and isinstance(right.node, Boolean):
-        return _same_truth(scalars, at, operator, left.node, right.node)
+        return _same_truth(operator, left.node, right.node)
     hint = "Quote text and dates, and do not quote numbers." if "literal" in kinds else "Compare values of one kind."
     raise scalars.refusal(at, f"{article(left.kind)} cannot be compared with {article(right.kind)} here.", hint)
 
@@ -81,27 +84,27 @@ def _numeric(value: Value) -> Numeric:
 def _instants(value: Value, kinds: set[Kind]) -> Numeric:
     """A date beside a timestamp is its midnight."""
     node = _numeric(value)
-    return normal.multiply(node, Constant(literals.DAY)) if value.kind == "date" and "timestamp" in kinds else node
+    return normal.multiply(node, Constant(literals.DAY)) if value.kind == "date" and len(kinds) > 1 else node
 
 
-def _same_truth(scalars: Scalars, at: exp.Expr, operator: Comparison, left: Boolean, right: Boolean) -> Boolean:
+def _same_truth(operator: Comparison, left: Boolean, right: Boolean) -> Boolean:
+    """Two conditions; one that is compared with TRUE or FALSE is itself or its opposite."""
     if isinstance(left, Truth):
-        left, right = right, left
-    if operator not in ("=", "<>") or not isinstance(right, Truth) or right.value is None:
-        raise scalars.refusal(
-            at, "two conditions cannot be compared.", "Compare one with TRUE or FALSE, or use AND, OR, NOT."
-        )
-    return left if right.value == (operator == "=") else normal.negation(left)
+        left, right, operator = right, left, _TURNED[operator]
+    if operator in ("=", "<>") and isinstance(right, Truth) and right.value is not None:
+        return left if right.value == (operator == "=") else normal.negation(left)
+    return normal.compare(operator, normal.indicator(left), normal.indicator(right))
 
 
 def _labels(
-    scalars: Scalars, at: exp.Expr, stored: Stored, category: Category, operator: Comparison, label: str
+    scalars: Scalars, at: exp.Expr, code: Numeric, category: Category, operator: Comparison, label: str
 ) -> Boolean:
     if operator in ("=", "<>"):
-        code = label_code(scalars, at, stored.name, category, label)
-        same = normal.among(stored, ((code, code),))
+        name = repr(code.name) if isinstance(code, Stored) else "this expression"
+        wanted = label_code(scalars, at, name, category, label)
+        same = normal.among(code, ((wanted, wanted),))
         return same if operator == "=" else normal.negation(same)
-    return normal.among(stored, scalars.labels.ordered(at, category, operator, label))
+    return normal.among(code, scalars.labels.ordered(at, category, operator, label))
 
 
 def label_code(scalars: Scalars, at: exp.Expr, name: str, category: Category, label: str) -> int:
@@ -114,7 +117,7 @@ def label_code(scalars: Scalars, at: exp.Expr, name: str, category: Category, la
     near = difflib.get_close_matches(label[:40], known, n=1)
     listed = ", ".join(map(repr, known[:8])) + (", ..." if len(category.values) > 8 else "")
     hint = f"Did you mean {near[0]!r}?" if near else f"Declared are: {listed}."
-    raise scalars.refusal(at, f"{label[:40]!r} is not a declared value of {name!r}.", hint)
+    raise scalars.refusal(at, f"{label[:40]!r} is not a declared value of {name}.", hint)
 
 
 # One rule a kind of syntax
@@ -196,18 +199,23 @@ def _like(scalars: Scalars, node: exp.Expr, escape: str = patterns.ESCAPE) -> Va
         wanted = patterns.normal_pattern(str(pattern.this), escape)
     except patterns.BadPattern as error:
         raise scalars.refusal(pattern, str(error), "Write '\\\\' for a backslash, '\\%' for a per cent sign.") from None
-    value = scalars.value(node.this)
-    if value.category is not None and isinstance(value.node, Stored):
-        truth = normal.among(value.node, scalars.labels.like(node, value.category, wanted))
+    value, any_case = scalars.value(node.this), isinstance(node, exp.ILike)
+    if value.category is not None and isinstance(value.node, Numeric):
+        truth = normal.among(value.node, scalars.labels.like(node, value.category, wanted, any_case=any_case))
     elif value.kind == "text" and isinstance(value.node, Textual):
-        truth = Like(value.node, wanted)
+        truth = ILike(value.node, _one_case(wanted)) if any_case else Like(value.node, wanted)
     else:
         raise scalars.refusal(node, f"LIKE matches text, not {article(value.kind)}.", "Use = < > or BETWEEN.")
     return Value("boolean", normal.negation(truth) if node.args.get("negate") else truth)
 
 
+def _one_case(pattern: str) -> str:
+    """The same for patterns that differ in the case of letters only."""
+    return "".join(patterns.cases(character)[0] for character in pattern)
+
+
 def _escape(scalars: Scalars, node: exp.Expr) -> Value:
-    if not isinstance(node.this, exp.Like) or not isinstance(node.expression, exp.Literal):
+    if not isinstance(node.this, (exp.Like, exp.ILike)) or not isinstance(node.expression, exp.Literal):
         raise scalars.refusal(
             node, "ESCAPE belongs to a LIKE and is one quoted character.", "Write x LIKE '50!%' ESCAPE '!'."
         )
@@ -228,5 +236,6 @@ RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
     exp.In: _in,
     exp.Is: _is,
     exp.Like: _like,
+    exp.ILike: _like,
     exp.Escape: _escape,
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, Protocol
 
 from sqlglot import exp
@@ -12,16 +11,11 @@ from sqlglot import exp
 from dither.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
 from dither.errors import UnsupportedQuery
 from dither.sql import literals, normal
-from dither.sql.catalog import Table
 from dither.sql.expressions import (
     Boolean,
-    Case,
-    Coalesce,
     Comparison,
     Constant,
     Expression,
-    Greatest,
-    Least,
     Null,
     Numeric,
     Stored,
@@ -30,12 +24,11 @@ from dither.sql.expressions import (
     Truth,
 )
 from dither.sql.labels import LabelReader
-from dither.sql.names import listed, meant, quoted
-from dither.sql.source import Source
+from dither.sql.scope import Scope
 
 MOST_WORDS = 10_000  # of a question when written out
 
-Kind = Literal["number", "boolean", "date", "timestamp", "category", "text", "literal", "null"]
+Kind = Literal["number", "boolean", "date", "timestamp", "local", "category", "text", "literal", "null"]
 
 
 class Sized(Protocol):
@@ -56,52 +49,6 @@ class Value:
     @property
     def is_literal_text(self) -> bool:
         return self.kind == "literal"
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The table whose columns can be named, and what it is called in this query."""
-
-    table: Table
-    called: str
-    source: Source
-
-    def find(self, node: exp.Column) -> tuple[str, Column]:
-        """The declared column a name means, without regard to case."""
-        self.check_qualifier(node)
-        wanted = node.name
-        declared = self.table.columns
-        names = [wanted] if wanted in declared else self.declared_as(wanted)
-        if len(names) == 1:
-            return names[0], declared[names[0]]
-        known = f"Declared are: {listed(declared)}."
-        if len(names) > 1:
-            raise self.source.refusal(node, f"{wanted!r} could be any of {', '.join(names)}.", "Write its exact case.")
-        if self.is_owner(node):
-            hint = f"Count owners with COUNT(DISTINCT {quoted(self.table.owner)}), or declare it as a column. {known}"
-            raise self.source.refusal(node, f"{wanted!r} is the owner of a row, not a declared column.", hint)
-        hint = " ".join(filter(None, (text_hint(node), meant(wanted, declared), known)))
-        raise self.source.refusal(node, f"there is no column {wanted!r} in table {self.table.name!r}.", hint)
-
-    def declared_as(self, name: str) -> list[str]:
-        """The declared columns of this name in any case."""
-        return self._by_lower_case.get(name.lower(), [])
-
-    @cached_property
-    def _by_lower_case(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for name in self.table.columns:
-            found.setdefault(name.lower(), []).append(name)
-        return found
-
-    def is_owner(self, node: exp.Expr) -> bool:
-        return isinstance(node, exp.Column) and node.name.lower() == self.table.owner.lower()
-
-    def check_qualifier(self, node: exp.Column) -> None:
-        if node.table and node.table.lower() != self.called.lower():
-            raise self.source.refusal(
-                node, f"{node.table!r} is not in FROM.", f"Write {quoted(self.called)}.{quoted(node.name)}."
-            )
 
 
 @dataclass(frozen=True)
@@ -136,11 +83,14 @@ class Scalars:
         return normal.compare(operator, left, right)
 
     def number(self, node: exp.Expr) -> Numeric:
-        value = self.value(node)
+        return self.as_number(node, self.value(node))
+
+    def as_number(self, node: exp.Expr, value: Value) -> Numeric:
+        """The number that a value is, if it is one."""
         if value.kind == "number" and isinstance(value.node, Numeric):
             return value.node
         hints = {
-            "boolean": "Write CASE WHEN condition THEN 1 ELSE 0 END.",
+            "boolean": "Write CAST(condition AS INTEGER), which is 1 or 0.",
             "literal": "Write numbers without quotes.",
             "null": "Use COALESCE or IS NULL.",
         }
@@ -162,8 +112,14 @@ class Scalars:
             "Compare it: x > 0, x = 'a', x IS NULL.",
         )
 
-    def numbers_or_null(self, nodes: list[exp.Expr]) -> tuple[Numeric, ...]:
-        return tuple(Null() if isinstance(node.unnest(), exp.Null) else self.number(node) for node in nodes)
+    def constant(self, node: exp.Expr | None, *, least: int, most: int) -> int:
+        """A whole number written in the query."""
+        if node is None:
+            raise TypeError("there is nothing to read")
+        value = self.value(node).node
+        if isinstance(value, Constant) and value.scale == 0 and least <= value.value <= most:
+            return value.value
+        raise self.refusal(node, f"a whole number from {least} to {most} is needed here.", "Write the number itself.")
 
     def refusal(self, node: exp.Expr, what: str, hint: str = "") -> UnsupportedQuery:
         return self.scope.source.refusal(node, what, hint)
@@ -197,7 +153,7 @@ def text_hint(node: exp.Column) -> str:
 
 def article(kind: str) -> str:
     """A kind as it is called in a sentence."""
-    return {"literal": "text", "null": "NULL", "text": "text"}.get(kind, f"a {kind}")
+    return {"literal": "text", "null": "NULL", "text": "text", "local": "a timestamp"}.get(kind, f"a {kind}")
 
 
 # One rule a kind of syntax
@@ -232,29 +188,6 @@ def _said(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else "it is not a decimal number."
 
 
-def _cast(scalars: Scalars, node: exp.Expr) -> Value:
-    inner, to = node.this.unnest(), node.args["to"].this
-    kinds: dict[object, Kind] = {
-        exp.DataType.Type.DATE: "date",
-        exp.DataType.Type.TIMESTAMP: "timestamp",
-        exp.DataType.Type.TIMESTAMPTZ: "timestamp",
-    }
-    if to not in kinds or not isinstance(inner, exp.Literal) or not inner.args.get("is_string"):
-        raise scalars.refusal(
-            node, "casts are not supported.", "Columns keep their declared types; write DATE '2024-12-31' for dates."
-        )
-    return as_date(scalars, inner, str(inner.this), kinds[to])
-
-
-def as_date(scalars: Scalars, node: exp.Expr, text: str, kind: Kind) -> Value:
-    """A quoted date or time as a value of that kind."""
-    try:
-        return Value(kind, Constant(literals.day(text) if kind == "date" else literals.instant(text)))
-    except ValueError as error:
-        said = str(error) if "written" in str(error) else "there is no such day or time."
-        raise scalars.refusal(node, f"{text[:40]!r} cannot be read: {said}") from None
-
-
 def _binary(build: Callable[[Numeric, Numeric], Numeric]) -> Callable[[Scalars, exp.Expr], Value]:
     def rule(scalars: Scalars, node: exp.Expr) -> Value:
         return Value("number", build(scalars.number(node.this), scalars.number(node.expression)))
@@ -266,55 +199,15 @@ def _unary(build: Callable[[Numeric], Numeric]) -> Callable[[Scalars, exp.Expr],
     return lambda scalars, node: Value("number", build(scalars.number(node.this)))
 
 
-def _case(scalars: Scalars, node: exp.Expr) -> Value:
-    from dither.sql.predicates import compare_values
-
-    branches = node.args["ifs"]
-    if node.this is None:
-        conditions = tuple(scalars.truth(branch.this) for branch in branches)
-    else:
-        chosen = scalars.value(node.this)
-        conditions = tuple(
-            compare_values(scalars, node, "=", chosen, scalars.value(branch.this)) for branch in branches
-        )
-    default = node.args.get("default") or exp.Null()
-    *values, otherwise = scalars.numbers_or_null([*(branch.args["true"] for branch in branches), default])
-    return Value("number", normal.choose(conditions, values, otherwise))
-
-
-def _nullif(scalars: Scalars, node: exp.Expr) -> Value:
-    value, other = scalars.number(node.this), scalars.number(node.expression)
-    return Value("number", Case((scalars.compare(node, "=", value, other),), (Null(),), value))
-
-
-def _several(build: type[Coalesce] | type[Least] | type[Greatest]) -> Callable[[Scalars, exp.Expr], Value]:
-    def rule(scalars: Scalars, node: exp.Expr) -> Value:
-        given = scalars.numbers_or_null([node.this, *node.expressions])
-        present = tuple(value for value in given if not isinstance(value, Null))
-        if not present:
-            raise scalars.refusal(node, "every argument here is NULL.", "Give a number.")
-        return Value("number", build(normal.aligned(present)))
-
-    return rule
-
-
 RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
     exp.Paren: lambda scalars, node: scalars.value(node.this),
     exp.Column: _column,
     exp.Literal: _literal,
     exp.Boolean: lambda scalars, node: Value("boolean", Truth(bool(node.this))),
     exp.Null: lambda scalars, node: Value("null", Null()),
-    exp.Cast: _cast,
     exp.Neg: _unary(normal.negate),
     exp.Abs: _unary(normal.absolute),
-    exp.Add: _binary(normal.add),
-    exp.Sub: _binary(normal.subtract),
     exp.Mul: _binary(normal.multiply),
     exp.Div: _binary(normal.divide),
     exp.Mod: _binary(normal.modulo),
-    exp.Case: _case,
-    exp.Nullif: _nullif,
-    exp.Coalesce: _several(Coalesce),
-    exp.Least: _several(Least),
-    exp.Greatest: _several(Greatest),
 }

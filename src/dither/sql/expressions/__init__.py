@@ -12,7 +12,7 @@ on any row: division and modulo by zero give NULL, comparisons with NULL give NU
 from __future__ import annotations
 
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
-from dither.sql.expressions.codes import Indicator, Steps
+from dither.sql.expressions.codes import Indicator, Shifted, Steps
 from dither.sql.expressions.numbers import (
     Absolute,
     Add,
@@ -118,6 +118,7 @@ __all__ = [
     "Rescale",
     "Run",
     "Several",
+    "Shifted",
     "Steps",
     "Stored",
     "StoredText",

@@ -44,3 +44,25 @@ class Steps(Numeric):
     def size(self) -> int:
         """Each start is written with the value beside it, twice."""
         return 1 + (2 * len(self.starts) + 1) * (self.value.size + 1)
+
+
+@dataclass(frozen=True)
+class Shifted(Steps):
+    """The whole value plus the result that a step function has for it: a moment on the clock of a time zone."""
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        low, high = self.value.bounds
+        firsts = (low, *(max(low, start) for start in self.starts))
+        lasts = (*(min(high, start - 1) for start in self.starts), high)
+        ends = [
+            end + shift
+            for first, last, shift in zip(firsts, lasts, self.results, strict=True)
+            for end in (first, last)
+            if first <= last
+        ]
+        return min(ends), max(ends)
+
+    @cached_property
+    def reach(self) -> int:
+        return self.value.reach + max(map(abs, self.results))

@@ -192,6 +192,7 @@ _NUMBERS: dict[type[Expression], Callable[[Any, Columns, np.dtype[Any]], Values]
     numbers.Greatest: _several(lambda other, found: other > found),
     codes.Indicator: _indicator,
     codes.Steps: _unary(_steps),
+    codes.Shifted: _unary(lambda node, value: value + _steps(node, value)),
     times.DatePart: _unary(_date_part),
     times.FirstDay: _unary(_first_day),
     times.AddMonths: _unary(_add_months),

@@ -1,0 +1,117 @@
+"""One spelling for pieces of SQL that have several: casts, types, intervals, and functions of two names.
+
+Both the text as written and the syntax tree written out again go through here, so that they can be compared word by
+word. A word is a token in capitals and where it stands; texts and quoted names begin with their quotation mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Word = tuple[str, int]
+
+_SYNONYMS = {
+    "INTEGER": "INT",
+    "INT4": "INT",
+    "INT8": "BIGINT",
+    "INT2": "SMALLINT",
+    "NUMERIC": "DECIMAL",
+    "BOOL": "BOOLEAN",
+    "REAL": "FLOAT",
+    "FLOAT4": "FLOAT",
+    "FLOAT8": "DOUBLE PRECISION",
+}
+_FUNCTIONS = {
+    "CEILING": "CEIL",
+    "CHAR_LENGTH": "LENGTH",
+    "CHARACTER_LENGTH": "LENGTH",
+    "SUBSTR": "SUBSTRING",
+    "BTRIM": "TRIM",
+    "POW": "POWER",
+}
+_BEFORE_TEXT = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # types that may stand before a literal
+
+
+def plain(words: list[Word]) -> list[Word]:
+    """The words in their one spelling."""
+    for rule in (_names, _literals, _calls):
+        words = rule(words)
+    return words
+
+
+def _names(words: list[Word]) -> list[Word]:
+    """One name for types and functions that have several; TIMESTAMP WITH TIME ZONE is TIMESTAMPTZ."""
+    found: list[Word] = []
+    for place, (word, at) in enumerate(words):
+        called = place + 1 < len(words) and words[place + 1][0] == "("
+        found.append((_SYNONYMS.get(word) or (_FUNCTIONS.get(word, word) if called else word), at))
+        last = [word for word, _ in found[-4:]]
+        if last in (["TIMESTAMP", "WITH", "TIME", "ZONE"], ["TIMESTAMP", "WITHOUT", "TIME", "ZONE"]):
+            found[-4:] = [("TIMESTAMPTZ" if last[1] == "WITH" else "TIMESTAMP", found[-4][1])]
+    return found
+
+
+def _literals(words: list[Word]) -> list[Word]:
+    """DATE '...' as '...' :: DATE; the words of INTERVAL '...' and the unit in DATE_TRUNC('...' in capitals."""
+    found: list[Word] = []
+    for word, at in words:
+        last = [word for word, _ in found[-2:]]
+        if not word.startswith("'") or not found:
+            found.append((word, at))
+        elif last[-1] in _BEFORE_TEXT:
+            found[-1:] = [(word, at), ("::", at), found[-1]]
+        elif last[-1] == "INTERVAL":
+            found += [(part, at) for part in word[1:].upper().split()]
+        elif last == ["DATE_TRUNC", "("]:
+            found.append((word.upper(), at))
+        elif last in (["DATE_PART", "("], ["EXTRACT", "("]):
+            found.append((word[1:].upper(), at))
+        else:
+            found.append((word, at))
+    return found
+
+
+def _calls(words: list[Word]) -> list[Word]:
+    """CAST(x AS t) as x :: t, MOD(x, y) as x % y, DATE_PART(p, x) as EXTRACT(p FROM x), SUBSTRING with commas."""
+    found: list[Word] = []
+    open_calls: list[str] = []  # the function before each open parenthesis, or nothing
+    skip = False
+    for place, (word, at) in enumerate(words):
+        if skip:
+            skip = False
+            continue
+        following = words[place + 1][0] if place + 1 < len(words) else ""
+        inside = open_calls[-1] if open_calls else ""
+        if following == "(" and word in ("CAST", "MOD"):
+            open_calls.append(word)
+            skip = True
+        elif following == "(" and word in _RENAMED:
+            found += [(_RENAMED[word], at), ("(", at)]
+            open_calls.append(word)
+            skip = True
+        elif word == "(":
+            open_calls.append("")
+            found.append((word, at))
+        elif word == ")":
+            if open_calls:
+                open_calls.pop()
+            if inside not in ("CAST", "MOD"):
+                found.append((word, at))
+        else:
+            found.append((_INSIDE.get(inside, _unchanged)(word), at))
+            if inside == "DATE_PART" and word == ",":
+                open_calls[-1] = "EXTRACT"
+    return found
+
+
+def _unchanged(word: str) -> str:
+    return word
+
+
+_RENAMED = {"DATE_PART": "EXTRACT", "SUBSTRING": "SUBSTRING"}
+_INSIDE: dict[str, Callable[[str], str]] = {
+    "CAST": lambda word: "::" if word == "AS" else word,
+    "MOD": lambda word: "%" if word == "," else word,
+    "DATE_PART": lambda word: "FROM" if word == "," else word,
+    "SUBSTRING": lambda word: "," if word in ("FROM", "FOR") else word,
+}
