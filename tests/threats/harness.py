@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import threats_population as population
 
 from dither.accounting import ApproxDP, PureDP
 from dither.accounting.currency import Currency
@@ -97,22 +98,23 @@ class Observed:
         return {name: value for name, value in vars(self).items() if name not in ("exact", "priced")}
 
 
-def make_side(
-    folder: Path,
-    source: Any,
-    columns: Any,
-    rows_per_owner: int,
-    like: Side | None = None,
-    budget: Any = PureDP(4),  # noqa: B008 - frozen
-) -> Side:
-    """A curator with one table `t` on a real engine and a real ledger; ranks are drawn with the key of `like`."""
+def make_side(folder: Path, sources: Any, like: Side | None = None, budget: Any = PureDP(4)) -> Side:  # noqa: B008
+    """A curator with the tables of the population on a real engine and a real ledger.
+
+    `sources` may be the events alone. Ranks are drawn with the key of `like`.
+    """
     curator = Curator.open(folder)
     if like is not None:
         snapshots = folder / "snapshots"
         snapshots.mkdir(mode=0o700, exist_ok=True)
         shutil.copy(like.curator._engine._folder / "rank.key", snapshots / "rank.key")  # type: ignore[attr-defined]
     curator.people("everybody", budget=budget)
-    curator.register("t", source, people="everybody", owner="uid", max_rows_per_owner=rows_per_owner, columns=columns)
+    tables = sources if isinstance(sources, dict) else {"t": sources}
+    for name, source in tables.items():
+        if name == "pub":
+            curator.register_public(name, source, columns=population.CODES, key="code")
+        else:
+            curator.register(name, source, people="everybody", **population.DECLARED[name])
     return Side.of(curator)
 
 

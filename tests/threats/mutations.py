@@ -103,7 +103,8 @@ class Mutator:
         depth = self.draw.choice([3, 10, 24, 25, 60, 400])
         opening, closing = self.draw.choice(
             [("(", ")"), ("NOT ", ""), ("-", ""), ("ABS(", ")"), ("CASE WHEN x > 0 THEN ", " END"),
-             ("COALESCE(x, ", ")"), ("(SELECT ", " FROM t)"), ("x + ", ""), ("x = 1 OR x > ", ""), ("NULLIF(x, ", ")"), ("x IN (", ")")]
+             ("COALESCE(x, ", ")"), ("(SELECT ", " FROM t)"), ("x + ", ""), ("x = 1 OR x > ", ""),
+             ("NULLIF(x, ", ")"), ("x IN (", ")")]
         )  # fmt: skip
         nested = opening * depth + "x" + closing * depth
         return self.draw.choice(

@@ -19,8 +19,10 @@ ROWS_PER_OWNER = 4
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))  # multiplies the counts of random and repeated trials
 LONG = CAMPAIGN > 1
 NASTY_ROWS = 100_000
+MOST_EVENTS = 2_000_000
 
 COLUMNS: dict[str, Column] = {
+    "eid": Int(0, MOST_EVENTS),
     "uid": Int(0, 10_000),
     "x": Int(-100, 1000),
     "big": Int(-(2**62), 2**62),
@@ -45,7 +47,7 @@ PEOPLE: dict[str, Column] = {
     "name": Text(),
 }
 ITEMS: dict[str, Column] = {
-    "eid": Int(0, 2_000_000),
+    "eid": Int(0, MOST_EVENTS),
     "qty": Int(0, 9, nullable=False, default=0),
     "price": Fixed(0, 100, decimals=2),
     "code": Int(0, 60),
@@ -58,6 +60,14 @@ CODES: dict[str, Column] = {
 }
 
 
+# How the private tables are registered.
+DECLARED: dict[str, dict[str, Any]] = {
+    "t": {"owner": "uid", "key": "eid", "max_rows_per_owner": ROWS_PER_OWNER, "columns": COLUMNS},
+    "p": {"owner": "uid", "max_rows_per_owner": 1, "columns": PEOPLE},
+    "c": {"owner": "eid -> t.eid", "max_rows_per_owner": 6, "columns": ITEMS},
+}
+
+
 def declared() -> dict[str, dict[str, Column]]:
     """The columns of every table: events, people, items of events, and public codes."""
     return {"t": COLUMNS, "p": PEOPLE, "c": ITEMS, "pub": CODES}
@@ -65,6 +75,7 @@ def declared() -> dict[str, dict[str, Column]]:
 
 SCHEMA = pa.schema(
     [
+        ("eid", pa.int64()),
         ("uid", pa.int64()),
         ("x", pa.float64()),
         ("big", pa.int64()),
@@ -104,10 +115,15 @@ _TROUBLE: dict[str, Sequence[Any]] = {
 }  # fmt: skip
 
 
-def ordinary(seed: int = 1, owners: int = 60) -> Iterator[dict[str, Any]]:
-    """Owners with 1 to 12 rows; owner 8 has NULL everywhere, owner 7 a single row, owner 3 the most rows."""
+Tables = dict[str, pa.Table]
+Rows = Iterator[dict[str, Any]]
+WORDS = ["alpha", "beta", "50% off", "a_c", "back\\slash", "quote'd", ""]
+
+
+def ordinary(seed: int = 1, owners: int = 60) -> Rows:
+    """Events of owners with 1 to 12 of them; owner 8 has NULL everywhere, owner 7 a single row, owner 3 the most."""
     drawn = random.Random(seed)
-    words = ["alpha", "beta", "50% off", "a_c", "back\\slash", "quote'd", ""]
+    event = 0
     for owner in range(1, owners + 1):
         for _ in range({3: 40, 7: 1}.get(owner, drawn.randint(1, 12))):
             row: dict[str, Any] = {
@@ -121,40 +137,101 @@ def ordinary(seed: int = 1, owners: int = 60) -> Iterator[dict[str, Any]]:
                 "flag": drawn.choice([True, False, None]),
                 "day": _DAY + datetime.timedelta(days=drawn.randint(0, 5)),
                 "at": _AT + datetime.timedelta(minutes=drawn.randint(0, 400_000)),
-                "s": drawn.choice([None, *words]),
-                "word": drawn.choice(words),
+                "s": drawn.choice([None, *WORDS]),
+                "word": drawn.choice(WORDS),
             }
-            yield {"uid": owner} | (dict.fromkeys(row) if owner == 8 else row)
+            event += 1
+            yield {"eid": event, "uid": owner} | (dict.fromkeys(row) if owner == 8 else row)
 
 
-def nasty(rows: int = NASTY_ROWS) -> Iterator[dict[str, Any]]:
-    """Everything of owner 4217."""
+def nasty(rows: int = NASTY_ROWS) -> Rows:
+    """Every event of owner 4217; some have no key, some the same, some one that does not fit."""
+    keys = [None, 1_500_000, -1, 2**62]
     for number in range(rows):
-        yield {"uid": NASTY} | {name: values[number % len(values)] for name, values in _TROUBLE.items()}
+        eid = keys[number // 3 % len(keys)] if number % 3 == 0 else 1_000_000 + number
+        row = {name: values[number % len(values)] for name, values in _TROUBLE.items()}
+        yield {"eid": eid, "uid": NASTY} | row
 
 
-def arrow(rows: Iterable[dict[str, Any]]) -> pa.Table:
+def people(owners: int = 60, seed: int = 3) -> Rows:
+    """One row each, and owner 4217 with nine."""
+    drawn = random.Random(seed)
+    for owner in [*range(1, owners + 1), *([NASTY] * 9)]:
+        yield {
+            "uid": owner,
+            "age": drawn.choice([None, drawn.randint(-5, 130)]),
+            "city": drawn.choice([None, "bern", "zürich", "genève", "elsewhere"]),
+            "score": drawn.choice([None, round(drawn.uniform(-1, 11), 2)]),
+            "born": datetime.date(1945 + drawn.randint(0, 70), drawn.randint(1, 12), drawn.randint(1, 28)),
+            "member": drawn.choice([True, False, None]),
+            "name": CANARY if owner == NASTY else drawn.choice([None, "alice", "bob", "été", "😀"]),
+        }
+
+
+def items(events: pa.Table, seed: int = 4, most: int = 3000) -> Rows:
+    """Up to five items of some events, among them events that nobody has."""
+    drawn = random.Random(seed)
+    known = sorted({eid for eid in events["eid"].to_pylist() if eid is not None and 0 <= eid <= MOST_EVENTS})
+    for eid in [*drawn.sample(known, min(most, len(known))), None, 999_999, 2**40]:
+        for _ in range(drawn.randint(0, 5)):
+            yield {
+                "eid": eid,
+                "qty": drawn.randint(-3, 12),
+                "price": drawn.choice([None, round(drawn.uniform(-5, 120), 2)]),
+                "code": drawn.choice([None, drawn.randint(0, 70)]),
+            }
+
+
+def codes() -> Rows:
+    """A public table; some codes are missing."""
+    for code in range(61):
+        if code % 7:
+            yield {
+                "code": code,
+                "weight": None if code % 5 == 0 else code % 11 - 5,
+                "rate": code / 40,
+                "kind": [None, "old", "new"][code % 3],
+            }
+
+
+def arrow(rows: Iterable[dict[str, Any]], schema: pa.Schema = SCHEMA) -> pa.Table:
     """The rows as a source to register."""
-    return pa.Table.from_pylist(list(rows), schema=SCHEMA)
+    return pa.Table.from_pylist(list(rows), schema=schema)
 
 
-def everybody() -> pa.Table:
+def world(events: pa.Table, owners: int = 60) -> Tables:
+    """The sources of all tables."""
+    return {
+        "t": events,
+        "p": pa.Table.from_pylist(list(people(owners))),
+        "c": pa.Table.from_pylist(list(items(events))),
+        "pub": pa.Table.from_pylist(list(codes())),
+    }
+
+
+def everybody() -> Tables:
     """The database D."""
-    return arrow([*ordinary(), *nasty()])
+    return world(arrow([*ordinary(), *nasty()]))
 
 
-def few() -> pa.Table:
+def few() -> Tables:
     """A small database, for what is asked very often."""
-    return arrow([*ordinary(owners=12), *nasty(60)])
+    return world(arrow([*ordinary(owners=12), *nasty(60)]), 12)
 
 
-def without(rows: pa.Table, owner: int) -> pa.Table:
-    """A neighbour: all rows of one owner removed."""
-    return rows.filter(pc.not_equal(rows["uid"], owner))
+def without(rows: Any, owner: int) -> Any:
+    """A neighbour: all rows of one owner removed, in one table or in all of them."""
+    if isinstance(rows, pa.Table):
+        return rows.filter(pc.not_equal(rows["uid"], owner))
+    gone = rows["t"].filter(pc.equal(rows["t"]["uid"], owner))["eid"]
+    kept = rows["c"].filter(pc.invert(pc.is_in(rows["c"]["eid"], gone.drop_null())))
+    return rows | {"t": without(rows["t"], owner), "p": without(rows["p"], owner), "c": kept}
 
 
-def shuffled(rows: pa.Table, seed: int = 2) -> pa.Table:
+def shuffled(rows: Any, seed: int = 2) -> Any:
     """The same rows in another order."""
+    if not isinstance(rows, pa.Table):
+        return {name: shuffled(table, seed) for name, table in rows.items()}
     order = list(range(rows.num_rows))
     random.Random(seed).shuffle(order)
     return rows.take(order)

@@ -30,7 +30,7 @@ class Slip(AssertionError):
 def poor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Curator]:
     """A curator whose people can pay for nothing, so that every text is refused: at the latest when it should pay."""
     folder = tmp_path_factory.mktemp("poor") / "curator"
-    side = harness.make_side(folder, population.few(), population.COLUMNS, 4, budget=PureDP("1e-6"))
+    side = harness.make_side(folder, population.few(), budget=PureDP("1e-6"))
     side.curator._engine = side.engine  # type: ignore[assignment]
     yield side.curator
     side.curator.close()
@@ -127,7 +127,7 @@ class Dawdles(Curator):
     ],
 )
 def test_planted_bugs(tmp_path: Path, kind: type[Curator], text: str, words: str) -> None:
-    side = harness.make_side(tmp_path / "curator", population.few(), population.COLUMNS, 4, budget=PureDP("1e-6"))
+    side = harness.make_side(tmp_path / "curator", population.few()["t"], budget=PureDP("1e-6"))
     check_refused(side.curator, text)
     side.curator.__class__ = kind
     with pytest.raises(Slip, match=words):

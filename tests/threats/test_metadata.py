@@ -12,7 +12,7 @@ import pytest
 import threats_harness as harness
 import threats_queries as queries
 from threats_clinic import COUNT, open_clinic, spent
-from threats_population import COLUMNS, ROWS_PER_OWNER, arrow, ordinary
+from threats_population import few
 
 from dither.columns import Fixed, Int
 from dither.curator import Curator
@@ -117,7 +117,7 @@ class Unplugged:
 
 def check_unplugged(folder: Path, kind: type[Curator] = Curator) -> None:
     """Prices and explanations without engine and data are those with them."""
-    side = harness.make_side(folder, arrow(ordinary(owners=5)), COLUMNS, ROWS_PER_OWNER)
+    side = harness.make_side(folder, few())
     texts = [*queries.FORMS.values(), *queries.NASTY.values(), *queries.REFUSED]
     plugged = [priced(side.curator, text) for text in texts]
     shutil.rmtree(folder / "snapshots")

@@ -39,14 +39,16 @@ LANDED = {
 }  # fmt: skip
 
 
-def neighbours(sides: Sides) -> list[Side]:
-    return [side for name, side in sides.items() if name.startswith("without")]
+def pairs(sides: Sides) -> list[tuple[Side, Side]]:
+    """A database and a neighbour of it, the large one first."""
+    few = [(sides["few"], side) for name, side in sides.items() if name.startswith("few without")]
+    return [(sides["D"], sides["without 4217"]), *few]
 
 
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_supported_forms(sides: Sides, name: str) -> None:
-    for neighbour in neighbours(sides):
-        seen = check_neighbours(sides["D"], neighbour, SUPPORTED[name])
+    for one, other in pairs(sides):
+        seen = check_neighbours(one, other, SUPPORTED[name])
         assert seen.status == "answered"
         assert seen.statements
 
@@ -75,20 +77,16 @@ def test_refusals(sides: Sides, text: str) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_questions(sides: Sides, part: int) -> None:
     """Most are asked of few owners; some of everybody, owner 4217 with all rows included."""
-    generator, draw = Generator(part, {"t": population.COLUMNS}, LANDED), random.Random(part)
-    few = [side for name, side in sides.items() if name.startswith("few without")]
+    generator, draw = Generator(part, population.declared(), LANDED), random.Random(part)
+    large, *few = pairs(sides)
     answered: Counter[str] = Counter()
     for _ in range(RANDOM // PARTS):
         text = generator.question()
-        one, others, again = (
-            (sides["D"], neighbours(sides), sides["D in another order"])
-            if draw.random() < EVERYBODY
-            else (sides["few"], few, sides["few in another order"])
-        )
-        if check_neighbours(one, draw.choice(others), text).status == "answered":
+        one, other = large if draw.random() < EVERYBODY else draw.choice(few)
+        if check_neighbours(one, other, text).status == "answered":
             answered.update({*generator.used, "questions"})
             if draw.random() < EVERYBODY:
-                check_same_aggregates(one, again, text)
+                check_same_aggregates(sides["few"], sides["few in another order"], text)
     assert answered["questions"] > RANDOM / PARTS / 2, "most questions must reach the engine, or this test shows little"
     assert set(answered) == LANDED | {"questions"}, "every form must be answered at least once"
 
@@ -322,8 +320,8 @@ def test_planted_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expressi
     check_pair = check_same_aggregates if words == "order" else check_neighbours
 
     def check_ranks(place: Path) -> None:
-        one = harness.make_side(place / "one", rows, population.COLUMNS, 4)
-        other = harness.make_side(place / "other", changed, population.COLUMNS, 4, one)
+        one = harness.make_side(place / "one", rows)
+        other = harness.make_side(place / "other", changed, one)
         for name in ("sum", "by category", "sum of decimals", "text"):
             check_pair(one, other, SUPPORTED[name])
 

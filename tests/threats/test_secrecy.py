@@ -12,7 +12,7 @@ import pytest
 import threats_harness as harness
 import threats_queries as queries
 from threats_clinic import open_clinic, patients
-from threats_population import CANARY, COLUMNS, ROWS_PER_OWNER, everybody
+from threats_population import CANARY, everybody
 
 from dither.curator import Curator
 from dither.errors import DitherError, QueryFailed
@@ -85,7 +85,7 @@ def check_secret(
 
 
 def test_every_form_keeps_the_secret(tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
-    side = harness.make_side(tmp_path / "c", everybody(), COLUMNS, ROWS_PER_OWNER)
+    side = harness.make_side(tmp_path / "c", everybody())
     texts = [
         text for text in [*queries.FORMS.values(), *queries.NASTY.values(), *queries.REFUSED] if CANARY not in text
     ]

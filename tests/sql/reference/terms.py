@@ -21,7 +21,7 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Term:
-    """What an expression is (number, text, boolean, date, timestamp, local, null), its decimals and its value in a row."""
+    """Kind (number, text, boolean, date, timestamp, local, null) and decimals of an expression; its value in a row."""
 
     kind: str
     decimals: int
