@@ -42,6 +42,9 @@ class RankedCounts:
         return int(self.upto[-1]) if self.upto.size else 0
 
     def window(self, start: int, stop: int) -> tuple[Codes, Codes]:
+        if not start < stop:
+            # No ranks at all: the code found next would be a record of another part.
+            return self.codes[:0], self.upto[:0]
         first, last = int(np.searchsorted(self.upto, start, "right")), int(np.searchsorted(self.upto, stop, "left"))
         codes, upto = self.codes[first : last + 1], np.minimum(self.upto[first : last + 1], stop)
         return codes, np.diff(upto, prepend=start)
