@@ -18,7 +18,6 @@ from dither.accounting.balls import precision
 from dither.accounting.gaussian_curve import epsilon_of_gaussian
 from dither.accounting.pld.closed import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.either_order import either_order
-from dither.accounting.pld.subsampled import subsampled_gaussian_law
 from dither.errors import ParameterError
 from dither.mechanisms import Laplace
 
@@ -261,43 +260,6 @@ def test_far_out_in_the_tail_of_few_steps(epsilon, count, delta):
     assert 0 < low <= high <= low * 1.001
 
 
-def test_sampled_gaussian():
-    pld = (PLD.subsampled_gaussian(1, "0.01") * 10_000).privacy_loss()
-    low, high = pld.bounds_at(delta="1e-6")
-    assert 6.906 < low <= high < 6.909
-    everyone = PLD.subsampled_gaussian(2, 1)
-    assert everyone.epsilon_at("1e-6") == GDP("0.5").epsilon_at("1e-6")
-    nearly = PLD.subsampled_gaussian(2, "0.999999")
-    assert nearly.epsilon_at("1e-6") == pytest.approx(everyone.epsilon_at("1e-6"), rel=1e-3)
-    for sigma, rate in ((1, "0.5"), ("0.7", "0.1"), (5, "0.02"), (1, "1e-9"), ("0.05", "0.01"), (1000, "0.9999")):
-        low, high = (PLD.subsampled_gaussian(sigma, rate) * 30).bounds_at(delta="1e-5")
-        assert low <= high <= low * 1.001
-        assert high <= (GDP(1 / Fraction(sigma)) * 30).epsilon_at("1e-5")
-
-
-def test_sampled_gaussian_one_step_has_its_closed_form():
-    """delta of one step at epsilon: with c the border, q Phi-tails of N(1) and N(0) (both orders)."""
-
-    def tail(x):
-        return math.erfc(x / math.sqrt(2)) / 2
-
-    q, s = 0.1, 1.5
-    for epsilon in (0.05, 0.3, 1.0):
-        border = s * s * math.log((math.exp(epsilon) - 1 + q) / q) + 0.5
-        removed = (1 - q) * tail(border / s) + q * tail((border - 1) / s) - math.exp(epsilon) * tail(border / s)
-        inside = (math.exp(-epsilon) - 1 + q) / q
-        added = 0.0
-        if inside > 0:
-            edge = s * s * math.log(inside) + 0.5
-            base, moved = 1 - tail(edge / s), 1 - tail((edge - 1) / s)
-            added = base - math.exp(epsilon) * ((1 - q) * base + q * moved)
-        low, high = PLD.subsampled_gaussian(s, "0.1").bounds_at(epsilon=epsilon)
-        truth = max(removed, added)
-        assert low <= truth * (1 + 1e-9)
-        assert truth <= high * (1 + 1e-9)
-        assert high - low <= 3e-3 * truth
-
-
 def transform(law, z):
     """The transforms from their definitions, on complex balls."""
     if isinstance(law, ContinuousLaplace):
@@ -340,19 +302,6 @@ def test_float_transforms_are_as_good_as_they_say(law):
                 true = transform(law, acb(arb(theta), arb(float(t)))) / whole
                 off = abs(true - acb(float(r.real), float(r.imag)))
                 assert float(off.upper()) <= x
-
-
-def test_sampled_transform_lies_between_its_two_replacements():
-    """M is a convex expectation, so on the real line the merged law is below the truth and the split one above."""
-    law = subsampled_gaussian_law(Fraction(1), Fraction(1, 10))
-    for theta in (0.5, 2.0, 10.0):
-        at = np.array([theta])
-        upper, lower = law.cumulant(at)[0][0], law.optimistic().cumulant(at)[0][0]
-        x = np.linspace(-20, 30, 400_001)
-        density = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
-        true = math.log(np.sum(density * (0.9 + 0.1 * np.exp(x - 0.5)) ** (theta + 1)) * (x[1] - x[0]))
-        assert lower - 1e-12 <= true <= upper + 1e-12
-        assert upper - lower <= 2e-3 * true
 
 
 @given(

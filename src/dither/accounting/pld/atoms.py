@@ -1,4 +1,4 @@
-"""Laws with finitely many losses: exact ones, and two-sided replacements of laws without a closed form."""
+"""Laws with finitely many losses, from exact probabilities."""
 
 from __future__ import annotations
 
@@ -8,79 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from dither.accounting.balls import ball, bounds
 from dither.accounting.pld.either_order import either_order
-from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
+from dither.accounting.pld.law import Complexes, Law, Reals, U
+from dither.accounting.pld.points import Points
 from dither.errors import ParameterError
 
-_BLOCK = 64
-_LIGHT = 1e-21
-_ROWS, _COLUMNS = 16, 32
 _LIGHTEST = Fraction(1, 10**290)  # far enough from where floats lose their relative accuracy
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Losses and their masses under P, and how far each of them may be off."""
-
-    losses: Reals
-    masses: Reals
-    mass_errors: Reals
-    moves: Reals  # mass times how far its loss may be off
-
-    @property
-    def _turns(self) -> Reals:
-        turns: Reals = self.moves + 8 * U * self.masses * np.abs(self.losses)
-        return turns
-
-    def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
-        tilt = np.multiply.outer(theta, self.losses)
-        highest = tilt.max(axis=1)
-        factors = np.exp(tilt - highest[:, None])
-        total = factors @ self.masses
-        doubt = 2 * (factors @ self.mass_errors) / total
-        doubt += 2 * theta * (factors @ self._turns) / total
-        return highest + np.log(total), doubt + 4 * FUNCTION + len(self.losses) * U + 4 * U * np.abs(highest)
-
-    def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
-        """The times are multiples of a step, so that the sum over the losses is a product of two small matrices."""
-        tilt = theta * self.losses
-        factors = np.exp(tilt - tilt.max())
-        weights = self.masses * factors
-        total = float(weights.sum())
-        # What weighs nothing here is left out and counted as error.
-        heavy = weights > _LIGHT * total
-        light = float(weights[~heavy].sum()) / total
-        step = float(times[1]) if len(times) > 1 else 0.0
-        angles = step * self.losses[heavy]
-        fine, coarse = _powers(angles, _BLOCK), _powers(_BLOCK * angles, -(-len(times) // _BLOCK))
-        value = _product(coarse * (weights[heavy] / total), fine.T).ravel()[: len(times)]
-        mass = 2 * float((factors * self.mass_errors).sum()) / total + 2 * light
-        turn = 2 * float((factors * self._turns).sum()) / total
-        return value, mass + turn * (2 * theta + times) + 8 * FUNCTION + 4 * len(angles) * U
-
-
-def _product(left: Complexes, right: Complexes) -> Complexes:
-    """left @ right in pieces so small that the library does not start threads, which cost more than they save here."""
-    value = np.zeros((left.shape[0], right.shape[1]), dtype=complex)
-    for row in range(0, left.shape[0], _ROWS):
-        for column in range(0, left.shape[1], _COLUMNS):
-            piece = slice(column, column + _COLUMNS)
-            value[row : row + _ROWS] += left[row : row + _ROWS, piece] @ right[piece]
-    return value
-
-
-def _powers(angles: Reals, count: int) -> Complexes:
-    """e^(i n angle) for n = 0 ... count - 1, by doubling: each row is a product of at most log2(count) exponentials."""
-    rows = np.empty((count, len(angles)), dtype=complex)
-    rows[0] = 1
-    known = 1
-    while known < count:
-        more = min(known, count - known)
-        rows[known : known + more] = rows[:more] * np.exp(1j * known * angles)
-        known += more
-    return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +48,32 @@ class Atoms(Law):
             return self
         return Atoms(self.lower_points, self.lower_points, self.lower_lost, self.lower_lost)
 
+    def trimmed(self, mass: float) -> Law:
+        large = self._largest(mass)
+        return _part(self.points.kept(~large)) if large.any() and not large.all() else self
+
+    def parted(self, mass: float) -> tuple[Law, Law] | None:
+        large = self._largest(mass)
+        if not large.any() or large.all():
+            return None
+        return _part(self.points.kept(~large)), _part(self.points.kept(large))
+
+    def _largest(self, mass: float) -> npt.NDArray[np.bool_]:
+        order = np.argsort(-self.points.losses)
+        sums = np.cumsum((self.points.masses + self.points.mass_errors)[order]) * (1 + 1e-9)
+        large = np.zeros(len(order), dtype=bool)
+        large[order[sums <= mass]] = True
+        return large
+
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         return self.points.cumulant(theta)
 
     def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         return self.points.ratio(theta, times)
+
+
+def _part(points: Points) -> Atoms:
+    return Atoms(points, points, Fraction(0), Fraction(0))
 
 
 def exact_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
@@ -157,40 +114,3 @@ def _log(ratio: Fraction) -> float:
         return 0.0
     low, high = bounds(lambda: ball(ratio).log())
     return float((low + high) / 2)
-
-
-def from_cells(p: Reals, q: Reals, errors: Reals, low: Reals, high: Reals, loss_errors: Reals) -> Atoms:
-    """Both replacements of a law known by cells: masses p and q (with relative errors) and losses within [low, high].
-
-    Merging a cell into one outcome is post-processing, so it can only hide: a lower bound. Splitting it into outcomes
-    of loss `low` and `high` with the cell's masses under P and under Q can be undone by merging, so it can only reveal:
-    an upper bound. Both move the curve by the square of the width. A cell open above is lost; one open below moves up.
-    """
-    lost = sum((Fraction(float(mass)) for mass in p[np.isinf(high)]), Fraction(0)) * (1 + Fraction(1, 2**20))
-    below = np.isinf(low)
-    closed = ~(np.isinf(high) | below)
-    mass, wrong, ends, a, b = p[closed], errors[closed], loss_errors[closed], low[closed], high[closed]
-    # A cell without width sits on its upper end.
-    width = np.expm1(np.where(b > a, a - b, -1.0))
-    share = np.where(b > a, np.clip(np.expm1(a - np.log(mass / q[closed])) / width, 0, 1), 1.0)
-    # The split is as uncertain as ln(p/q) and the ends are, in widths of the cell; a misplaced mass moves by one width.
-    doubt = 4 * mass * (2 * wrong + ends + 4 * FUNCTION * np.maximum(np.abs(a), np.abs(b)))
-    upper = _gathered(
-        np.concatenate([a, b, high[below]]),
-        np.concatenate([mass * (1 - share), mass * share, p[below]]),
-        np.concatenate(
-            [mass * (1 - share) * (wrong + FUNCTION), mass * share * (wrong + FUNCTION), p[below] * errors[below]]
-        ),
-        np.concatenate([doubt, doubt, p[below] * loss_errors[below]]),
-    )
-    merged = np.log(p / q)
-    lower = Points(merged, p, p * errors, p * (2 * errors + FUNCTION * np.abs(merged)))
-    return Atoms(upper, lower, lost, Fraction(0), slack=float(loss_errors.max()))
-
-
-def _gathered(losses: Reals, masses: Reals, mass_errors: Reals, moves: Reals) -> Points:
-    """Neighbouring cells share an end: equal losses become one point."""
-    distinct, place = np.unique(losses, return_inverse=True)
-    columns = (masses, mass_errors, moves)
-    added: list[Reals] = [np.bincount(place, weights=column).astype(np.float64) for column in columns]
-    return Points(distinct, *added)

@@ -11,8 +11,11 @@ from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
 from dither.accounting.pld.closed import ContinuousLaplace, TwoPoint
 from dither.accounting.pld.exact import FEW, binomial_delta, binomial_epsilon
 from dither.accounting.pld.few import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
-from dither.accounting.pld.inversion import Sum, delta_bounds, epsilon_bounds
+from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
 from dither.accounting.pld.law import UNDERFLOW, Law, U
+from dither.accounting.pld.one_sampled import sampled_delta, sampled_epsilon
+from dither.accounting.pld.subsampled import SampledGaussian
+from dither.accounting.pld.sums import Sum
 
 Counted = tuple[tuple[Law, int], ...]
 
@@ -48,6 +51,8 @@ def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> 
             quick = laplace_epsilon(law.epsilon, count, delta)
         elif isinstance(law, TwoPoint) and not law.lost:
             quick = responses_epsilon(law.epsilon, count, delta)
+        elif isinstance(law, SampledGaussian) and count == 1:
+            quick = _one_sampled_epsilon(law, delta)
         if quick is not None:
             return quick
     return _epsilon(counted, mu_squared, delta)
@@ -58,9 +63,16 @@ def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> 
     if len(counted) == 1 and not mu_squared:
         law, count = counted[0]
         quick = laplace_delta(law.epsilon, count, epsilon) if isinstance(law, ContinuousLaplace) else None
+        if isinstance(law, SampledGaussian) and count == 1:
+            quick = sampled_delta(law.sigma, law.rate, epsilon)
         if quick is not None:
             return quick
     return _delta(counted, mu_squared, epsilon)
+
+
+@lru_cache(_CACHE)
+def _one_sampled_epsilon(law: SampledGaussian, delta: Fraction) -> Bracket | None:
+    return sampled_epsilon(law.sigma, law.rate, delta)
 
 
 @lru_cache(_CACHE)
@@ -75,7 +87,7 @@ def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket
             return exact
     low, high = 0.0, 0.0
     for above, below in sums(laws, mu_squared):
-        one = _one_epsilon(above, below, delta)
+        one = _one_epsilon(above, below, delta, low)
         low, high = max(low, one[0]), max(high, one[1])
     if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and high - low > _WIDE * high < math.inf:
         # Far out in the tail of a few large steps the binomial itself is sharper.
@@ -85,12 +97,12 @@ def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket
     return low, high
 
 
-def _one_epsilon(above: Sum, below: Sum, delta: Fraction) -> Bracket:
+def _one_epsilon(above: Sum, below: Sum, delta: Fraction, enough: float) -> Bracket:
     top = _top(above)
     surely, perhaps = lost(below)[0], lost(above)[1]
     low, high = 0.0, math.inf
     if delta > perhaps:
-        low, high = epsilon_bounds(above, below, (_log(delta - perhaps)[0], _log(delta - surely)[1]))
+        low, high = epsilon_bounds(above, below, (_log(delta - perhaps)[0], _log(delta - surely)[1]), enough)
     elif delta >= surely:
         # Nothing is left of delta: only losses that never occur are covered.
         high = top if delta >= perhaps else math.inf

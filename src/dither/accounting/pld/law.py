@@ -51,6 +51,20 @@ class Law(ABC):
         """A law dominated by the true one, for lower bounds; the law itself where it is exact."""
         return self
 
+    def trimmed(self, mass: float) -> Law:
+        """The law without its largest losses, which have together at most this much mass; all of it if it has no tail.
+
+        What a trimmed law says is about the outcomes that are left: its `lost` says nothing.
+        """
+        return self
+
+    def parted(self, mass: float) -> tuple[Law, Law] | None:
+        """The small losses and the large ones, which have together at most this much mass; None if nothing is gained.
+
+        Both are laws of total mass below 1, whose transforms add up to this one's.
+        """
+        return None
+
     @abstractmethod
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         """ln M at real theta > 0, and a bound of its absolute error."""

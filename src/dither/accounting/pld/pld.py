@@ -13,9 +13,9 @@ from dither.accounting.guarantee import Guarantee
 from dither.accounting.pld.atoms import exact_pair
 from dither.accounting.pld.closed import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.curve import delta_bracket, epsilon_bracket, lost, sums
-from dither.accounting.pld.inversion import Sum
 from dither.accounting.pld.law import Law
 from dither.accounting.pld.subsampled import subsampled_gaussian_law
+from dither.accounting.pld.sums import Sum
 from dither.accounting.pure import PureDP, _delta
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError

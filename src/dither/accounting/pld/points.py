@@ -1,0 +1,120 @@
+"""Finitely many losses with masses, and their transform on a vertical line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.accounting.pld.law import FUNCTION, Complexes, Reals, U
+
+_BLOCK = 64
+_LIGHT = 1e-21
+_ROWS, _COLUMNS = 16, 32
+# Up to here (points times frequencies) a product of two small matrices is faster than Fourier transforms.
+_SMALL = 1 << 18
+# The Fourier grid is this many times finer than the frequencies need, so that turns within a bin stay below pi/8.
+_FINER = 8
+_TERMS = 14
+_REMAINDER = (math.pi / 8 * 1.001) ** _TERMS / math.factorial(_TERMS)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Losses and their masses under P, and how far each of them may be off."""
+
+    losses: Reals
+    masses: Reals
+    mass_errors: Reals
+    moves: Reals  # mass times how far its loss may be off
+
+    def kept(self, which: npt.NDArray[np.bool_]) -> Points:
+        """Some of the points."""
+        return Points(self.losses[which], self.masses[which], self.mass_errors[which], self.moves[which])
+
+    @property
+    def _turns(self) -> Reals:
+        turns: Reals = self.moves + 8 * U * self.masses * np.abs(self.losses)
+        return turns
+
+    def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
+        """ln of the sum of masses times e^(theta loss), and a bound of its absolute error."""
+        tilt = np.multiply.outer(theta, self.losses)
+        highest = tilt.max(axis=1)
+        tilt -= highest[:, None]
+        factors = np.exp(tilt, out=tilt)
+        total = factors @ self.masses
+        doubt = 2 * (factors @ self.mass_errors) / total
+        doubt += 2 * theta * (factors @ self._turns) / total
+        return highest + np.log(total), doubt + 4 * FUNCTION + len(self.losses) * U + 4 * U * np.abs(highest)
+
+    def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
+        """The transform at theta + i times by that at theta; the times are 0, step, 2 step ..."""
+        tilt = theta * self.losses
+        factors = np.exp(tilt - tilt.max())
+        weights = self.masses * factors
+        total = float(weights.sum())
+        # What weighs nothing here is left out and counted as error.
+        heavy = weights > _LIGHT * total
+        light = float(weights[~heavy].sum()) / total
+        step = float(times[1]) if len(times) > 1 else 0.0
+        losses, shares = self.losses[heavy], weights[heavy] / total
+        if len(losses) * len(times) <= _SMALL:
+            value, rounding = _by_matrices(step * losses, shares, len(times))
+        else:
+            value, rounding = _by_fourier(step * losses, shares, len(times))
+        mass = 2 * float((factors * self.mass_errors).sum()) / total + 2 * light
+        turn = 2 * float((factors * self._turns).sum()) / total
+        # The sum of n positive weights, and each weight, are as uncertain as their own rounding.
+        return value, mass + turn * (2 * theta + times) + 4 * FUNCTION + rounding + 2 * U * math.log2(len(tilt) + 256)
+
+
+def _by_matrices(angles: Reals, shares: Reals, count: int) -> tuple[Complexes, float]:
+    """Sum of shares e^(i n angle): n = 64 a + b makes it a product of two small matrices."""
+    fine, coarse = _powers(angles, _BLOCK), _powers(_BLOCK * angles, -(-count // _BLOCK))
+    value = _product(coarse * shares, fine.T).ravel()[:count]
+    # Within a piece, over the pieces, and the powers themselves.
+    return value, 4 * U * (_COLUMNS + len(angles) / _COLUMNS + 8) + 4 * FUNCTION
+
+
+def _by_fourier(angles: Reals, shares: Reals, count: int) -> tuple[Complexes, float]:
+    """The same by Fourier transforms: points are moved to a grid, and Taylor's series brings them back."""
+    size = _FINER * 2 ** math.ceil(math.log2(count))
+    place = np.rint(angles * (size / (2 * math.pi)))
+    offset = angles - place * (2 * math.pi / size)
+    index = np.mod(place, size).astype(np.int64)
+    turn = 1j * np.arange(count, dtype=np.float64)
+    value = np.zeros(count, dtype=complex)
+    power, scale = shares, np.ones(count, dtype=complex)
+    for term in range(_TERMS):
+        binned = np.bincount(index, weights=power, minlength=size)
+        value += scale * np.conj(np.fft.rfft(binned)[:count])
+        power = power * offset
+        scale = scale * turn / (term + 1)
+    most = int(np.bincount(index).max())
+    # Each output of the transform is a sum of all shares through log2(size) levels; a bin adds one by one.
+    return value, _REMAINDER + U * (2 * most + 16 * math.log2(size) + 64)
+
+
+def _product(left: Complexes, right: Complexes) -> Complexes:
+    """left @ right in pieces so small that the library does not start threads, which cost more than they save here."""
+    value = np.zeros((left.shape[0], right.shape[1]), dtype=complex)
+    for row in range(0, left.shape[0], _ROWS):
+        for column in range(0, left.shape[1], _COLUMNS):
+            piece = slice(column, column + _COLUMNS)
+            value[row : row + _ROWS] += left[row : row + _ROWS, piece] @ right[piece]
+    return value
+
+
+def _powers(angles: Reals, count: int) -> Complexes:
+    """e^(i n angle) for n = 0 ... count - 1, by doubling: each row is a product of at most log2(count) exponentials."""
+    rows = np.empty((count, len(angles)), dtype=complex)
+    rows[0] = 1
+    known = 1
+    while known < count:
+        more = min(known, count - known)
+        rows[known : known + more] = rows[:more] * np.exp(1j * known * angles)
+        known += more
+    return rows
