@@ -77,9 +77,8 @@ def _decimal(scalars: Scalars, node: exp.Expr, value: Value) -> Value:
     digits, *rest = (scalars.constant(parameter.this, least=0, most=38) for parameter in given)
     decimals = rest[0] if rest else 0
     if decimals > min(digits, literals.MOST_DECIMALS):
-        raise scalars.refusal(
-            node, f"NUMERIC takes at most {literals.MOST_DECIMALS} decimals, and no more than digits."
-        )
+        what = f"NUMERIC takes at most {literals.MOST_DECIMALS} decimals, and no more than it has digits."
+        raise scalars.refusal(node, what, "Write NUMERIC(10, 2).")
     number = rounding.rounded(number, decimals)
     number = normal.rescaled(number, decimals) if number.scale < decimals else number
     return Value("number", _within(scalars, node, number, -(10**digits) + 1, 10**digits - 1))

@@ -60,7 +60,7 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Sign: frozenset({"this"}),
     exp.WidthBucket: frozenset({"this", "min_value", "max_value", "num_buckets"}),
     # days and moments
-    exp.Interval: frozenset({"this", "unit"}),
+    exp.Interval: frozenset({"this", "unit", "fraction_in_string"}),
     exp.Var: frozenset({"this"}),
     exp.Extract: _TWO,
     exp.TimestampTrunc: frozenset({"this", "unit"}),

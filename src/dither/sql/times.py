@@ -23,7 +23,6 @@ _INTERVAL = re.compile(r"\s*([+-]?\d{1,9})\s*([A-Za-z]+)\s*", re.ASCII)
 _MOST_MONTHS = 12 * 9_999
 _SIZES: dict[str, tuple[int, int, int]] = {  # months, days, microseconds
     "year": (12, 0, 0),
-    "quarter": (3, 0, 0),
     "month": (1, 0, 0),
     "mon": (1, 0, 0),
     "week": (0, 7, 0),
@@ -140,7 +139,9 @@ def interval(scalars: Scalars, node: exp.Expr) -> tuple[int, int, int]:
 
 def _interval(scalars: Scalars, node: exp.Expr) -> Value:
     hint = "Write day + INTERVAL '7 days', or day + 7 * weeks for a number of days."
-    raise scalars.refusal(node, "an interval can only be added to a date or timestamp, or subtracted from one.", hint)
+    what = "an interval can only be added to a date or timestamp, or subtracted from one."
+    at = scalars.scope.source.keyword("INTERVAL")
+    raise scalars.scope.source.refusal(node if at is None else at, what, hint)
 
 
 def _extract(scalars: Scalars, node: exp.Expr) -> Value:

@@ -97,22 +97,25 @@ class Bench:
     rows: list[Row]
     connection: duckdb.DuckDBPyConnection = field(repr=False)
 
-    def syntax(self, text: str) -> tuple[Scalars, exp.Expr]:
+    def syntax(self, text: str) -> tuple[Scalars, exp.Expr, parse.Parsed]:
         source = limits.tokens(f"SELECT COUNT({text}) FROM t")
         parsed = parse.parse(source, Catalog({"t": self.table}))
-        faithful(parsed)
         called = {name: (name, column) for name, column in self.table.columns.items()}
         names = tuple((name, name) for name in called)
         scope = Scope((Relation("t", Scan(self.table, names), called, people="people"),), source)
-        return Scalars(scope, LabelReader(source), RULES), parsed.select.expressions[0].this
+        return Scalars(scope, LabelReader(source), RULES), parsed.select.expressions[0].this, parsed
 
     def bind(self, text: str) -> Value:
-        scalars, node = self.syntax(text)
-        return scalars.value(node)
+        scalars, node, parsed = self.syntax(text)
+        value = scalars.value(node)
+        faithful(parsed)
+        return value
 
     def key(self, text: str) -> tuple[Any, Any]:
-        scalars, node = self.syntax(text)
-        return group_key(scalars, node)
+        scalars, node, parsed = self.syntax(text)
+        key = group_key(scalars, node)
+        faithful(parsed)
+        return key
 
     @property
     def schema(self) -> dict[str, Any]:
