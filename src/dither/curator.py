@@ -24,6 +24,7 @@ from dither.sql.catalog import PublicTable, Table
 
 if TYPE_CHECKING:
     from dither.answer import Answer
+    from dither.declarations import Applied
     from dither.engines.protocol import Engine, LoadReport, Progress
     from dither.ledger import Entry, Ledger, Reservation
     from dither.sql.explain import Explanation
@@ -110,6 +111,13 @@ class Curator:
         """Load a table that tells about nobody: no people, no budget. No two of its rows may have the same `key`."""
         table = public_table(name, columns, key)
         return self._registrar.register(table, source, strict=strict, progress=progress)
+
+    def apply(self, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> Applied:
+        """Make what a policy file (TOML or YAML) declares and is not there yet; refuses what differs from it."""
+        from dither.declarations import apply, read_policy
+
+        granted = {account: self._budget(*account) for account in self._ledger.accounts()}
+        return apply(self, read_policy(path), granted, strict=strict, progress=progress)
 
     def refresh(self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
         """Replace a table's data; the declaration and the budget stay."""

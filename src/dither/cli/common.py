@@ -51,9 +51,9 @@ def open_curator(arguments: argparse.Namespace, *, create: bool = False) -> Cura
     return Curator.open(arguments.folder, create=create, anchor=arguments.anchor)
 
 
-def add_budget(parser: argparse.ArgumentParser) -> None:
+def add_budget(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """The options that state a budget."""
-    parser.add_argument("--epsilon", required=True, help='the epsilon of the budget, such as 4, "0.5" or "1/3"')
+    parser.add_argument("--epsilon", required=required, help='the epsilon of the budget, such as 4, "0.5" or "1/3"')
     parser.add_argument(
         "--delta", help="the delta of the budget, such as 1e-6; far below one over the number of people"
     )

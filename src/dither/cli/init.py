@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dither.accounting import PureDP
@@ -22,13 +23,17 @@ everything that will ever be asked about them. A budget is never changed or rese
 naming the same people with the same budget again changes nothing.
 
 With --analyst, cap what one analyst may spend of it instead; a cap is of the same kind
-as the people's budget, and has its delta unless another is given."""
+as the people's budget, and has its delta unless another is given.
+
+With --from, draft a policy file instead, from the names and types of a file's columns
+and never from its values; what only values could tell is left to fill in."""
 
 _EXAMPLES = """\
   dither init clinic --people patients --epsilon 4 --delta 1e-6
   dither init clinic --people patients --analyst alice --epsilon 1
   dither init census --people residents --epsilon 2 --pure
-  dither init clinic --people staff --epsilon 1 --delta 1e-6 --anchor /safe/clinic.anchor"""
+  dither init clinic --people staff --epsilon 1 --delta 1e-6 --anchor /safe/clinic.anchor
+  dither init clinic --from visits.parquet"""
 
 
 def add(commands: Commands) -> None:
@@ -36,14 +41,36 @@ def add(commands: Commands) -> None:
         commands, "init", "make a folder, people and budgets", description=_DESCRIPTION, examples=_EXAMPLES
     )
     add_folder(parser)
-    parser.add_argument("--people", required=True, help="the name of those whose privacy is protected")
+    parser.add_argument("--people", help="the name of those whose privacy is protected")
     parser.add_argument("--analyst", help="cap what this analyst may spend of the people's budget")
-    add_budget(parser)
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="draft a policy file for this .parquet or .csv file without reading its values; may be repeated",
+    )
+    parser.add_argument(
+        "--policy",
+        type=Path,
+        metavar="FILE",
+        help="where the draft is written (default: FOLDER.toml beside the folder)",
+    )
+    add_budget(parser, required=False)
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Everything is checked before anything is made."""
+    if arguments.sources is not None:
+        _draft(arguments)
+        return
+    if arguments.policy is not None:
+        arguments.parser.error("--policy says where the draft of --from is written")
+    missing = [flag for flag in ("people", "epsilon") if getattr(arguments, flag) is None]
+    if missing:
+        arguments.parser.error(f"the following arguments are required: {', '.join('--' + flag for flag in missing)}")
     if arguments.analyst is not None:
         _cap(arguments)
         return
@@ -53,6 +80,29 @@ def run(arguments: argparse.Namespace) -> None:
         curator.people(arguments.people, budget=budget)
     print(f"{arguments.folder} protects {arguments.people} with a budget of {_shown(budget)}.")
     print(f"Next: dither register {arguments.folder} TABLE FILE --people {arguments.people} --owner COLUMN ...")
+
+
+def _draft(arguments: argparse.Namespace) -> None:
+    """Write a policy file to fill in; an existing file is never touched."""
+    from dither.declarations import draft
+
+    if arguments.analyst is not None:
+        arguments.parser.error("--analyst cannot be given with --from; write the cap into the draft")
+    file = arguments.policy or Path(f"{arguments.folder}.toml")
+    if file.suffix != ".toml":
+        raise PolicyError(f"a draft is TOML: name it {file.with_suffix('.toml')}, say; got {file}.")
+    budget = None
+    if arguments.epsilon is not None:
+        read_budget(arguments)
+        stated = {"epsilon": arguments.epsilon, "delta": arguments.delta, "composition": arguments.composition}
+        budget = {name: value for name, value in stated.items() if value} | ({"pure": "true"} if arguments.pure else {})
+    text = draft(arguments.sources, file, people=arguments.people or "people", budget=budget)
+    try:
+        with open(file, "x", encoding="utf-8") as made:
+            made.write(text)
+    except FileExistsError:
+        raise PolicyError(f"{file} exists already; choose another place with --policy, or remove it.") from None
+    print(f"{file} is drafted. Fill it in, then: dither register {arguments.folder} --policy {file}")
 
 
 def _cap(arguments: argparse.Namespace) -> None:

@@ -6,10 +6,12 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from dither.cli.accounts import shown
 from dither.cli.columns import SYNTAX, columns
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.cli.progress import add_progress, progress_bar
 from dither.errors import PolicyError
+from dither.sql.catalog import EACH_ROW
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,12 +22,19 @@ _REGISTER = """\
 Load a Parquet or CSV file as a table. What its columns may hold is declared, never
 learned from the data: bounds and labels are public, and answers have a row for each
 label whether or not anybody has it. Records are sanitised one by one; the report of
-that is exact, so it is for the curator and never for analysts."""
+that is exact, so it is for the curator and never for analysts.
+
+With --policy, a TOML or YAML file declares people, budgets, caps and any number of
+tables. What is there already and declared alike is kept; any difference is refused."""
 
 _REGISTER_EXAMPLES = f"""\
   dither register clinic visits visits.parquet --people patients --owner patient_id \\
       --max-rows-per-owner 40 --column age=int:0:105 --column fee=fixed:0:500:2 \\
       --column "region=category:north,south default north" --column postcode=text
+  dither register clinic drugs drugs.parquet --people patients \\
+      --owner "visit -> visits.id" --max-rows-per-owner 99 --column visit=int:1:99999
+  dither register clinic regions regions.csv --public --key code --column code=int:0:99
+  dither register clinic --policy clinic.toml
 
 {SYNTAX}"""
 
@@ -33,26 +42,47 @@ _REFRESH = """\
 Replace a table's data under the same declaration. The budget stays what it is: new
 data about the same people do not bring a new budget."""
 
+_KEEP = "These figures are exact: keep them from analysts."
+
 _REFRESH_EXAMPLES = """\
   dither refresh clinic visits visits-2025.parquet"""
 
 
+_NEEDED = ("table", "source", "people", "owner", "max_rows_per_owner")
+_REST = ("each_row", "public", "key", "column", "columns")
+
+
 def add_register(commands: Commands) -> None:
     parser = command(commands, "register", "load a table", description=_REGISTER, examples=_REGISTER_EXAMPLES)
-    _add_source(parser)
-    parser.add_argument("--people", required=True, help="whose privacy is protected, as named by init")
-    parser.add_argument("--owner", required=True, metavar="COLUMN", help="the column that says whose row it is")
+    _add_source(parser, nargs="?")
+    parser.add_argument(
+        "--policy", type=_path, metavar="FILE", help="declare everything in a TOML or YAML file instead"
+    )
+    parser.add_argument("--people", help="whose privacy is protected, as named by init")
+    parser.add_argument(
+        "--owner",
+        metavar="COLUMN",
+        help='the column that says whose row it is, or "column -> table.key" to follow a foreign key',
+    )
+    parser.add_argument("--each-row", action="store_true", help="each row is its own owner")
+    parser.add_argument("--public", action="store_true", help="the table tells about nobody: no people, no owner")
     parser.add_argument(
         "--max-rows-per-owner",
-        required=True,
         type=int,
         metavar="K",
         help="rows kept of each owner; more rows keep more data, fewer rows need less noise",
     )
+    parser.add_argument(
+        "--key",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="no two rows of one owner (of a public table: no two rows) are the same here; several make up one key",
+    )
     parser.add_argument("--column", action="append", default=[], metavar="NAME=KIND:...", help="declare a column")
     parser.add_argument("--columns", type=_path, metavar="FILE", help="declarations from a JSON file")
     _add_rest(parser)
-    parser.set_defaults(run=register)
+    parser.set_defaults(run=register, parser=parser)
 
 
 def add_refresh(commands: Commands) -> None:
@@ -63,22 +93,82 @@ def add_refresh(commands: Commands) -> None:
 
 
 def register(arguments: argparse.Namespace) -> None:
-    """Load a new table and print what sanitising did."""
+    """Load a new table, or what a policy file declares, and print what sanitising did."""
+    _check_flags(arguments)
+    if arguments.policy is not None:
+        _apply(arguments)
+        return
     declared = columns(arguments.column, arguments.columns)
     if not declared:
         raise PolicyError(f"table {arguments.table!r} declares no columns; add --column age=int:0:105, say.")
+    shared = {"columns": declared, "key": arguments.key, "strict": arguments.strict}
     with open_curator(arguments) as curator, progress_bar(arguments) as bar:
-        report = curator.register(
-            arguments.table,
-            arguments.source,
-            people=arguments.people,
-            owner=arguments.owner,
-            max_rows_per_owner=arguments.max_rows_per_owner,
-            columns=declared,
-            strict=arguments.strict,
-            progress=bar,
-        )
+        if arguments.public:
+            report = curator.register_public(arguments.table, arguments.source, progress=bar, **shared)
+        else:
+            report = curator.register(
+                arguments.table,
+                arguments.source,
+                people=arguments.people,
+                owner=EACH_ROW if arguments.each_row else arguments.owner,
+                max_rows_per_owner=arguments.max_rows_per_owner,
+                progress=bar,
+                **shared,
+            )
     _print(report, arguments)
+
+
+def _check_flags(arguments: argparse.Namespace) -> None:
+    """A policy file says everything; otherwise each kind of table has its own flags."""
+    given = {name for name in (*_NEEDED, *_REST) if getattr(arguments, name)}
+    needed, unfit, with_ = [*_NEEDED], [], ""
+    if arguments.policy is not None:
+        needed, unfit, with_ = [], [*_NEEDED, *_REST], "--policy"
+    elif arguments.public:
+        needed, unfit, with_ = (
+            ["table", "source", "key"],
+            ["people", "owner", "max_rows_per_owner", "each_row"],
+            "--public",
+        )
+    elif arguments.each_row:
+        needed, unfit, with_ = ["table", "source", "people"], ["owner"], "--each-row"
+    wrong = [_flag(name) for name in unfit if name in given]
+    if wrong:
+        arguments.parser.error(f"{', '.join(wrong)} cannot be given with {with_}")
+    missing = [_flag(name) for name in needed if name not in given]
+    if missing:
+        arguments.parser.error(f"the following arguments are required: {', '.join(missing)}")
+
+
+def _flag(name: str) -> str:
+    return name if name in ("table", "source") else "--" + name.replace("_", "-")
+
+
+def _apply(arguments: argparse.Namespace) -> None:
+    from dither.declarations import check, read_policy
+
+    plan = read_policy(arguments.policy)
+    if not arguments.folder.exists():
+        check(plan, [], {})  # refused before there is a folder
+    with open_curator(arguments, create=True) as curator, progress_bar(arguments) as bar:
+        applied = curator.apply(arguments.policy, strict=arguments.strict, progress=bar)
+    if arguments.json:
+        print_json(
+            {
+                "opened": [{"people": people, "analyst": analyst} for people, analyst in applied.opened],
+                "loaded": [{"table": name, **asdict(report)} for name, report in applied.loaded.items()],
+                "kept": list(applied.kept),
+            }
+        )
+        return
+    for account in applied.opened:
+        print(f"{shown(account)}: budget opened")
+    for name in applied.kept:
+        print(f"{name}: is registered like this already")
+    for name, report in applied.loaded.items():
+        print(f"{name}: {report}")
+    if applied.loaded:
+        print(_KEEP)
 
 
 def refresh(arguments: argparse.Namespace) -> None:
@@ -92,13 +182,13 @@ def _print(report: LoadReport, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json({"table": arguments.table, **asdict(report)})
     else:
-        print(f"{arguments.table}: {report}\nThese figures are exact: keep them from analysts.")
+        print(f"{arguments.table}: {report}\n{_KEEP}")
 
 
-def _add_source(parser: argparse.ArgumentParser) -> None:
+def _add_source(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
     add_folder(parser)
-    parser.add_argument("table", help="the table's name in SQL")
-    parser.add_argument("source", type=_path, help="a .parquet or .csv file")
+    parser.add_argument("table", nargs=nargs, help="the table's name in SQL")
+    parser.add_argument("source", nargs=nargs, type=_path, help="a .parquet or .csv file")
 
 
 def _add_rest(parser: argparse.ArgumentParser) -> None:

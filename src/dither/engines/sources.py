@@ -27,6 +27,7 @@ _KINDS = (
     "a path to Parquet or CSV, a (DuckDB file, table) or (connection, table) pair, a DuckDB relation, an Arrow table, "
     "dataset or record batch reader, or a pandas or polars frame"
 )
+_CSV = (".csv", ".csv.gz", ".tsv")
 _DIALECT = "header=true, auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', store_rejects=true"
 
 
@@ -66,10 +67,28 @@ def open_source(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequ
     raise PolicyError(f"cannot read a table from {type(source).__name__}; give {_KINDS}.")
 
 
+def schema_of(path: Path) -> dict[str, str | None]:
+    """The names and types of the columns of Parquet or CSV files, from what they say of themselves: no value is read.
+
+    CSV says nothing about types.
+    """
+    import duckdb
+
+    found = _expand(str(path))
+    if all(name.lower().endswith(_CSV) for name in found):
+        return dict.fromkeys(_header(found[0]))
+    with duckdb.connect(":memory:") as connection:
+        return dict(_parquet(connection, str(path), found).types)
+
+
 def _files(connection: duckdb.DuckDBPyConnection, path: str, work: Path) -> Source:
     found = _expand(path)
-    if all(name.lower().endswith((".csv", ".csv.gz", ".tsv")) for name in found):
+    if all(name.lower().endswith(_CSV) for name in found):
         return _csv(found, work)
+    return _parquet(connection, path, found)
+
+
+def _parquet(connection: duckdb.DuckDBPyConnection, path: str, found: list[str]) -> Source:
     if not all(name.lower().endswith((".parquet", ".parq", ".pq")) for name in found):
         raise PolicyError(f"{path} is neither .parquet nor .csv; name a file, a folder or a pattern of one kind.")
     listed = ", ".join(quoted(name, mark="'") for name in found)
