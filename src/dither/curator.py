@@ -209,21 +209,22 @@ class Curator:
         from dither.sql.read import read
 
         question = read(text, self._policy.catalog())
-        return price(question, Currency.of(self._budget(question.table.people)), **stated)
+        return price(question, Currency.of(self._budget(question.people)), **stated)
 
     def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> tuple[bytes, bool]:
         """The stored release for this question, already paid for or fresh, and whether it was charged now."""
         from dither.ledger import Charge
 
-        people, charge = priced.question.table.people, Charge(priced.price.cost, priced.price.delta)
+        people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
         question, snapshot, plan = priced.question.canonical(), priced.snapshot, priced.recipe()
         if request is None or self._ledger.requested(people, analyst, request) is None:
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
             if repeated is not None:
                 return repeated, False
-            if not self._engine.has(priced.question.table):
-                # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
-                raise PolicyError(f"the snapshot of {priced.question.table.name!r} is missing; refresh the table.")
+            for table in priced.question.tables:
+                if not self._engine.has(table):
+                    # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
+                    raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
         try:
             reservation = self._ledger.reserve(
                 people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
@@ -245,15 +246,16 @@ class Curator:
 
     def _check_labels(self, reservation: Reservation, priced: PricedQuestion) -> None:
         """Stored numbers are in the order of the keys declared then; they are never shown under other labels."""
-        table = priced.question.table.name
-        if reservation.snapshot != priced.snapshot and any(
-            entry.kind == "register" and entry.body.get("table") == table and entry.sequence > reservation.id
-            for entry in self._ledger.entries()
-        ):
-            raise PolicyError(
-                f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
-                "again, perhaps declared differently; ask anew under another request id."
-            )
+        if reservation.snapshot == priced.snapshot:
+            return
+        tables = {table.name for table in priced.question.tables}
+        for entry in self._ledger.entries():
+            table = entry.body.get("table")
+            if entry.kind == "register" and table in tables and entry.sequence > reservation.id:
+                raise PolicyError(
+                    f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
+                    "again, perhaps declared differently; ask anew under another request id."
+                )
 
     def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
         """Exact aggregates, noise, settle; None if anything at all went wrong."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dither.answer import Answer, Key, NoiseScale, Value
-from dither.answer.keys import dense_keys
+from dither.answer.keys import dense_keys, sparse_keys
 from dither.answer.released import NoisyMeasure, Released
+from dither.columns import Coded
+from dither.sql.buying import Mechanism, half_width, mechanism_from, scale_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import notes
-from dither.sql.price import Mechanism, mechanism_from
 from dither.sql.question import Output, Question
 
 
@@ -20,17 +21,27 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
     """
     released = Released.from_bytes(stored)
     noisy = {measure.measure: measure for measure in released.measures}
-    keys = dense_keys([(key.name, key.declaration) for key in question.keys])
+    keys = _keys(question, released)
     values = [_value(output, noisy, confidence) for output in question.outputs]
     columns: list[Key | Value] = [(keys if item.kind == "key" else values)[item.index] for item in question.order]
     return Answer(tuple(columns), released.price, _guarantee(question), confidence, notes(question), charged)
+
+
+def _keys(question: Question, released: Released) -> tuple[Key, ...]:
+    """Every combination of public keys, or the keys that were selected from the data."""
+    if released.keys is not None:
+        return sparse_keys([(key.name, key.declaration) for key in question.keys], released.keys)
+    coded = [(key.name, key.declaration) for key in question.keys if isinstance(key.declaration, Coded)]
+    return dense_keys(coded)
 
 
 def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> Value:
     needed = [noisy[measure.text] for measure in output.aggregate.measures()]
     mechanisms = [mechanism_from(measure.mechanism) for measure in needed]
     sure = 1 - (1 - confidence) / output.aggregate.confidence_split
-    column = output.finish([measure.values for measure in needed], [mechanism.error(sure) for mechanism in mechanisms])
+    column = output.finish(
+        [measure.values for measure in needed], [half_width(mechanism, sure) for mechanism in mechanisms]
+    )
     return Value(
         column.name,
         column.values,
@@ -46,8 +57,9 @@ def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction)
 
 def _scales(output: Output, mechanisms: list[Mechanism]) -> tuple[NoiseScale, ...]:
     parts = zip(names(output.aggregate), output.aggregate.measures(), mechanisms, strict=True)
-    return tuple(NoiseScale(name, float(shown(measure, mechanism.scale))) for name, measure, mechanism in parts)
+    scales = [(name, measure, scale_of(mechanism)) for name, measure, mechanism in parts]
+    return tuple(NoiseScale(name, float(shown(measure, scale))) for name, measure, scale in scales if scale is not None)
 
 
 def _guarantee(question: Question) -> str:
-    return f"owners of {question.table.people}: all rows of one owner, in every table, added or removed"
+    return f"owners of {question.people}: all rows of one owner, in every table, added or removed"

@@ -2,18 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from dither.answer.released import NoisyMeasure, Released
 from dither.engines.protocol import Engine
-from dither.sql.price import PricedQuestion
+from dither.errors import ParameterError
+from dither.mechanisms import Exponential, KeySelection, Quantile
+from dither.mechanisms.exact import Exact, SealedTable
+from dither.mechanisms.groups import choose_values, measures_of, select_groups
+from dither.sql.plan import Aggregate, Choice
+from dither.sql.price import PricedMeasure, PricedQuestion
 
 
 def release(priced: PricedQuestion, engine: Engine) -> Released:
-    """Run the statements and add to each measure the noise that the price bought."""
-    exact = [sealed for statement in priced.statements for sealed in engine.run(statement)]
-    noisy = [
-        NoisyMeasure(item.measure.text, np.asarray(item.mechanism.release(sealed).value), item.parameters())
-        for item, sealed in zip(priced.measures, exact, strict=True)
-    ]
-    return Released(priced.asked, noisy)
+    """Run the statements, select the keys if they come from the data, and release each measure as the price bought."""
+    exact = [engine.run(statement) for statement in priced.statements]
+    left = list(priced.measures)
+    shares = [[left.pop(0) for _ in aggregate.measures] for aggregate in priced.aggregates]
+    if priced.question.public:
+        parts = zip(priced.aggregates, shares, exact, strict=True)
+        noisy = [measure for part in parts for measure in _public(*part)]
+        return Released(priced.asked, noisy)
+    return _selected(priced, shares, exact)
+
+
+def _public(aggregate: Aggregate, shares: list[PricedMeasure], exact: Sequence[Exact]) -> list[NoisyMeasure]:
+    if aggregate.chosen_from is not None:
+        return [_chosen(item, exact[0], aggregate.group_count) for item in shares]
+    return [_noisy(item, sealed) for item, sealed in zip(shares, exact, strict=True)]
+
+
+def _selected(priced: PricedQuestion, shares: list[list[PricedMeasure]], exact: Sequence[Sequence[Exact]]) -> Released:
+    """The first measure of the first aggregation says which keys may be shown; the rest is asked of those alone."""
+    selection = shares[0][0].mechanism
+    first = exact[0][0]
+    if not isinstance(selection, KeySelection) or not isinstance(first, SealedTable):
+        raise ParameterError("keys from the data need a selection.")
+    selected = select_groups(first, selection)
+    size = len(selected.owners)
+    noisy = [NoisyMeasure(shares[0][0].measure.text, np.asarray(selected.owners), shares[0][0].parameters())]
+    noisy += [_noisy(item, sealed) for item, sealed in zip(shares[0][1:], selected.measures, strict=True)]
+    for aggregate, items, results in zip(priced.aggregates[1:], shares[1:], exact[1:], strict=True):
+        sealed_table: Any = results[0]
+        if aggregate.chosen_from is not None:
+            noisy += [_chosen(item, sealed_table, size, selected.keys) for item in items]
+        else:
+            sealed = measures_of(sealed_table, selected.keys)
+            noisy += [_noisy(item, part) for item, part in zip(items, sealed, strict=True)]
+    return Released(priced.asked, noisy, tuple(key.to_pylist() for key in selected.keys))
+
+
+def _noisy(item: PricedMeasure, sealed: Exact) -> NoisyMeasure:
+    mechanism: Any = item.mechanism
+    return NoisyMeasure(item.measure.text, np.asarray(mechanism.release(sealed).value), item.parameters())
+
+
+def _chosen(item: PricedMeasure, sealed: Any, groups: int, shown: Sequence[Any] = ()) -> NoisyMeasure:
+    mechanism, measure = item.mechanism, item.measure
+    if not isinstance(mechanism, (Quantile, Exponential)) or not isinstance(measure, Choice):
+        raise ParameterError("a value is chosen by the exponential mechanism.")
+    low, high = measure.value.bounds
+    values = choose_values(sealed, mechanism, groups, low, high, shown)
+    return NoisyMeasure(measure.text, values, item.parameters())

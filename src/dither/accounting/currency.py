@@ -98,6 +98,15 @@ class Currency:
             raise ParameterError(f"epsilon={float(stated):g} is below the smallest price; give a larger one.")
         return Price(cost, extra)
 
+    def with_keys(self, price: Price, delta: Number | None = None) -> Price:
+        """The price of a question that takes keys from the data: `delta`, or a thousandth of all that there is."""
+        if self.kind == "pure" or not self.cap_delta:
+            raise ParameterError(
+                "keys taken from the data need a delta, which this budget does not have; group by columns with public "
+                "values, such as Category or Int, or hold an ApproxDP budget."
+            )
+        return Price(price.cost, self.cap_delta / 1000 if delta is None else positive(delta, "delta"))
+
     def charge_of(self, guarantee: Guarantee) -> Price:
         """What a mechanism with this guarantee costs; refused where the budget's currency does not know it."""
         if not isinstance(guarantee, Guarantee):

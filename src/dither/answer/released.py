@@ -32,16 +32,21 @@ class NoisyMeasure:
 
 @dataclass(frozen=True)
 class Released:
-    """Everything one charge bought. `price` is what was paid, as exact text."""
+    """Everything one charge bought. `price` is what was paid, as exact text.
+
+    `keys` are the codes or texts of the groups shown, a list for each key, where they were selected from the data.
+    """
 
     price: Mapping[str, str]
     measures: Sequence[NoisyMeasure]
+    keys: tuple[list[int | str | None], ...] | None = None
 
     def to_bytes(self) -> bytes:
         bodies = [_encode(measure.values) for measure in self.measures]
         header = {
             "format": _FORMAT,
             "price": dict(self.price),
+            **({} if self.keys is None else {"keys": [list(key) for key in self.keys]}),
             "measures": [
                 {
                     "measure": measure.measure,
@@ -68,7 +73,8 @@ class Released:
             body = data[start : start + stored["bytes"]]
             measures.append(NoisyMeasure(stored["measure"], _decode(stored["encoding"], body), stored["mechanism"]))
             start += stored["bytes"]
-        return cls(header["price"], tuple(measures))
+        keys = tuple(header["keys"]) if "keys" in header else None
+        return cls(header["price"], tuple(measures), keys)
 
 
 def _encode(values: np.ndarray[Any, Any]) -> tuple[str, bytes]:
@@ -81,5 +87,5 @@ def _decode(encoding: str, body: bytes) -> np.ndarray[Any, Any]:
     if encoding == _INT64:
         return np.frombuffer(body, "<i8")
     if encoding == _TEXT:
-        return np.array([int(digits) for digits in body.decode().split(",")], dtype=object)
+        return np.array([int(digits) for digits in body.decode().split(",") if digits], dtype=object)
     raise LedgerError(f"a stored answer uses encoding {encoding!r}, which this dither does not read.")

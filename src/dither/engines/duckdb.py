@@ -18,17 +18,19 @@ from dither.engines.owners import stored_type
 from dither.engines.protocol import EngineError, LoadReport, Progress, Statement
 from dither.engines.public import write_public
 from dither.engines.rank import secret_key
-from dither.engines.result import dense
+from dither.engines.result import sealed
 from dither.engines.snapshot import Settings, write_snapshot
 from dither.errors import PolicyError
-from dither.mechanisms.exact import Exact, seal
+from dither.mechanisms.exact import Exact
 from dither.sql.catalog import PublicTable, Table
+from dither.sql.statement import schema_name
 
 if TYPE_CHECKING:
     import duckdb
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORK = ".loading-"
+Places = tuple[tuple[str, Path], ...]  # what generated SQL calls each snapshot, and its file
 
 
 class DuckDBEngine:
@@ -40,7 +42,7 @@ class DuckDBEngine:
 
     def __init__(self, folder: Path, *, threads: int | None = None, memory_limit: str | None = None) -> None:
         self._folder, self._settings = Path(folder), Settings(threads, memory_limit)
-        self._open: dict[Path, duckdb.DuckDBPyConnection] = {}
+        self._open: dict[Places, duckdb.DuckDBPyConnection] = {}
         self._idle = threading.Condition()
         self._running = 0
         _engines.add(self)
@@ -103,8 +105,9 @@ class DuckDBEngine:
 
     def _delete(self, path: Path) -> None:
         with self._idle:
-            connection = self._open.pop(path, None)
-        if connection is not None:
+            reading = [known for known in self._open if path in (place for _, place in known)]
+            closing = [self._open.pop(known) for known in reading]
+        for connection in closing:
             connection.close()
         path.unlink(missing_ok=True)
 
@@ -132,21 +135,22 @@ class DuckDBEngine:
             connection.close()
 
     def _measure(self, statement: Statement) -> list[Exact]:
-        cursor = self._connection(self._path(statement.table)).cursor()
+        places = tuple((schema_name(table), self._path(table)) for table in statement.tables)
+        cursor = self._connection(places).cursor()
         try:
-            cursor.execute("USE snapshot")  # a cursor does not inherit it
             result = cursor.sql(statement.sql).to_arrow_table()
         finally:
             cursor.close()
-        return [seal(values) for values in dense(result, statement.keys, statement.measures)]
+        return sealed(result, statement)
 
-    def _connection(self, path: Path) -> duckdb.DuckDBPyConnection:
+    def _connection(self, places: Places) -> duckdb.DuckDBPyConnection:
+        """A connection to these snapshots and nothing else."""
         with self._idle:
-            if path not in self._open:
-                for gone in [known for known in self._open if not known.exists()]:
+            if places not in self._open:
+                for gone in [known for known in self._open if not all(path.exists() for _, path in known)]:
                     self._open.pop(gone).close()  # another process dropped it
-                self._open[path] = _read_only(path, self._settings)
-            return self._open[path]
+                self._open[places] = _read_only(places, self._settings)
+            return self._open[places]
 
     def _path(self, table: Table | PublicTable) -> Path:
         if not _NAME.fullmatch(table.name):
@@ -175,20 +179,24 @@ class DuckDBEngine:
         self._idle.release()
 
 
-def _read_only(path: Path, settings: Settings) -> duckdb.DuckDBPyConnection:
+def _read_only(places: Places, settings: Settings) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect(":memory:", config=settings.config())
-    location, spill = (str(place).replace("'", "''") for place in (path, path.parent / ".spill"))
+    spill = _quoted(places[0][1].parent / ".spill")
+    attached = (f"ATTACH '{_quoted(path)}' AS \"{schema}\" (READ_ONLY)" for schema, path in places)
     for sql in (
-        f"ATTACH '{location}' AS snapshot (READ_ONLY)",
-        "USE snapshot",
+        *attached,
         f"SET temp_directory = '{spill}'",
         "SET enable_external_access = false",
         "SET lock_configuration = true",
     ):
         connection.execute(sql).fetchall()
     return connection
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
 
 
 def _publish(written: Path, target: Path) -> None:

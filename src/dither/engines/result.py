@@ -8,12 +8,45 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.engines.protocol import EngineError
+from dither.mechanisms.exact import Exact, seal
+from dither.mechanisms.groups import seal_groups, seal_histogram
 from dither.sql.plan import Key
+from dither.sql.statement import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LIMB = 2**64
+
+
+def sealed(result: Any, statement: Statement) -> list[Exact]:
+    """An engine's result as the statement says it is shaped, sealed: a dense array a measure, or one sealed table."""
+    keys = statement.keys
+    if statement.public and not statement.histogram:
+        return [seal(values) for values in dense(result, keys, statement.measures)]
+    if result.num_columns != len(keys) + statement.measures + statement.histogram:
+        raise EngineError
+    columns = [result.column(position).combine_chunks() for position in range(result.num_columns)]
+    found = columns[: len(keys)]
+    if not statement.histogram:
+        return [seal_groups(found, [_integers(column) for column in columns[len(keys) :]])]
+    codes, counts = _codes(columns[len(keys)]), _integers(columns[len(keys) + 1])
+    places = _places(found, keys, result.num_rows) if statement.public else None
+    return [seal_histogram(() if statement.public else found, places, codes, counts)]
+
+
+def _codes(column: Any) -> npt.NDArray[np.int64]:
+    import pyarrow as pa
+
+    if column.null_count:
+        raise EngineError
+    if pa.types.is_signed_integer(column.type):
+        whole: npt.NDArray[np.int64] = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        return whole
+    wide = _integers(column)
+    if wide.dtype != np.int64:
+        raise EngineError
+    return wide
 
 
 def dense(result: Any, keys: Sequence[Key], measures: int) -> list[npt.NDArray[Any]]:

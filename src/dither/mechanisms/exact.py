@@ -42,6 +42,16 @@ class Exact:
     __setattr__ = __delattr__ = _refuse
 
 
+class SealedTable(Exact):
+    """The result of a query whose very shape is private: not even its size shows."""
+
+    __slots__ = ()
+
+    def __init__(self, content: Any) -> None:
+        object.__setattr__(self, "size", None)
+        object.__setattr__(self, "_Exact__values", content)
+
+
 def seal(values: int | Sequence[int] | npt.NDArray[Any]) -> Exact:
     """Seal whole numbers, counted in a mechanism's grid steps. The caller's own reference should be dropped.
 

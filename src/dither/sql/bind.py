@@ -1,4 +1,4 @@
-"""From a parsed SELECT to a question: the table, the groups and the aggregates it names, all of them declared."""
+"""From a parsed SELECT to a question: the relation, the groups and the aggregates it names, all of them declared."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dither.columns import Coded
-from dither.sql import normal, predicates, scalar
-from dither.sql.advice import Advice
-from dither.sql.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
+from dither.sql.aggregates import bounded
 from dither.sql.catalog import Catalog
-from dither.sql.expressions import Boolean, Truth
+from dither.sql.items import aggregate
+from dither.sql.keys import group_key
 from dither.sql.labels import LabelReader
-from dither.sql.literals import LARGEST
-from dither.sql.names import quoted
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
-from dither.sql.scalar import Scalars, Scope
+from dither.sql.relations import Binder, Rows
+from dither.sql.scalar import Scalars
+from dither.sql.scope import Scope
 from dither.sql.source import Source
-from dither.sql.statement import MOST_GROUPS, MOST_ROWS
-
-RULES = {**scalar.RULES, **predicates.RULES}
 
 
 @dataclass(frozen=True)
@@ -32,154 +27,108 @@ class Item:
     alias: str | None
 
 
-def _item(node: exp.Expr, source: Source) -> Item:
-    if not isinstance(node, exp.Alias):
-        return Item(node, None)
-    return Item(node.this, _alias(node, source))
-
-
-def _alias(node: exp.Expr, source: Source) -> str:
-    alias = str(node.alias)
-    if not alias.strip():
-        raise source.refusal(node.args["alias"], "an alias has at least one letter.", "Name it, or leave AS out.")
-    return alias
-
-
 def bind(parsed: Parsed, catalog: Catalog) -> Question:
     """The question that a parsed SELECT asks of the catalogue."""
     select, source = parsed.select, parsed.source
-    scope = _scope(select, source, catalog)
-    scalars = Scalars(scope, LabelReader(source), RULES)
-    items = [_item(node, source) for node in select.expressions]
-    where = select.args.get("where")
-    predicate = None if where is None else _predicate(scalars, where)
-    columns = _grouped(select, items, scope)
-    outputs: list[Output] = []
-    order: list[Shown] = []
-    names: dict[str, str] = {}
-    fresh = _Names(source)
-    for item in items:
-        node = item.node.unnest()
-        if isinstance(node, exp.Column) and not _is_grouped(node, columns, scope):
-            hint = "Rows are never shown: add it to GROUP BY, or aggregate it with COUNT, SUM or AVG."
-            raise source.refusal(node, f"{node.name!r} is neither grouped by nor aggregated.", hint)
+    having = select.args.get("having")
+    if having is not None:
+        raise source.refusal(having, "HAVING is not supported.", "Filter the answer instead.")
+    binder = Binder(source, catalog, labels=LabelReader(source)).within(select)
+    rows = binder.rows(select)
+    if not rows.people:
+        hint = "Public tables can be joined to a table of people; a question about nobody needs no privacy."
+        raise source.refusal(select, "the query names no table of people.", hint)
+    scalars = binder.scalars(rows.scope)
+    items = [
+        Item(node.this.unnest(), binder.alias(node)) if isinstance(node, exp.Alias) else Item(node.unnest(), None)
+        for node in select.expressions
+    ]
+    return _Answering(scalars, rows, items, _Names(source)).question(select)
+
+
+@dataclass
+class _Answering:
+    """The select items in order, each a key or an output."""
+
+    scalars: Scalars
+    rows: Rows
+    items: list[Item]
+    fresh: _Names
+    keys: list[GroupKey] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+    order: list[Shown] = field(default_factory=list)
+
+    @property
+    def scope(self) -> Scope:
+        return self.scalars.scope
+
+    def question(self, select: exp.Select) -> Question:
+        self._group(select)
+        names: dict[int, str] = {}
+        for item in self.items:
+            place = self._key_of(item.node)
+            if place is not None:
+                if place in names:
+                    raise self.scalars.refusal(item.node, f"{names[place]!r} is selected twice.", "Select it once.")
+                plain = item.node.name if isinstance(item.node, exp.Column) else "key"
+                names[place] = self.fresh.name(item, plain or "key")
+                self.order.append(Shown("key", place))
+            else:
+                self._output(item)
+        if not any(shown.kind == "output" for shown in self.order):
+            hint = "Add COUNT(*), SUM(x) or AVG(x)."
+            raise self.scalars.refusal(select, "the query asks for no aggregate.", hint)
+        self.scalars.small(select, [*(output.aggregate for output in self.outputs), *(key.code for key in self.keys)])
+        keys = tuple(
+            GroupKey(names.get(place, key.name), key.code, key.declaration) for place, key in enumerate(self.keys)
+        )
+        return Question(self.rows.node, self.rows.people, keys, tuple(self.outputs), tuple(self.order))
+
+    def _output(self, item: Item) -> None:
+        node = item.node
         if isinstance(node, exp.Column):
-            name, _ = scope.find(node)
-            if name in names:
-                raise source.refusal(node, f"{name!r} is selected twice.", "Select each key once.")
-            names[name] = fresh.name(item, name)
-            order.append(Shown("key", list(columns).index(name)))
-        else:
-            aggregate, plain = _aggregate(scalars, node)
-            order.append(Shown("output", len(outputs)))
-            outputs.append(Output(fresh.name(item, plain), aggregate))
-    if not outputs:
-        raise source.refusal(select, "the query asks for no aggregate.", "Add COUNT(*), SUM(x) or AVG(x).")
-    scalars.small(select, [*(output.aggregate for output in outputs), *([predicate] if predicate is not None else [])])
-    keys = tuple(GroupKey(names.get(name, name), name, declared) for name, declared in columns.items())
-    return Question(scope.table, predicate, keys, tuple(outputs), tuple(order))
+            hint = "Rows are never shown: add it to GROUP BY, or aggregate it with COUNT, SUM or AVG."
+            name = node.name
+            self.scope.find(node)
+            raise self.scalars.refusal(node, f"{name!r} is neither grouped by nor aggregated.", hint)
+        found, plain = aggregate(self.scalars, node)
+        self.order.append(Shown("output", len(self.outputs)))
+        self.outputs.append(Output(self.fresh.name(item, plain), found))
 
+    def _group(self, select: exp.Select) -> None:
+        clause = select.args.get("group")
+        aliased = {item.alias.lower(): item.node for item in reversed(self.items) if item.alias}
+        for given in clause.expressions if clause is not None else ():
+            node = self._meant(given, aliased)
+            code, declaration = group_key(self.scalars, node)
+            code = bounded(code)
+            if all((key.code, key.declaration) != (code, declaration) for key in self.keys):
+                name = node.name if isinstance(node, exp.Column) else "key"
+                self.keys.append(GroupKey(name, code, declaration))
 
-def _scope(select: exp.Select, source: Source, catalog: Catalog) -> Scope:
-    clause = select.args.get("from_")
-    if clause is None or not isinstance(clause.this, exp.Table) or not isinstance(clause.this.this, exp.Identifier):
-        raise source.refusal(select, "the query names no table.", "Write FROM and a registered table.")
-    table = catalog.table(clause.this.name)
-    return Scope(table, _alias(clause.this, source) if clause.this.args.get("alias") else table.name, source)
+    def _meant(self, given: exp.Expr, aliased: dict[str, exp.Expr]) -> exp.Expr:
+        """What a GROUP BY item means: itself, the select item of that alias, or of that number."""
+        node = given.unnest()
+        if isinstance(node, exp.Literal) and not node.args.get("is_string"):
+            text = str(node.this)
+            place = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+            if not 0 < place <= len(self.items):
+                hint = "Write the number of a select item, or the column's name."
+                raise self.scalars.refusal(given, "there is no select item of that number.", hint)
+            return self.items[place - 1].node
+        if isinstance(node, exp.Column) and not node.table and not self.scope.declared_as(node.name):
+            return aliased.get(node.name.lower(), node)
+        return node
 
-
-def _predicate(scalars: Scalars, where: exp.Expr) -> Boolean | None:
-    truth = scalars.truth(where.this)
-    return None if truth == Truth(True) else truth
-
-
-def _grouped(select: exp.Select, items: list[Item], scope: Scope) -> dict[str, Coded]:
-    """The grouping columns by declared name, in GROUP BY order."""
-    clause = select.args.get("group")
-    aliased = {item.alias.lower(): item.node.unnest() for item in reversed(items) if item.alias}
-    columns: dict[str, Coded] = {}
-    count = 1
-    for node in clause.expressions if clause is not None else ():
-        name, declared = scope.find(_key(node, items, aliased, scope))
-        if not isinstance(declared, Coded) or declared.key_count is None:
-            hint = Advice(scope.table).groups(computed=True)
-            raise scope.source.refusal(node, f"{name!r} has no public list of values to group by.", hint)
-        if name not in columns:
-            columns[name] = declared
-            count *= declared.key_count
-        if count > MOST_GROUPS:
-            what = f"these keys make {count} groups; at most {MOST_GROUPS} are answered."
-            raise scope.source.refusal(node, what, "Group by fewer columns, or declare narrower ones.")
-    return columns
-
-
-def _key(node: exp.Expr, items: list[Item], aliased: dict[str, exp.Expr], scope: Scope) -> exp.Column:
-    """The column a GROUP BY item means: itself, the select item of that alias, or of that number."""
-    inner: exp.Expr | None = node.unnest()
-    if isinstance(inner, exp.Literal) and not inner.args.get("is_string"):
-        text = str(inner.this)
-        place = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
-        inner = items[place - 1].node.unnest() if 0 < place <= len(items) else None
-    elif isinstance(inner, exp.Column) and not inner.table and not scope.declared_as(inner.name):
-        inner = aliased.get(inner.name.lower(), inner)
-    if not isinstance(inner, exp.Column):
-        hint = Advice(scope.table).groups(computed=not isinstance(inner, exp.AggFunc) and inner is not None)
-        raise scope.source.refusal(node, "groups are made of declared columns.", hint)
-    return inner
-
-
-def _is_grouped(node: exp.Column, columns: dict[str, Coded], scope: Scope) -> bool:
-    return scope.find(node)[0] in columns
-
-
-def _aggregate(scalars: Scalars, node: exp.Expr) -> tuple[Aggregator, str]:
-    """The aggregate of a select item, and the name it is shown by without an alias."""
-    inner = node.this
-    if isinstance(node, exp.Count):
-        if isinstance(inner, exp.Star):
-            return Count(), "count"
-        if isinstance(inner, exp.Distinct):
-            return _owners(scalars, inner), "count"
-        counted = scalars.value(inner)
-        if counted.kind == "null":
-            raise scalars.refusal(node, "COUNT(NULL) counts nothing.", "Write COUNT(*).")
-        present = normal.negation(normal.is_null(counted.node))
-        return Count(present if counted.node.nullable else None), _named("count", inner)
-    if isinstance(node, (exp.Sum, exp.Avg)):
-        if isinstance(inner, exp.Distinct):
-            owner = quoted(scalars.scope.table.owner)
-            what = f"DISTINCT is supported in COUNT(DISTINCT {owner}) only."
-            raise scalars.refusal(node, what, "Leave DISTINCT out.")
-        value = scalars.number(inner)
-        if not 2 * MOST_ROWS * value.reach < LARGEST:
-            hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
-            raise scalars.refusal(node, "this sum can grow too large.", hint)
-        if isinstance(node, exp.Sum):
-            return Sum(value), _named("sum", inner)
-        return Average(value), _named("avg", inner)
-    if isinstance(node, exp.Star):
-        raise scalars.refusal(node, "rows are never shown.", "Select COUNT(*), SUM(x) or AVG(x), by group if you like.")
-    if node.find(exp.AggFunc):
-        hint = "Select each aggregate by itself, and compute with the answers."
-        raise scalars.refusal(node, "arithmetic on aggregates is not supported.", hint)
-    owner = quoted(scalars.scope.table.owner)
-    hint = f"Select grouped columns and COUNT(*), COUNT(x), COUNT(DISTINCT {owner}), SUM(x) or AVG(x)."
-    raise scalars.refusal(node, "a select item is a grouped column or one aggregate.", hint)
-
-
-def _owners(scalars: Scalars, distinct: exp.Distinct) -> Aggregator:
-    scope = scalars.scope
-    counted = distinct.expressions[0] if len(distinct.expressions) == 1 else None
-    if isinstance(counted, exp.Column) and scope.is_owner(counted):
-        scope.check_qualifier(counted)
-        return CountDistinctOwner()
-    hint = f"Write COUNT(DISTINCT {quoted(scope.table.owner)}), or GROUP BY the column."
-    raise scalars.refusal(distinct, "only owners can be counted DISTINCT.", hint)
-
-
-def _named(function: str, argument: exp.Expr) -> str:
-    inner = argument.unnest()
-    return f"{function}_{inner.name}" if isinstance(inner, exp.Column) else function
+    def _key_of(self, node: exp.Expr) -> int | None:
+        """The place of the key that a select item shows."""
+        if not self.keys or node.find(exp.AggFunc) is not None:
+            return None
+        if isinstance(node, exp.Column) and not self.scope.declared_as(node.name):
+            return None
+        code, declaration = group_key(self.scalars, node)
+        wanted = bounded(code), declaration
+        return next((place for place, key in enumerate(self.keys) if (key.code, key.declaration) == wanted), None)
 
 
 @dataclass

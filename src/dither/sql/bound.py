@@ -2,39 +2,93 @@
 
 from __future__ import annotations
 
-from dither.parameters import whole
-from dither.sql.plan import Aggregate, CountOwners, Filter, Key, Measure, Node, OwnerLimit, Scan
+from dataclasses import replace
+
+from dither.sql.aggregates import bounded
+from dither.sql.expressions import Stored, StoredText
+from dither.sql.facts import facts
+from dither.sql.limiting import Limits
+from dither.sql.plan import (
+    Aggregate,
+    Choice,
+    CountOwners,
+    Key,
+    Measure,
+    Node,
+    OwnerAggregate,
+    OwnerTotal,
+    Retruncate,
+    SumRows,
+    Total,
+)
 from dither.sql.question import Question
 
 
 def plan(question: Question, *, rows_per_owner: int | None = None) -> tuple[Aggregate, ...]:
-    """At most `rows_per_owner` rows of each owner (default: the table's maximum) reach any measure.
+    """At most `rows_per_owner` rows of each owner (default: each table's maximum) are read from any table.
 
-    One exception needs no limit: owners counted without groups, where each adds one at most. Standing beside other
-    measures that count is an aggregation of its own, the last one.
+    Keys that come from the data are selected by the count of owners that the first aggregation has as its first
+    measure. Exceptions that need no limit on rows: owners counted without groups, where each adds one at most; and
+    totals per owner, which are clamped.
     """
-    most = question.table.max_rows_per_owner
-    rows = most if rows_per_owner is None else whole(rows_per_owner, "rows_per_owner", most=most)
-    measures = needed(question)
-    keys = tuple(
-        Key(key.column, key.declaration.low, key.declaration.high, key.declaration.nullable) for key in question.keys
-    )
-    if keys:
-        return (Aggregate(_source(question, rows), keys, measures),)
-    limited = tuple(measure for measure in measures if not isinstance(measure, CountOwners))
-    aggregates = [Aggregate(_source(question, rows), (), limited)] if limited else []
-    if len(limited) < len(measures):
-        aggregates.append(Aggregate(_source(question, None), (), (CountOwners(),)))
+    keys = tuple(_key(question, position) for position in range(len(question.keys)))
+    needed = list(measures(question))
+    if not question.public and CountOwners() in needed:
+        needed.remove(CountOwners())
+    limited = Limits(rows_per_owner).source(question.source)
+    aggregates: list[Aggregate] = []
+    flat = [measure for measure in needed if not isinstance(measure, (OwnerTotal, Choice))]
+    if not keys and CountOwners() in flat:
+        flat.remove(CountOwners())
+    if not question.public:
+        flat = [CountOwners(), *flat]
+    if flat:
+        aggregates.append(Aggregate(limited, keys, tuple(flat)))
+    if not keys and CountOwners() in needed:
+        aggregates.append(Aggregate(question.source, (), (CountOwners(),)))
+    totals = [measure for measure in needed if isinstance(measure, OwnerTotal)]
+    if totals:
+        aggregates.append(_totals(question.source, keys, totals, facts(limited).rows or 1))
+    for value in dict.fromkeys(measure.value for measure in needed if isinstance(measure, Choice)):
+        chosen = [measure for measure in needed if isinstance(measure, Choice) and measure.value == value]
+        aggregates.append(Aggregate(limited, keys, tuple(chosen)))
     return tuple(aggregates)
 
 
-def needed(question: Question) -> tuple[Measure, ...]:
+def measures(question: Question) -> tuple[Measure, ...]:
     """Every measure that some output needs, once."""
     return tuple(dict.fromkeys(measure for output in question.outputs for measure in output.aggregate.measures()))
 
 
-def _source(question: Question, rows: int | None) -> Node:
-    source: Node = Scan(question.table)
-    if rows is not None:
-        source = OwnerLimit(source, rows)
-    return source if question.predicate is None else Filter(source, question.predicate)
+def _key(question: Question, position: int) -> Key:
+    key = question.keys[position]
+    if not question.public:
+        return Key(key.code, public=False)
+    low, high, nullable = key.public_range
+    return Key(key.code, public=True, low=low, high=high, nullable=nullable)
+
+
+def _totals(source: Node, keys: tuple[Key, ...], totals: list[OwnerTotal], most_groups: int) -> Aggregate:
+    """Each owner's totals in each group, clamped, of all their rows; an owner is in `most_groups` groups at most."""
+    named = tuple((f"_key{place}", bounded(key.code)) for place, key in enumerate(keys))
+    computed = tuple((f"_total{place}", _total(total)) for place, total in enumerate(totals))
+    per_owner: Node = OwnerAggregate(source, named, computed)
+    columns = facts(per_owner).schema
+    if keys:
+        groups = 1
+        for key in keys:
+            groups = groups * key.count if key.public else most_groups
+        per_owner = Retruncate(per_owner, min(groups, most_groups))
+    summed = tuple(SumRows(column) for name, _ in computed if isinstance(column := columns[name], Stored))
+    regrouped = []
+    for (name, _), key in zip(named, keys, strict=True):
+        column = columns[name]
+        if isinstance(column, (Stored, StoredText)):
+            regrouped.append(replace(key, code=column))
+    return Aggregate(per_owner, tuple(regrouped), summed, tuple(totals))
+
+
+def _total(total: OwnerTotal) -> Total:
+    function = "count" if total.value is None else "sum"
+    nullable = total.value is not None
+    return Total(function, total.value, total.condition, total.least, total.most, nullable)

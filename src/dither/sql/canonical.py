@@ -8,14 +8,15 @@ from dither.sql.question import Question
 
 
 def canonical(question: Question) -> str:
-    """JSON of the table's name, the predicate, the keys, the measures of each output, and the order of columns.
+    """JSON of the relation, the keys, the measures of each output, and the order of columns.
 
-    Aliases, letter case, comments and layout are gone. The snapshot is not part of it: the ledger adds that.
+    Aliases, letter case, comments and layout are gone. The snapshot is not part of it: the ledger adds that. Nor is
+    what is done after the noise.
     """
     parts = {
-        "table": json.dumps(question.table.name),
-        "where": "null" if question.predicate is None else question.predicate.text,
-        "keys": json.dumps([key.column for key in question.keys]),
+        "people": json.dumps(question.people),
+        "from": question.source.text,
+        "keys": f"[{','.join(key.code.text for key in question.keys)}]",
         "outputs": f"[{','.join(output.aggregate.text for output in question.outputs)}]",
         "order": json.dumps([f"{shown.kind} {shown.index}" for shown in question.order]),
     }

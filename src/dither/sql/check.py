@@ -1,21 +1,31 @@
 """The guard: what one owner can change, recomputed from the very plan that goes to the engine.
 
-Nothing that made the plan is trusted. Rows of one owner: a scan has any number, a limit on ranks has its own, a filter
-keeps it; nothing else is known. A value may be summed only if it is a stored column or its last operation is a clamp.
+Nothing that made the plan is trusted. `facts` says how many rows of one owner reach an aggregation; a value may be
+summed only if it is a stored column or its last operation is a clamp.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from dither.columns import Coded
 from dither.neighbours import Relation
 from dither.sensitivity import Sensitivity
 from dither.sql import expressions as e
-from dither.sql.catalog import Table
+from dither.sql.facts import Facts, facts
 from dither.sql.intervals import LARGEST, UnsafePlan, interval, verify
-from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, Measure, Node, OwnerLimit, Scan, SumRows
+from dither.sql.plan import (
+    Aggregate,
+    Choice,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Measure,
+    ModeRows,
+    QuantileRows,
+    SumRows,
+)
 from dither.sql.statement import MOST_GROUPS, MOST_ROWS
 
 __all__ = ["UnsafePlan", "check"]
@@ -25,105 +35,131 @@ def check(aggregates: tuple[Aggregate, ...]) -> tuple[tuple[Sensitivity, ...], .
     """The sensitivity of every measure when all rows of one owner come or go, or `UnsafePlan`.
 
     Each is for the whole vector of a measure over its groups: with K rows an owner, K rows may fall into one group.
+    That of a choice is how many rows of the values that it is made from one owner can have.
     """
     if not aggregates:
         raise UnsafePlan("there is nothing to compute.")
+    if len({facts(aggregate.child).people for aggregate in aggregates}) != 1:
+        raise UnsafePlan("one question is about one people.")
     return tuple(_aggregate(aggregate) for aggregate in aggregates)
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """How far one owner reaches: rows at most, over how many groups, and whether no two rows share a group."""
+
+    known: Facts
+    rows: int | None
+    groups: int | None  # None: as many as the data have
+    spread: bool
+
+    def of(self, size: int) -> Sensitivity:
+        """Of a vector to which each row adds at most `size`, in its own group."""
+        if self.rows is None:
+            raise UnsafePlan("rows reach an aggregate without a limit per owner.")
+        if self.spread:
+            return _sensitivity(self.rows * size, self.rows * size**2, size)
+        return _sensitivity(self.rows * size, (self.rows * size) ** 2, self.rows * size)
 
 
 def _aggregate(aggregate: Aggregate) -> tuple[Sensitivity, ...]:
     if type(aggregate) is not Aggregate or not aggregate.measures:
         raise UnsafePlan(f"a plan ends in an aggregation with measures; got {type(aggregate).__name__}.")
-    table, rows = _rows_per_owner(aggregate.child)
-    groups = _groups(aggregate, table)
-    owners_alone = aggregate.measures == (CountOwners(),) and not aggregate.keys
-    if rows is None and not owners_alone:
-        raise UnsafePlan("rows reach an aggregate without a limit per owner.")
-    return tuple(_measure(measure, table, rows, groups) for measure in aggregate.measures)
+    if len(aggregate.answers) != len(aggregate.measures):
+        raise UnsafePlan("an aggregation names more or fewer measures than it has.")
+    known = facts(aggregate.child)
+    if not known.private:
+        raise UnsafePlan("an aggregation reads rows that belong to nobody.")
+    choices = {isinstance(measure, Choice) and measure.value for measure in aggregate.measures}
+    if len(choices) != 1:
+        raise UnsafePlan("choices from one value stand alone in an aggregation.")
+    groups = _groups(aggregate, known)
+    bare = {key.code.name for key in aggregate.keys if isinstance(key.code, (e.Stored, e.StoredText))}
+    reach = _Reach(known, known.rows, groups, known.distinct is not None and known.distinct <= bare)
+    return tuple(_measure(measure, reach) for measure in aggregate.measures)
 
 
-def _rows_per_owner(node: Node) -> tuple[Table, int | None]:
-    """The scanned table and how many rows of one owner can come out of a node; None if any number can."""
-    rule = ROWS.get(type(node))
-    if rule is None:
-        raise UnsafePlan(f"the plan node {type(node).__name__} is not known to keep the limit per owner.")
-    return rule(node)
-
-
-def _limited(node: OwnerLimit) -> tuple[Table, int]:
-    table, before = _rows_per_owner(node.child)
-    if type(node.rows) is not int or not 1 <= node.rows <= table.max_rows_per_owner:
-        raise UnsafePlan(f"the limit per owner must be between 1 and {table.max_rows_per_owner}; got {node.rows!r}.")
-    return table, node.rows if before is None else min(before, node.rows)
-
-
-def _filtered(node: Filter) -> tuple[Table, int | None]:
-    table, rows = _rows_per_owner(node.child)
-    if not isinstance(node.predicate, e.Boolean):
-        raise UnsafePlan("a filter needs a condition.")
-    verify(node.predicate, table)
-    return table, rows
-
-
-ROWS: dict[type[Node], Callable[[Any], tuple[Table, int | None]]] = {
-    Scan: lambda node: (node.table, None),
-    OwnerLimit: _limited,
-    Filter: _filtered,
-}
-
-
-def _groups(aggregate: Aggregate, table: Table) -> int:
-    """How many groups there are, all of them public."""
-    count = 1
+def _groups(aggregate: Aggregate, known: Facts) -> int | None:
+    """How many groups there are, if all of them are public; each row must fall into one of those."""
     for key in aggregate.keys:
-        declared = table.columns.get(key.column)
-        if not isinstance(declared, Coded) or declared.key_count is None:
-            raise UnsafePlan(f"{key.column!r} has no public keys.")
-        if (key.low, key.high, key.nullable) != (declared.low, declared.high, declared.nullable):
-            raise UnsafePlan(f"the plan misstates the keys of {key.column!r}.")
-        count *= declared.key_count
-    if count > MOST_GROUPS:
-        raise UnsafePlan(f"the keys make {count} groups; at most {MOST_GROUPS} are answered.")
-    return count
+        verify(key.code, known.schema)
+        if key.public and not isinstance(key.code, e.Numeric):
+            raise UnsafePlan("a text has no public list of keys.")
+        if key.public and isinstance(key.code, e.Numeric):
+            low, high = interval(key.code, known.schema)
+            if not (key.low <= low and high <= key.high) or (key.code.nullable and not key.nullable):
+                raise UnsafePlan("the plan misstates the values of a key.")
+    if not aggregate.public:
+        return None
+    if aggregate.group_count > MOST_GROUPS:
+        raise UnsafePlan(f"the keys make {aggregate.group_count} groups; at most {MOST_GROUPS} are answered.")
+    return aggregate.group_count
 
 
-def _measure(measure: Measure, table: Table, rows: int | None, groups: int) -> Sensitivity:
+def _measure(measure: Measure, reach: _Reach) -> Sensitivity:
     rule = MEASURES.get(type(measure))
     if rule is None:
         raise UnsafePlan(f"the measure {type(measure).__name__} is not known.")
-    return rule(measure, table, rows, groups)
+    return rule(measure, reach)
 
 
-def _count_rows(measure: CountRows, table: Table, rows: int, groups: int) -> Sensitivity:
+def _count_rows(measure: CountRows, reach: _Reach) -> Sensitivity:
     if measure.condition is not None:
         if not isinstance(measure.condition, e.Boolean):
             raise UnsafePlan("a count needs a condition.")
-        verify(measure.condition, table)
-    return _all_in_one_group(rows)
+        verify(measure.condition, reach.known.schema)
+    return reach.of(1)
 
 
-def _sum_rows(measure: SumRows, table: Table, rows: int, groups: int) -> Sensitivity:
+def _sum_rows(measure: SumRows, reach: _Reach) -> Sensitivity:
     if type(measure.value) not in (e.Stored, e.Clamp):
         raise UnsafePlan(f"a sum of {type(measure.value).__name__}: the last operation before a sum must be a clamp.")
-    low, high = interval(measure.value, table)
+    low, high = interval(measure.value, reach.known.schema)
     size = max(1, -low, high)
     if not MOST_ROWS * size < LARGEST:
         raise UnsafePlan("a sum may exceed 126 bits.")
-    return _all_in_one_group(rows * size)
+    return reach.of(size)
 
 
-def _count_owners(measure: CountOwners, table: Table, rows: int | None, groups: int) -> Sensitivity:
+def _count_owners(measure: CountOwners, reach: _Reach) -> Sensitivity:
     """An owner adds one to each group they are in: as many as they have rows, or groups exist."""
-    reached = groups if rows is None else min(rows, groups)
-    return Sensitivity(l1=reached, l2_squared=reached, linf=1, relation=Relation.OWNER)
+    bounds = [bound for bound in (reach.rows, reach.groups) if bound is not None]
+    if not bounds:
+        raise UnsafePlan("rows reach a count of owners by key without a limit per owner.")
+    if reach.rows is None and reach.groups != 1:
+        raise UnsafePlan("rows reach a count of owners by group without a limit per owner.")
+    return _sensitivity(min(bounds), min(bounds), 1)
 
 
-def _all_in_one_group(size: int) -> Sensitivity:
-    return Sensitivity(l1=size, l2_squared=size**2, linf=size, relation=Relation.OWNER)
+def _count_distinct(measure: CountDistinct, reach: _Reach) -> Sensitivity:
+    """Each row brings one value at most, and a group has no more values than there are."""
+    verify(measure.value, reach.known.schema)
+    each = reach.of(1)
+    if reach.spread or not isinstance(measure.value, e.Numeric):
+        return each
+    low, high = interval(measure.value, reach.known.schema)
+    most = min(int(each.linf), high - low + 1)
+    return _sensitivity(int(each.l1), int(each.l1) * most, most)
 
 
-MEASURES: dict[type[Measure], Callable[[Any, Table, Any, int], Sensitivity]] = {
+def _choice(measure: Choice, reach: _Reach) -> Sensitivity:
+    if type(measure.value) not in (e.Stored, e.Clamp):
+        raise UnsafePlan(f"a choice from {type(measure.value).__name__}: its last operation must be a clamp.")
+    interval(measure.value, reach.known.schema)
+    if isinstance(measure, QuantileRows) and not 0 <= measure.numerator <= measure.denominator:
+        raise UnsafePlan("a quantile lies between 0 and 1.")
+    return reach.of(1)
+
+
+def _sensitivity(l1: int, l2_squared: int, linf: int) -> Sensitivity:
+    return Sensitivity(l1=l1, l2_squared=l2_squared, linf=linf, relation=Relation.OWNER)
+
+
+MEASURES: dict[type[Measure], Callable[[Any, _Reach], Sensitivity]] = {
     CountRows: _count_rows,
     SumRows: _sum_rows,
     CountOwners: _count_owners,
+    CountDistinct: _count_distinct,
+    QuantileRows: _choice,
+    ModeRows: _choice,
 }

@@ -8,10 +8,21 @@ from fractions import Fraction
 from typing import Any
 
 from dither.digits import counted, decimal, number_above
-from dither.sql.aggregates import Average
+from dither.mechanisms import Exponential, KeySelection, Quantile
+from dither.sensitivity import Sensitivity
+from dither.sql.buying import half_width, noise_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import notes
-from dither.sql.plan import CountOwners, CountRows, Measure, OwnerLimit, SumRows
+from dither.sql.plan import (
+    Choice,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Measure,
+    OwnerLimit,
+    OwnerTotal,
+    SumRows,
+)
 from dither.sql.price import PricedMeasure, PricedQuestion
 from dither.sql.question import Output
 
@@ -38,15 +49,16 @@ class Explanation:
 
 def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
     """Explain a priced question; nothing is read, nothing is spent."""
-    question, table = priced.question, priced.question.table
+    question = priced.question
     by_measure = {item.measure: item for item in priced.measures}
     limits = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
     return Explanation(
         {
-            "table": table.name,
-            "people": table.people,
-            "groups": priced.aggregates[0].group_count,
-            "rows_per_owner": min(limits, default=None),
+            "tables": [table.name for table in question.tables],
+            "people": question.people,
+            "groups": priced.aggregates[0].group_count if question.public else None,
+            "rows_per_owner": max(limits, default=None),
+            "selected_keys": _selection(priced),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
             "columns": [_column(output, by_measure, confidence) for output in question.outputs],
@@ -57,64 +69,111 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
 
 
 def _charged(priced: PricedQuestion) -> dict[str, str]:
-    name = "rho" if type(priced.measures[0].mechanism).__name__ == "Gaussian" else "epsilon"
-    return {name: f"{float(priced.price.cost):.15g}"}
+    charged = {priced.currency: f"{float(priced.price.cost):.15g}"}
+    return {**charged, "delta": f"{float(priced.price.delta):.15g}"} if priced.price.delta else charged
 
 
 def _column(output: Output, by_measure: dict[Measure, PricedMeasure], confidence: Fraction) -> dict[str, Any]:
     needed = [by_measure[measure] for measure in output.aggregate.measures()]
     sure = 1 - (1 - confidence) / output.aggregate.confidence_split
-    errors = [item.mechanism.error(sure) for item in needed]
-    sizes = _GROUP_SIZES if isinstance(output.aggregate, Average) else (None,)
-    expected = [
-        {"rows": size, "half_width": float(output.aggregate.half_width_at(size or 0, errors))} for size in sizes
-    ]
+    errors = [half_width(item.mechanism, sure) for item in needed]
+    expected = []
+    for size in _GROUP_SIZES if output.aggregate.depends_on_size else (None,):
+        width = output.aggregate.half_width_at(size or 0, errors)
+        expected.append({"rows": size, "half_width": None if width is None else float(width)})
+    if all(isinstance(item.measure, Choice) for item in needed):
+        expected = [{"rows": None, "half_width": None, "ranks": _ranks(needed[0], sure)}]
     measures = [_measure(name, item) for name, item in zip(names(output.aggregate), needed, strict=True)]
     return {"name": output.name, "measures": measures, "expected_error": expected}
 
 
+def _ranks(item: PricedMeasure, sure: Fraction) -> float:
+    """How far a chosen value's rank, or how often it occurs, may be from the best."""
+    if isinstance(item.mechanism, Quantile):
+        return item.mechanism.rank_error(sure)
+    if isinstance(item.mechanism, Exponential) and isinstance(item.measure, Choice):
+        low, high = item.measure.value.bounds
+        return item.mechanism.error(sure, candidates=high - low + 1)
+    raise TypeError(f"no rank error for {type(item.mechanism).__name__}")
+
+
 def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
     """One measure, every figure in the units that its column is shown in."""
+    noise = noise_of(item.mechanism)
+    moved = item.sensitivity.l1 if noise is None else noise.sensitivity
     return {
         "measure": name,
-        "sensitivity": number_above(shown(item.measure, item.mechanism.sensitivity)),
-        "why": _reason(item.measure, item.sensitivity.linf),
+        "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
+        "why": _reason(item.measure, item.sensitivity),
         "mechanism": type(item.mechanism).__name__,
-        "scale": float(shown(item.measure, item.mechanism.scale)),
+        "scale": None if noise is None else float(shown(item.measure, noise.scale)),
     }
 
 
-def _reason(measure: Measure, most: Fraction) -> str:
+def _selection(priced: PricedQuestion) -> dict[str, Any] | None:
+    """How keys that come from the data are selected."""
+    item = priced.measures[0]
+    if not isinstance(item.mechanism, KeySelection):
+        return None
+    return {
+        "keys_per_owner": item.mechanism.keys_per_owner,
+        "threshold": item.mechanism.threshold,
+        "scale": float(item.mechanism.noise.scale),
+        "delta": float(item.mechanism.delta),
+    }
+
+
+def _reason(measure: Measure, sensitivity: Sensitivity) -> str:
+    most, spread = sensitivity.linf, sensitivity.l1 > sensitivity.linf
     if isinstance(measure, CountOwners):
         return "an owner counts at most once in a group, in at most as many groups as it has rows"
     if isinstance(measure, CountRows):
         return "an owner has at most that many rows, and all of them can fall into one group"
+    if isinstance(measure, CountDistinct):
+        return "an owner has at most that many rows, and each can bring a new value"
+    if isinstance(measure, OwnerTotal):
+        groups = f" in each of at most {counted(sensitivity.l1 / most, 'group')}" if spread else ""
+        return f"an owner's total is clamped, so it adds at most {decimal(shown(measure, most))}{groups}"
+    if isinstance(measure, Choice):
+        return "an owner has at most that many rows, and each moves the ranks by one at most"
     if isinstance(measure, SumRows):
         bound = max(1, abs(measure.value.low), abs(measure.value.high))
-        rows, each = counted(most / bound, "row"), decimal(shown(measure, bound))
+        rows, each = counted(sensitivity.l1 / bound, "row"), decimal(shown(measure, bound))
         return f"an owner has at most {rows}, and each adds at most {each}"
     raise TypeError(f"no explanation for {type(measure).__name__}")
 
 
 def _text(content: dict[str, Any]) -> str:
     price = ", ".join(f"{name} {value}" for name, value in content["price"].items())
-    rows = content["rows_per_owner"]
+    tables, rows, keys = content["tables"], content["rows_per_owner"], content["selected_keys"]
+    groups = "groups selected from the data" if keys is not None else counted(content["groups"], "group")
     lines = [
-        f"Table {content['table']}, people {content['people']}, {counted(content['groups'], 'group')}"
+        f"{'Table' if len(tables) == 1 else 'Tables'} {', '.join(tables)}, people {content['people']}, {groups}"
         + ("." if rows is None else f", at most {counted(rows, 'row')} of each owner."),
         f"Price: {price}. Nothing has been spent.",
         "",
     ]
+    if keys is not None:
+        lines.append(
+            f"A group is shown if its noisy number of owners (scale {keys['scale']:.4g}) is at least "
+            f"{keys['threshold']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
+            f"delta {keys['delta']:.3g}."
+        )
     for column in content["columns"]:
         lines.append(f"{column['name']}")
         for measure in column["measures"]:
+            noise = "" if measure["scale"] is None else f" noise of scale {measure['scale']:.4g}"
             lines.append(
                 f"  {measure['measure']}: sensitivity {measure['sensitivity']:.10g} ({measure['why']}); "
-                f"{measure['mechanism']} noise of scale {measure['scale']:.4g}"
+                f"{measure['mechanism']}{noise}"
             )
-        at = " or ".join(
-            f"±{error['half_width']:.4g}" + ("" if error["rows"] is None else f" at {error['rows']:,} rows")
-            for error in column["expected_error"]
-        )
+        at = " or ".join(_error(error) for error in column["expected_error"])
         lines.append(f"  expected error: {at}, with confidence {content['confidence']}")
     return "\n".join([*lines, "", *content["notes"]])
+
+
+def _error(error: dict[str, Any]) -> str:
+    if "ranks" in error:
+        return f"{error['ranks']:.4g} ranks or occurrences from the best"
+    width = "not known beforehand" if error["half_width"] is None else f"±{error['half_width']:.4g}"
+    return width + ("" if error["rows"] is None else f" at {error['rows']:,} rows")

@@ -91,8 +91,8 @@ def _statements(source: Source) -> None:
                 token.start, "one query holds one statement.", "Remove the semicolon and what follows."
             )
     first = source.tokens[0]
-    if first.token_type != TokenType.SELECT:
-        hint = "Write SELECT ..., COUNT(*) FROM a table; subqueries, WITH and UNION are not supported."
+    if first.token_type not in (TokenType.SELECT, TokenType.WITH):
+        hint = "Write SELECT ..., COUNT(*) FROM a table."
         raise source.refusal(
             first.start, f"a query begins with SELECT; this one begins with {first.text[:40]!r}.", hint
         )

@@ -1,234 +1,278 @@
-"""From a checked plan to SQL for an engine. Every operator in it is total: no row of any snapshot can make it raise.
-
-Arithmetic is done in a type that the declared bounds prove wide enough; divisors go through NULLIF.
-"""
+"""From a checked plan to SQL for an engine: relations become blocks, which are merged as far as SQL allows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from dither.errors import PolicyError
 from dither.sql import expressions as e
+from dither.sql.catalog import PublicTable, Table
 from dither.sql.dialect import DUCKDB, DuckDB
-from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, Measure, Node, OwnerLimit, Scan, SumRows
-from dither.sql.statement import MOST_ROWS, Statement
+from dither.sql.plan import (
+    Aggregate,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Filter,
+    JoinOwner,
+    JoinPublic,
+    Measure,
+    Node,
+    OwnerAggregate,
+    OwnerLimit,
+    Project,
+    PublicScan,
+    Retruncate,
+    Scan,
+    SemiJoin,
+    SumRows,
+    Total,
+    UnionAll,
+)
+from dither.sql.statement import Statement, schema_name
+from dither.sql.writer import Writer
 
-WORD = 2**62
-DOUBLE_WORD = 2**126
-TURNED: dict[e.Comparison, e.Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-ROWS, OWNER, RANK = '"rows"', '"_owner"', '"_rank"'
+OWNER, RANK = '"_owner"', '"_rank"'
 
 
 def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
-    """The statement that computes the measures of each group: k0.. the keys, m0.. the measures."""
-    table, conditions = _source(aggregate.child, dialect)
-    writer = Writer(dialect)
-    measures = [_measure(measure, writer) for measure in aggregate.measures]
-    if aggregate.measures == (CountOwners(),) and not aggregate.keys and not _filtered(aggregate.child):
-        # Every owner has exactly one row of rank 1.
-        measures, conditions = ["COUNT(*)"], [f"{RANK} = 1"]
-    keys = [dialect.name(key.column) for key in aggregate.keys]
-    shown = [f"{key} AS k{i}" for i, key in enumerate(keys)] + [f"{sql} AS m{i}" for i, sql in enumerate(measures)]
-    sql = f"SELECT {', '.join(shown)} FROM {ROWS}"
-    if conditions:
-        sql += f" WHERE {' AND '.join(conditions)}"
-    if keys:
-        sql += f" GROUP BY {', '.join(keys)}"
-    return Statement(table, sql, aggregate.keys, len(measures))
+    """The statement that computes the measures of each group."""
+    lowering = _Lowering(dialect, _used(aggregate))
+    block = lowering.block(aggregate.child)
+    writer = lowering.writer(block)
+    keys = [writer.any(key.code) for key in aggregate.keys]
+    chosen = aggregate.chosen_from
+    if chosen is not None:
+        value = writer.wide(chosen, writer.type(chosen)) if not isinstance(chosen, e.Stored) else writer.number(chosen)
+        measures, values = ["COUNT(*)"], [value]
+        if chosen.nullable:
+            block = replace(block, conditions=(*block.conditions, f"({value} IS NOT NULL)"))
+    else:
+        measures, values = [_measure(measure, writer, block) for measure in aggregate.measures], []
+        if aggregate.measures == (CountOwners(),) and not keys and type(aggregate.child) is Scan:
+            # Every owner has exactly one row of rank 1.
+            measures, block = ["COUNT(*)"], replace(block, conditions=(f"{block.ranks[0]} = 1",))
+    shown = [f"{key} AS k{i}" for i, key in enumerate(keys)]
+    shown += [f"{value} AS v" for value in values]
+    grouped = len(shown)
+    shown += [f"{sql} AS m{i}" for i, sql in enumerate(measures)]
+    sql = f"SELECT {', '.join(shown)} FROM {block.body}"
+    if grouped:
+        sql += f" GROUP BY {', '.join(str(place + 1) for place in range(grouped))}"
+    return Statement(_tables(aggregate), sql, aggregate.keys, len(measures), chosen is not None)
 
 
-def _filtered(node: Node) -> bool:
-    return any(isinstance(inner, Filter) for inner in node.walk())
+def _used(aggregate: Aggregate) -> frozenset[str]:
+    """The names of all columns that any expression of the plan reads: no other column need be carried along."""
+    return frozenset(
+        inner.name
+        for expression in _expressions(aggregate)
+        for inner in expression.walk()
+        if isinstance(inner, (e.Stored, e.StoredText))
+    )
 
 
-def _source(node: Node, dialect: DuckDB) -> tuple[Any, list[str]]:
-    """The scanned table and the conditions on its rows, outermost last."""
-    if isinstance(node, Scan):
-        return node.table, []
-    if isinstance(node, OwnerLimit):
-        table, conditions = _source(node.child, dialect)
-        return table, [*conditions, f"{RANK} <= {node.rows}"]
-    if isinstance(node, Filter):
-        table, conditions = _source(node.child, dialect)
-        return table, [*conditions, Writer(dialect).truth(node.predicate)]
-    raise PolicyError(f"a plan node {type(node).__name__} cannot be written as SQL.")
+def _expressions(value: object) -> Iterable[e.Expression]:
+    if isinstance(value, e.Expression):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _expressions(item)
+    elif hasattr(value, "__dataclass_fields__") and not isinstance(value, (Table, PublicTable)):
+        for name in value.__dataclass_fields__:
+            yield from _expressions(getattr(value, name))
 
 
-def _measure(measure: Measure, writer: Writer) -> str:
+def _tables(aggregate: Aggregate) -> tuple[Table | PublicTable, ...]:
+    found = {node.table.name: node.table for node in aggregate.walk() if isinstance(node, (Scan, PublicScan))}
+    return tuple(found[name] for name in sorted(found))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A relation as the parts of a SELECT: how its columns, owner and ranks are written, FROM what, WHERE what.
+
+    A `plain` one can stand on the right of a join as it is, its conditions among those of the join.
+    """
+
+    source: str
+    columns: dict[str, str]
+    owner: str = ""
+    ranks: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    plain: bool = True
+
+    @property
+    def body(self) -> str:
+        return self.source + (f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "")
+
+
+@dataclass(frozen=True)
+class _Lowering:
+    dialect: DuckDB
+    used: frozenset[str]
+    numbers: count[int] = field(default_factory=lambda: count(1))
+
+    def block(self, node: Node) -> _Block:
+        rule = NODES.get(type(node))
+        if rule is None:
+            raise PolicyError(f"a plan node {type(node).__name__} cannot be written as SQL.")
+        return rule(self, node)
+
+    def writer(self, *blocks: _Block) -> Writer:
+        return Writer(self.dialect, {name: sql for block in blocks for name, sql in block.columns.items()})
+
+    def scan(self, node: Scan | PublicScan) -> _Block:
+        called = f"s{next(self.numbers)}"
+        source = f'{self.dialect.name(schema_name(node.table))}."rows" AS {called}'
+        columns = {name: f"{called}.{self.dialect.name(own)}" for own, name in node.names if name in self.used}
+        if isinstance(node, PublicScan):
+            return _Block(source, columns)
+        return _Block(source, columns, f"{called}.{OWNER}", (f"{called}.{RANK}",))
+
+    def limited(self, node: OwnerLimit) -> _Block:
+        block = self.block(node.child)
+        return self.where(block, f"{block.ranks[0]} <= {node.rows}")
+
+    def filtered(self, node: Filter) -> _Block:
+        block = self.block(node.child)
+        return self.where(block, self.writer(block).truth(node.predicate))
+
+    def where(self, block: _Block, *conditions: str) -> _Block:
+        return replace(block, conditions=(*block.conditions, *conditions))
+
+    def projected(self, node: Project) -> _Block:
+        block = self.block(node.child)
+        writer = self.writer(block)
+        wanted = [(name, value) for name, value in node.columns if name in self.used]
+        if all(isinstance(value, (e.Stored, e.StoredText)) for _, value in wanted):
+            return replace(block, columns={name: writer.any(value) for name, value in wanted})
+        return self.nested(block, {name: self.typed(writer, value) for name, value in wanted})
+
+    def typed(self, writer: Writer, value: e.Expression) -> str:
+        """A value as a column of its own: numbers in the word that holds them."""
+        return writer.wide(value, writer.type(value)) if isinstance(value, e.Numeric) else writer.any(value)
+
+    def nested(self, block: _Block, columns: dict[str, str], grouped: str = "") -> _Block:
+        """The block as a subquery with these columns, beside the owner and the ranks."""
+        called = f"q{next(self.numbers)}"
+        ranks = [f'{rank} AS "_r{i}"' for i, rank in enumerate(block.ranks)]
+        owner = [f"{block.owner} AS {OWNER}"] if block.owner else []
+        shown = [*owner, *ranks, *(f"{sql} AS {self.dialect.name(name)}" for name, sql in columns.items())]
+        return _Block(
+            f"(SELECT {', '.join(shown)} FROM {block.body}{grouped}) AS {called}",
+            {name: f"{called}.{self.dialect.name(name)}" for name in columns},
+            f"{called}.{OWNER}" if block.owner else "",
+            tuple(f'{called}."_r{i}"' for i in range(len(block.ranks))),
+        )
+
+    def joined(self, node: JoinPublic | JoinOwner) -> _Block:
+        left = self.block(node.child)
+        right = self.block(node.public if isinstance(node, JoinPublic) else node.other)
+        if not right.plain:
+            right = self.nested(right, right.columns)
+        on = [f"{left.owner} = {right.owner}"] if isinstance(node, JoinOwner) else []
+        ours, theirs = self.writer(left), self.writer(right)
+        on += [f"({ours.any(mine)} = {theirs.any(other)})" for mine, other in node.equal]
+        if node.condition is not None:
+            on.append(self.writer(left, right).truth(node.condition))
+        source = f"{left.source} {'LEFT JOIN' if node.outer else 'JOIN'} {right.source} ON "
+        source += " AND ".join([*on, *right.conditions])
+        ranks = tuple(f"COALESCE({rank}, 0)" for rank in right.ranks) if node.outer else right.ranks
+        columns = {**left.columns, **right.columns}
+        return replace(left, source=source, columns=columns, ranks=(*left.ranks, *ranks), plain=False)
+
+    def semi_joined(self, node: SemiJoin) -> _Block:
+        block, other = self.block(node.child), self.block(node.other)
+        conditions = list(other.conditions)
+        if other.owner:
+            conditions.append(f"{other.owner} = {block.owner}")
+        if node.condition is not None:
+            conditions.append(self.writer(block, other).truth(node.condition))
+        found = f"EXISTS (SELECT 1 FROM {replace(other, conditions=tuple(conditions)).body})"
+        return replace(self.where(block, f"(NOT {found})" if node.negated else found), plain=False)
+
+    def united(self, node: UnionAll) -> _Block:
+        blocks = [self.block(part) for part in node.parts]
+        widest = max(len(block.ranks) for block in blocks)
+        names = [name for name in blocks[0].columns if name in self.used]
+        called = f"u{next(self.numbers)}"
+        parts = []
+        for place, block in enumerate(blocks):
+            ranks = [str(place), *block.ranks, *["0"] * (widest - len(block.ranks))]
+            shown = [f"{block.owner} AS {OWNER}", *(f'{rank} AS "_r{i}"' for i, rank in enumerate(ranks))]
+            shown += [f"{block.columns[name]} AS {self.dialect.name(name)}" for name in names]
+            parts.append(f"SELECT {', '.join(shown)} FROM {block.body}")
+        return _Block(
+            f"({' UNION ALL '.join(parts)}) AS {called}",
+            {name: f"{called}.{self.dialect.name(name)}" for name in names},
+            f"{called}.{OWNER}",
+            tuple(f'{called}."_r{i}"' for i in range(widest + 1)),
+        )
+
+    def per_owner(self, node: OwnerAggregate) -> _Block:
+        """Ranks of a group: the least of its rows', then the keys, so that no two groups of an owner are level."""
+        block = self.block(node.child)
+        writer = self.writer(block)
+        keys = {name: self.typed(writer, value) for name, value in node.keys}
+        totals = {name: self.total(writer, total) for name, total in node.totals if name in self.used}
+        ranks = (*(f"MIN({rank})" for rank in block.ranks), *keys.values())
+        grouped = f" GROUP BY {', '.join([block.owner, *keys.values()])}"
+        return self.nested(replace(block, ranks=ranks), {**keys, **totals}, grouped)
+
+    def total(self, writer: Writer, total: Total) -> str:
+        if total.value is None:
+            computed = writer.count(total.condition)
+        else:
+            computed = f"{total.function.upper()}({writer.number(total.value)})"
+        type_ = writer.word_for(total.least, total.most)
+        low, high = (writer.constant(end, self.dialect.double_word) for end in (total.least, total.most))
+        wide = f"CAST({computed} AS {self.dialect.double_word})"
+        clamped = f"GREATEST({low}, LEAST({wide}, {high}))"
+        if total.nullable:
+            clamped = f"CASE WHEN {computed} IS NULL THEN NULL ELSE {clamped} END"
+        return f"CAST({clamped} AS {type_})"
+
+    def truncated(self, node: Retruncate) -> _Block:
+        block = self.block(node.child)
+        called = f"w{next(self.numbers)}"
+        place = f"ROW_NUMBER() OVER (PARTITION BY {block.owner} ORDER BY {', '.join(block.ranks)})"
+        shown = [f"{block.owner} AS {OWNER}", f'{place} AS "_place"']
+        shown += [f"{sql} AS {self.dialect.name(name)}" for name, sql in block.columns.items()]
+        return _Block(
+            f"(SELECT {', '.join(shown)} FROM {block.body}) AS {called}",
+            {name: f"{called}.{self.dialect.name(name)}" for name in block.columns},
+            f"{called}.{OWNER}",
+            (f'{called}."_place"',),
+            (f'{called}."_place" <= {node.rows}',),
+        )
+
+
+def _measure(measure: Measure, writer: Writer, block: _Block) -> str:
     if isinstance(measure, CountOwners):
-        return f"COUNT(DISTINCT {OWNER})"
+        return f"COUNT(DISTINCT {block.owner})"
     if isinstance(measure, CountRows):
         return writer.count(measure.condition)
+    if isinstance(measure, CountDistinct):
+        return f"COUNT(DISTINCT {writer.any(measure.value)})"
     if isinstance(measure, SumRows):
         return writer.sum(measure.value)
     raise PolicyError(f"a measure {type(measure).__name__} cannot be written as SQL.")
 
 
-class Writer:
-    """Writes expressions in a dialect."""
-
-    def __init__(self, dialect: DuckDB) -> None:
-        self.dialect = dialect
-
-    def count(self, condition: e.Boolean | None) -> str:
-        if condition is None:
-            return "COUNT(*)"
-        if isinstance(condition, e.Not) and isinstance(condition.operand, e.IsNull):
-            return f"COUNT({self.any(condition.operand.value)})"
-        return f"COUNT(*) FILTER (WHERE {self.truth(condition)})"
-
-    def sum(self, value: e.Numeric) -> str:
-        """Exact; 64 bits wide if the largest table cannot exceed them, otherwise 128."""
-        largest = MOST_ROWS * max(map(abs, value.bounds))
-        if not largest < DOUBLE_WORD:
-            raise PolicyError("the sum could exceed 126 bits.")
-        type_ = self.dialect.word if largest < 2**63 else self.dialect.double_word
-        return f"CAST(COALESCE({self._total(value)}, 0) AS {type_})"
-
-    def _total(self, value: e.Numeric) -> str:
-        """A stored column moved by a constant is summed as stored: its bounds were verified, so the clamp is idle."""
-        moved = value.value if isinstance(value, e.Clamp) and value.bounds == value.value.bounds else None
-        if isinstance(moved, e.Subtract) and isinstance(moved.left, e.Stored) and isinstance(moved.right, e.Constant):
-            column, shift = self.number(moved.left), moved.right.value
-            return f"SUM({column}) - {self.constant(shift, self.dialect.double_word)} * COUNT({column})"
-        return f"SUM({self.number(value)})"
-
-    def any(self, node: e.Expression) -> str:
-        if isinstance(node, e.Numeric):
-            return self.number(node)
-        return self.truth(node) if isinstance(node, e.Boolean) else self.texts(node)
-
-    # Numbers. A node is written in the word or double word that holds its bounds and its operands'.
-
-    def number(self, node: e.Numeric) -> str:
-        return NUMBERS[type(node)](self, node)
-
-    def wide(self, node: e.Numeric, type_: str) -> str:
-        if isinstance(node, e.Constant):
-            return self.constant(node.value, type_)
-        return self.number(node) if self.type(node) == type_ else f"CAST({self.number(node)} AS {type_})"
-
-    def type(self, node: e.Numeric) -> str:
-        """The type a node is written in; a stored column has its own, narrower one."""
-        if isinstance(node, e.Stored):
-            return "stored"
-        if not node.reach < DOUBLE_WORD:
-            raise PolicyError("a value could exceed 126 bits.")
-        return self.dialect.word if node.reach <= WORD else self.dialect.double_word
-
-    def constant(self, value: int, type_: str) -> str:
-        return f"CAST({value} AS {type_})"
-
-    def operands(self, node: e.Numeric) -> list[str]:
-        type_ = self.type(node)
-        return [self.wide(child, type_) for child in node.children() if isinstance(child, e.Numeric)]
-
-    # Texts and truths.
-
-    def texts(self, node: e.Expression) -> str:
-        return TEXTS[type(node)](self, node)
-
-    def truth(self, node: e.Boolean) -> str:
-        return TRUTHS[type(node)](self, node)
-
-    def compared(self, node: e.Compare) -> str:
-        """A bare literal takes the other side's type or a wider one, and lets an engine skip blocks of rows."""
-        left, right, operator = node.left, node.right, node.operator
-        if isinstance(left, e.Constant):
-            left, right, operator = right, left, TURNED[operator]
-        bound = f"({right.value})" if isinstance(right, e.Constant) else self.number(right)
-        return f"({self.number(left)} {operator} {bound})"
-
-    def among(self, node: e.Among) -> str:
-        """Runs as ranges, single numbers as a list; no run at all is false, or NULL where the value is."""
-        value = self.number(node.value)
-        parts, singles = [], []
-        for first, last in node.runs:
-            if last - first > 1:
-                parts.append(f"({value} BETWEEN ({first}) AND ({last}))")
-            else:
-                singles += [first] if first == last else [first, last]
-        if len(singles) == 1:
-            parts.append(f"({value} = ({singles[0]}))")
-        elif singles:
-            parts.append(f"({value} IN ({', '.join(f'({option})' for option in singles)}))")
-        if not parts:
-            return f"({value} <> {value})"
-        return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
-
-
-def _infix(sign: str) -> Callable[[Writer, Any], str]:
-    return lambda writer, node: f"({f' {sign} '.join(writer.operands(node))})"
-
-
-def _call(function: str) -> Callable[[Writer, Any], str]:
-    return lambda writer, node: f"{function}({', '.join(writer.operands(node))})"
-
-
-def _total_infix(writer: Writer, node: e.Binary, sign: str) -> str:
-    left, right = writer.operands(node)
-    return f"({left} {sign} NULLIF({right}, 0))"
-
-
-def _case(writer: Writer, node: e.Case) -> str:
-    type_ = writer.type(node)
-    branches = " ".join(
-        f"WHEN {writer.truth(condition)} THEN {writer.wide(value, type_)}"
-        for condition, value in zip(node.conditions, node.values, strict=True)
-    )
-    return f"CAST(CASE {branches} ELSE {writer.wide(node.otherwise, type_)} END AS {type_})"
-
-
-def _clamp(writer: Writer, node: e.Clamp) -> str:
-    (value,) = writer.operands(node)
-    low, high = (writer.constant(end, writer.type(node)) for end in node.bounds)
-    clamped = f"GREATEST({low}, LEAST({value}, {high}))"
-    # LEAST and GREATEST pass over NULL, and the sum must not see a bound in its place.
-    return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END" if node.value.nullable else clamped
-
-
-def _chain(word: str) -> Callable[[Writer, Any], str]:
-    return lambda writer, node: f"({f' {word} '.join(writer.truth(operand) for operand in node.operands)})"
-
-
-def _text_among(writer: Writer, node: e.TextAmong) -> str:
-    options = ", ".join(writer.dialect.text(option) for option in node.options)
-    return f"({writer.texts(node.value)} IN ({options}))"
-
-
-NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
-    e.Stored: lambda writer, node: writer.dialect.name(node.name),
-    e.Constant: lambda writer, node: writer.constant(node.value, writer.type(node)),
-    e.Null: lambda writer, node: f"CAST(NULL AS {writer.dialect.word})",
-    e.Add: _infix("+"),
-    e.Subtract: _infix("-"),
-    e.Multiply: _infix("*"),
-    e.Divide: lambda writer, node: _total_infix(writer, node, writer.dialect.quotient),
-    e.Modulo: lambda writer, node: _total_infix(writer, node, "%"),
-    e.Negate: lambda writer, node: f"(- {writer.operands(node)[0]})",
-    e.Absolute: _call("ABS"),
-    e.Rescale: lambda writer, node: f"({writer.operands(node)[0]} * {writer.constant(node.factor, writer.type(node))})",
-    e.Case: _case,
-    e.Coalesce: _call("COALESCE"),
-    e.Least: _call("LEAST"),
-    e.Greatest: _call("GREATEST"),
-    e.Clamp: _clamp,
-}
-TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {
-    e.StoredText: lambda writer, node: writer.dialect.name(node.name),
-    e.TextConstant: lambda writer, node: writer.dialect.text(node.value),
-}
-TRUTHS: dict[type[e.Boolean], Callable[[Writer, Any], str]] = {
-    e.Truth: lambda writer, node: {True: "TRUE", False: "FALSE", None: "CAST(NULL AS BOOLEAN)"}[node.value],
-    e.Compare: Writer.compared,
-    e.CompareText: lambda writer, node: f"({writer.texts(node.left)} {node.operator} {writer.texts(node.right)})",
-    e.Among: Writer.among,
-    e.TextAmong: _text_among,
-    e.Like: lambda writer, node: writer.dialect.like(writer.texts(node.value), node.pattern),
-    e.IsNull: lambda writer, node: f"({writer.any(node.value)} IS NULL)",
-    e.Is: lambda writer, node: f"({writer.truth(node.operand)} IS {'TRUE' if node.truth else 'FALSE'})",
-    e.Not: lambda writer, node: f"(NOT {writer.truth(node.operand)})",
-    e.And: _chain("AND"),
-    e.Or: _chain("OR"),
+NODES: dict[type[Node], Callable[[_Lowering, Any], _Block]] = {
+    Scan: _Lowering.scan,
+    PublicScan: _Lowering.scan,
+    OwnerLimit: _Lowering.limited,
+    Filter: _Lowering.filtered,
+    Project: _Lowering.projected,
+    JoinPublic: _Lowering.joined,
+    JoinOwner: _Lowering.joined,
+    SemiJoin: _Lowering.semi_joined,
+    UnionAll: _Lowering.united,
+    OwnerAggregate: _Lowering.per_owner,
+    Retruncate: _Lowering.truncated,
 }

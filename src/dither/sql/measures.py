@@ -6,7 +6,17 @@ from fractions import Fraction
 
 from dither.digits import decimal
 from dither.sql.aggregates import Aggregator, Average
-from dither.sql.plan import CountOwners, CountRows, Measure, SumRows
+from dither.sql.plan import (
+    Choice,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Measure,
+    ModeRows,
+    OwnerTotal,
+    QuantileRows,
+    SumRows,
+)
 
 
 def names(aggregate: Aggregator) -> tuple[str, ...]:
@@ -19,7 +29,8 @@ def names(aggregate: Aggregator) -> tuple[str, ...]:
 
 def shown(measure: Measure, amount: Fraction | int) -> Fraction:
     """An amount of a measure's integer units, in the units the column is shown in."""
-    return Fraction(amount) / Fraction(10 ** (measure.value.scale if isinstance(measure, SumRows) else 0))
+    valued = isinstance(measure, (SumRows, Choice, OwnerTotal)) and measure.value is not None
+    return Fraction(amount) / Fraction(10 ** (measure.value.scale if valued else 0))  # type: ignore[attr-defined]
 
 
 def _name(measure: Measure) -> str:
@@ -29,4 +40,12 @@ def _name(measure: Measure) -> str:
         return "number of rows" if measure.condition is None else "number of rows with a value"
     if isinstance(measure, SumRows):
         return "sum"
+    if isinstance(measure, CountDistinct):
+        return "number of different values"
+    if isinstance(measure, OwnerTotal):
+        return "sum of owners' clamped totals"
+    if isinstance(measure, QuantileRows):
+        return f"value at rank {measure.numerator}/{measure.denominator}"
+    if isinstance(measure, ModeRows):
+        return "most frequent value"
     raise TypeError(f"no name for {type(measure).__name__}")

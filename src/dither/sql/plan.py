@@ -1,7 +1,8 @@
 """Plan nodes: frozen, engine-neutral, and few, so that `check` can reason about each of them.
 
-A query becomes one or two aggregations over the same scan. Each measure is an exact integer per group; what the
-analyst sees is computed from noisy measures afterwards.
+A query becomes aggregations over relations. Every row of a private relation belongs to one owner, who is carried along
+without a name. Each measure is an exact integer per group; what the analyst sees is computed from noisy measures
+afterwards. A column has one name in the whole query, whatever relation it passes through.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-from dither.sql.catalog import Table
-from dither.sql.expressions import Boolean, Numeric
+from dither.sql.catalog import PublicTable, Table
+from dither.sql.expressions import Boolean, Expression, Numeric, Textual
 
 
 @dataclass(frozen=True)
@@ -21,27 +22,46 @@ class Node:
     def children(self) -> Iterator[Node]:
         for f in fields(self):
             value = getattr(self, f.name)
-            if isinstance(value, Node):
-                yield value
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, Node):
+                    yield item
 
     def walk(self) -> Iterator[Node]:
         yield self
         for child in self.children():
             yield from child.walk()
 
+    @property
+    def text(self) -> str:
+        """The node as JSON, the same for equal nodes only; a table is named without its snapshot."""
+        return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
+
+
+Named = tuple[str, Expression]
+Equality = tuple[Expression, Expression]
+
 
 @dataclass(frozen=True)
 class Scan(Node):
-    """All rows of a table's protected snapshot."""
+    """All rows of a table's protected snapshot; `names` are pairs of a declared column and its name in the query."""
 
     table: Table
+    names: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class PublicScan(Node):
+    """All rows of a public table."""
+
+    table: PublicTable
+    names: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class OwnerLimit(Node):
     """At most `rows` rows of each owner: those whose rank within the owner is at most `rows`."""
 
-    child: Node
+    child: Scan
     rows: int
 
 
@@ -54,28 +74,112 @@ class Filter(Node):
 
 
 @dataclass(frozen=True)
-class Key:
-    """A public group key: the codes low..high of a stored column, and NULL after them if it is nullable."""
+class Project(Node):
+    """The same rows with other columns, each a name and what it is computed as."""
 
-    column: str
-    low: int
-    high: int
+    child: Node
+    columns: tuple[Named, ...]
+
+
+@dataclass(frozen=True)
+class JoinPublic(Node):
+    """Each row beside the row of a public relation in which all `equal` pairs agree; `outer` keeps rows without one."""
+
+    child: Node
+    public: Node
+    equal: tuple[Equality, ...]
+    condition: Boolean | None = None
+    outer: bool = False
+
+
+@dataclass(frozen=True)
+class JoinOwner(Node):
+    """Each row beside the rows of the same owner in which all `equal` pairs agree; `outer` keeps rows without one."""
+
+    child: Node
+    other: Node
+    equal: tuple[Equality, ...] = ()
+    condition: Boolean | None = None
+    outer: bool = False
+
+
+@dataclass(frozen=True)
+class SemiJoin(Node):
+    """Rows for which `other` has a row (or with `negated` none) where the condition is true.
+
+    If `other` is private, only rows of the same owner are looked at.
+    """
+
+    child: Node
+    other: Node
+    condition: Boolean | None = None
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class UnionAll(Node):
+    """The rows of all parts, which have columns of the same names."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Total:
+    """What one owner's rows come to: their count (value None), sum, least or greatest value, clamped last."""
+
+    function: str  # "count", "sum", "min" or "max"
+    value: Numeric | None
+    condition: Boolean | None
+    least: int
+    most: int
     nullable: bool
 
     @property
+    def text(self) -> str:
+        return _json(tuple(getattr(self, f.name) for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class OwnerAggregate(Node):
+    """One row for each owner and combination of keys that the owner has, with totals over the owner's own rows."""
+
+    child: Node
+    keys: tuple[Named, ...]
+    totals: tuple[tuple[str, Total], ...]
+
+
+@dataclass(frozen=True)
+class Retruncate(Node):
+    """At most `rows` rows of each owner, chosen by the ranks that the owner's rows were given when loaded."""
+
+    child: Node
+    rows: int
+
+
+@dataclass(frozen=True)
+class Key:
+    """A group key. Public: codes low..high, and NULL after them if nullable. Otherwise its values come from data."""
+
+    code: Numeric | Textual
+    public: bool
+    low: int = 0
+    high: int = 0
+    nullable: bool = False
+
+    @property
     def count(self) -> int:
+        """How many values there are; for public keys only."""
         return self.high - self.low + 1 + self.nullable
 
 
 @dataclass(frozen=True)
 class Measure:
-    """An exact integer per group."""
+    """An exact integer per group, or a value chosen from the group's own values."""
 
     @property
     def text(self) -> str:
         """The same for equal measures only: what a stored release calls it."""
-        parts = [getattr(self, f.name) for f in fields(self)]
-        return json.dumps([type(self).__name__, *(part and part.text for part in parts)])
+        return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
 
 
 @dataclass(frozen=True)
@@ -98,16 +202,83 @@ class CountOwners(Measure):
 
 
 @dataclass(frozen=True)
+class CountDistinct(Measure):
+    """How many different values there are, NULL not counted."""
+
+    value: Numeric | Textual
+
+
+@dataclass(frozen=True)
+class OwnerTotal(Measure):
+    """The sum over owners of each one's total in the group, clamped to [least, most]; `value` None counts rows."""
+
+    value: Numeric | None
+    condition: Boolean | None
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Choice(Measure):
+    """A value chosen privately with the help of how often each value occurs; NULL does not take part."""
+
+    value: Numeric
+
+
+@dataclass(frozen=True)
+class QuantileRows(Choice):
+    """The value below which about `numerator / denominator` of the values lie."""
+
+    numerator: int
+    denominator: int
+
+
+@dataclass(frozen=True)
+class ModeRows(Choice):
+    """The value that occurs most often."""
+
+
+@dataclass(frozen=True)
 class Aggregate(Node):
-    """The measures of each group; every combination of public keys has a result, empty or not."""
+    """The measures of each group. With public keys every combination of them has a result, empty or not.
+
+    Choices stand alone: all measures of an aggregation are choices from one value, or none is. `asked` is what each
+    measure is called by those who asked for it, where the plan computes it in another way.
+    """
 
     child: Node
     keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
+    asked: tuple[Measure, ...] = ()
+
+    @property
+    def answers(self) -> tuple[Measure, ...]:
+        return self.asked or self.measures
+
+    @property
+    def public(self) -> bool:
+        return all(key.public for key in self.keys)
 
     @property
     def group_count(self) -> int:
+        """How many groups there are; for public keys only."""
         count = 1
         for key in self.keys:
             count *= key.count
         return count
+
+    @property
+    def chosen_from(self) -> Numeric | None:
+        """The value that choices are made from."""
+        first = self.measures[0] if self.measures else None
+        return first.value if isinstance(first, Choice) else None
+
+
+def _json(value: object) -> str:
+    if isinstance(value, (Table, PublicTable)):
+        return json.dumps(value.name)
+    if isinstance(value, (Expression, Node, Total)):
+        return value.text
+    if isinstance(value, tuple):
+        return f"[{','.join(map(_json, value))}]"
+    return json.dumps(value)

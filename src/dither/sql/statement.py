@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dither.sql.catalog import Table
+from dither.sql.catalog import PublicTable, Table
 from dither.sql.plan import Key
 
 # Registration refuses larger tables, so sums of small values provably fit 64 bits.
@@ -12,11 +12,25 @@ MOST_ROWS = 2**36
 MOST_GROUPS = 10_000_000  # that one answer may have
 
 
+def schema_name(table: Table | PublicTable) -> str:
+    """What generated SQL calls the place where a table's snapshot, the table `rows`, is found."""
+    return f"t_{table.name.lower()}"
+
+
 @dataclass(frozen=True)
 class Statement:
-    """Generated SQL over the snapshot's table `rows`: result columns k0.. (codes or NULL), then m0.. (integers)."""
+    """Generated SQL over snapshots. Result columns: k0.. the keys (codes, texts or NULL), then m0.. the measures.
 
-    table: Table
+    A histogram has the values that choices are made from in v, and in m0 how often each occurs in its group.
+    """
+
+    tables: tuple[Table | PublicTable, ...]
     sql: str
     keys: tuple[Key, ...]
     measures: int
+    histogram: bool = False
+
+    @property
+    def public(self) -> bool:
+        """Whether the groups are known beforehand, so that the result is dense."""
+        return all(key.public for key in self.keys)

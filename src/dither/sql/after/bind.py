@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from dither.columns import Bool, Column, Date, Fixed, Int, Timestamp
+from dither.columns import Bool, Column
 from dither.errors import UnsupportedQuery
+from dither.listed import Computed
 from dither.sql.after.after import After, Sorting
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.noisy import terms
-from dither.sql.noisy.bind import Binder, Bound, is_formula
+from dither.sql.noisy.bind import Binder, Bound, Kind, is_formula
 from dither.sql.question import GroupKey, Output, Shown
 from dither.sql.source import Source
 
@@ -122,15 +123,22 @@ def _key(place: int, selected: Selected) -> Bound:
     return key_bound(place, selected.keys[place].declaration)
 
 
+_KINDS: dict[str, Kind] = {
+    "int": "number",
+    "fixed": "number",
+    "number": "number",
+    "date": "date",
+    "timestamp": "timestamp",
+    "local": "timestamp",
+}
+
+
 def key_bound(place: int, declaration: Column) -> Bound:
     """The key at a place, as what its declaration makes of it."""
     number = terms.KeyNumber(place)
-    if isinstance(declaration, (Int, Fixed)):
-        return Bound("number", number, key=place)
-    if isinstance(declaration, Date):
-        return Bound("date", number, key=place)
-    if isinstance(declaration, Timestamp):
-        return Bound("timestamp", number, key=place)
+    kind = _KINDS.get(declaration.shown) if isinstance(declaration, Computed) else _KINDS.get(declaration.kind)
+    if kind is not None:
+        return Bound(kind, number, key=place)
     if isinstance(declaration, Bool):
         return Bound("boolean", number, key=place, condition=terms.Compare("=", number, terms.Number(1)))
     return Bound("text", key=place)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, ClassVar, overload
 
 from numpy.typing import NDArray
 
@@ -16,12 +16,12 @@ from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored, Textual
 from dither.sql.plan import Measure
 
-Value = TypeVar("Value", Numeric, Textual)
-
 
 @dataclass(frozen=True)
 class Aggregator(ABC):
     """Frozen and compared by content: equal measures of different outputs are computed and paid once."""
+
+    depends_on_size: ClassVar[bool] = False  # whether its error shrinks with the number of rows in a group
 
     @abstractmethod
     def measures(self) -> tuple[Measure, ...]:
@@ -53,10 +53,15 @@ class Aggregator(ABC):
         raise NotImplementedError
 
 
-def bounded(value: Value) -> Value | Clamp:
+@overload
+def bounded(value: Numeric) -> Numeric: ...
+@overload
+def bounded(value: Numeric | Textual) -> Numeric | Textual: ...
+def bounded(value: Numeric | Textual) -> Numeric | Textual:
     """The value, fit to be summed: a stored column is within its bounds already, anything computed is clamped last."""
-    done = not isinstance(value, Numeric) or isinstance(value, (Stored, Clamp, Null))
-    return value if done or not isinstance(value, Numeric) else Clamp(value, value.low, value.high)
+    if not isinstance(value, Numeric) or isinstance(value, (Stored, Clamp, Null)):
+        return value
+    return Clamp(value, value.low, value.high)
 
 
 def only(items: Sequence[Any], name: str) -> Any:

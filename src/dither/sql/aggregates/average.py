@@ -23,6 +23,7 @@ _ROUNDING = 8 * 2.0**-53  # more than the relative error of the few float operat
 class Average(Aggregator):
     """Summing x - middle halves the sensitivity of a sum of x, and an empty group reads as the middle."""
 
+    depends_on_size = True
     value: Numeric
 
     @property

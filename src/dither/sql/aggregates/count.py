@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +26,8 @@ class Count(Aggregator):
         return (CountRows(self.condition),)
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        return ValueColumn("count", only(noisy, "COUNT"), half_width=only(errors, "COUNT"))
+        width = only(errors, "COUNT")
+        return ValueColumn("count", only(noisy, "COUNT"), half_width=width, possible=(0.0, math.inf), additive=True)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "COUNT"))

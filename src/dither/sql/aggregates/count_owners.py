@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,7 +23,8 @@ class CountDistinctOwner(Aggregator):
         return (CountOwners(),)
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        return ValueColumn("count", only(noisy, "COUNT(DISTINCT)"), half_width=only(errors, "COUNT(DISTINCT)"))
+        width = only(errors, "COUNT(DISTINCT)")
+        return ValueColumn("count", only(noisy, "COUNT(DISTINCT)"), half_width=width, possible=(0.0, math.inf))
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "COUNT(DISTINCT)"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,8 +26,15 @@ class Sum(Aggregator):
         return (SumRows(bounded(self.value)),)
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        scale = self.value.scale
-        return ValueColumn("sum", only(noisy, "SUM"), decimals=scale, half_width=self.half_width_at(0, errors))
+        low, high = self.value.bounds
+        return ValueColumn(
+            "sum",
+            only(noisy, "SUM"),
+            decimals=self.value.scale,
+            half_width=self.half_width_at(0, errors),
+            possible=(0.0 if low >= 0 else -math.inf, 0.0 if high <= 0 else math.inf),
+            additive=True,
+        )
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "SUM")) / Fraction(10**self.value.scale)

@@ -16,6 +16,7 @@ class ValueColumn:
 
     The noise is at most `half_width` (in shown units) with the confidence asked for, or lies between `lower` and
     `upper` where the width differs from group to group. `possible` is the declared range, where no value lies outside.
+    `additive`: the exact values of groups add up to the exact value of all their rows together.
     """
 
     name: str
@@ -25,3 +26,4 @@ class ValueColumn:
     lower: NDArray[np.float64] | None = None
     upper: NDArray[np.float64] | None = None
     possible: tuple[float, float] | None = None
+    additive: bool = False

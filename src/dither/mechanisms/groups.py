@@ -1,0 +1,131 @@
+"""Groups whose keys come from the data: sealed with their measures until a selection has said which may be shown.
+
+Which keys are shown is all that a selection tells. They are put in the order of their values, which the data do not
+decide; the measures of kept groups stay sealed, for mechanisms of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.errors import ParameterError
+from dither.mechanisms.exact import Exact, SealedTable, _unseal, seal
+from dither.mechanisms.exponential import Exponential
+from dither.mechanisms.key_selection import KeySelection
+from dither.mechanisms.quantile import Quantile
+
+
+@dataclass(frozen=True)
+class _Groups:
+    keys: tuple[Any, ...]  # an Arrow array a key
+    measures: tuple[npt.NDArray[Any], ...]
+
+
+@dataclass(frozen=True)
+class _Histogram:
+    keys: tuple[Any, ...]  # an Arrow array a key, or no key and the place of each line's group
+    places: npt.NDArray[np.int64] | None
+    codes: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SelectedGroups:
+    """The keys that may be shown, their noisy counts of owners, and their other measures, still sealed."""
+
+    keys: tuple[Any, ...]
+    owners: npt.NDArray[Any]
+    measures: tuple[Exact, ...]
+
+
+def seal_groups(keys: Sequence[Any], measures: Sequence[npt.NDArray[Any]]) -> SealedTable:
+    """Seal the groups of a query: for each its keys and its exact measures."""
+    return SealedTable(_Groups(tuple(keys), tuple(measures)))
+
+
+def seal_histogram(
+    keys: Sequence[Any], places: npt.NDArray[np.int64] | None, codes: npt.NDArray[np.int64], counts: Any
+) -> SealedTable:
+    """Seal how often each code occurs in each group, known by its place or by its keys."""
+    return SealedTable(_Histogram(tuple(keys), places, codes, np.asarray(counts)))
+
+
+def select_groups(sealed: SealedTable, selection: KeySelection) -> SelectedGroups:
+    """Show the keys whose first measure, the number of their owners, passes the selection."""
+    groups: _Groups = _content(sealed, _Groups)
+    outcome = selection.release(seal(groups.measures[0]))
+    if outcome.counts is None:
+        raise ParameterError("keys are selected by a method that publishes noisy counts.")
+    order, keys = _in_order(groups.keys, outcome.kept)
+    kept = outcome.kept[order]
+    measures = tuple(seal(measure[kept]) for measure in groups.measures[1:])
+    return SelectedGroups(keys, outcome.counts[order], measures)
+
+
+def measures_of(sealed: SealedTable, shown: Sequence[Any]) -> tuple[Exact, ...]:
+    """The measures of the groups with these keys, which have been selected; 0 where a group is not there."""
+    groups: _Groups = _content(sealed, _Groups)
+    place = _places(groups.keys, shown)
+    size = len(shown[0])
+    found = []
+    for measure in groups.measures:
+        dense = np.zeros(size, dtype=measure.dtype)
+        dense[place[place >= 0]] = measure[place >= 0]
+        found.append(seal(dense))
+    return tuple(found)
+
+
+def choose_values(
+    sealed: SealedTable, mechanism: Quantile | Exponential, groups: int, low: int, high: int, shown: Sequence[Any] = ()
+) -> npt.NDArray[np.int64]:
+    """One value for each group, by a mechanism that is run on the group's own histogram."""
+    histogram: _Histogram = _content(sealed, _Histogram)
+    place = histogram.places if histogram.places is not None else _places(histogram.keys, shown)
+    order = np.argsort(place, kind="stable")
+    place, codes, counts = place[order], histogram.codes[order], histogram.counts[order]
+    cuts = np.searchsorted(place, np.arange(groups + 1))
+    chosen = np.empty(groups, dtype=np.int64)
+    for group in range(groups):
+        part = slice(int(cuts[group]), int(cuts[group + 1]))
+        chosen[group] = _choose(mechanism, codes[part], counts[part], low, high)
+    return chosen
+
+
+def _choose(mechanism: Quantile | Exponential, codes: Any, counts: Any, low: int, high: int) -> int:
+    if isinstance(mechanism, Quantile):
+        return int(mechanism.release_from_counts(seal(codes), seal(counts)).value)
+    scores = np.zeros(high - low + 1, dtype=np.int64)
+    np.add.at(scores, codes - low, counts)
+    return low + int(mechanism.release(seal(scores)).value)
+
+
+def _content(sealed: SealedTable, kind: type[Any]) -> Any:
+    content = _unseal(sealed)
+    if not isinstance(content, kind):
+        raise ParameterError(f"this is not a sealed {kind.__name__.strip('_').lower()}.")
+    return content
+
+
+def _in_order(keys: Sequence[Any], kept: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int64], tuple[Any, ...]]:
+    """The positions of the kept keys in the order of their values, NULL last, and the keys so ordered."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = [f"k{i}" for i in range(len(keys))]
+    table = pa.table([key.take(pa.array(kept)) for key in keys], names=names)
+    ascending: Any = [(name, "ascending", "at_end") for name in names]
+    order = pc.sort_indices(table, sort_keys=ascending)
+    ordered = table.take(order)
+    return order.to_numpy().astype(np.int64), tuple(ordered.column(name).combine_chunks() for name in names)
+
+
+def _places(keys: Sequence[Any], shown: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """For each group its place among the shown keys, or -1."""
+    known = {values: place for place, values in enumerate(zip(*(key.to_pylist() for key in shown), strict=True))}
+    found = (known.get(values, -1) for values in zip(*(key.to_pylist() for key in keys), strict=True))
+    return np.fromiter(found, dtype=np.int64, count=len(keys[0]))

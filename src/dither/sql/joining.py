@@ -1,0 +1,288 @@
+"""From the tables of FROM and the conditions between them to joins that keep every private row with its owner.
+
+Tables are joined in whatever order the conditions allow: a public table by its key, a table of the same people by an
+equality of owners (or of a foreign key, which implies it). A condition not used by a join filters the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from dither.errors import UnsupportedQuery
+from dither.sql import normal
+from dither.sql.expressions import Boolean, Expression, Numeric, Stored, StoredText, Textual
+from dither.sql.facts import facts
+from dither.sql.names import listed, quoted
+from dither.sql.plan import Equality, JoinOwner, JoinPublic, Node
+from dither.sql.relations import Binder, Rows, nullable_columns
+from dither.sql.scalar import Value
+from dither.sql.scope import Identity, Relation, Scope
+
+
+@dataclass(frozen=True)
+class Part:
+    """A relation in FROM; `outer` if it is the right side of a LEFT JOIN, which has conditions of its own."""
+
+    relation: Relation
+    at: exp.Expr
+    outer: bool = False
+    conditions: tuple[exp.Expr, ...] = ()
+    using: tuple[exp.Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition and the places of the relations that it names; `around` if it names the query around as well."""
+
+    node: exp.Expr
+    places: frozenset[int]
+    around: bool
+    owners: tuple[int, int] | None = None  # the relations whose owners it holds equal
+    around_owner: bool = False  # whether it holds the owner equal to that of the query around
+
+
+@dataclass
+class Joining:
+    """Joins the parts one by one; `joined` are the places of those that are in `node` already."""
+
+    binder: Binder
+    parts: list[Part]
+    around: Scope | None
+    relations: list[Relation] = field(default_factory=list)
+    joined: set[int] = field(default_factory=set)
+    node: Node | None = None
+
+    def join(self, where: Iterable[exp.Expr]) -> Rows:
+        self.relations = [part.relation for part in self.parts]
+        pending = [node for node in where if _has_query(node)]
+        conditions = [self._condition(node) for node in where if not _has_query(node)]
+        outer: dict[int, list[Condition]] = {}
+        for place, part in enumerate(self.parts):
+            own = [self._condition(node) for node in (*part.conditions, *self._using(place))]
+            if any(_has_query(condition.node) for condition in own):
+                raise self._refusal(place, "a subquery in ON is not supported.", "Write it in WHERE.")
+            if part.outer:
+                outer[place] = own
+            else:
+                conditions += own
+        self._begin()
+        left = [place for place in range(len(self.parts)) if place not in self.joined]
+        while left:
+            ready = next((place for place in left if self._attach(place, conditions, outer.get(place))), None)
+            if ready is None:
+                raise self._unjoined(left[0])
+            left.remove(ready)
+        return self._rows(conditions, tuple(pending))
+
+    def _begin(self) -> None:
+        """Start from the first table of people that is not on the right of a LEFT JOIN, if there is one."""
+        inner = [place for place, part in enumerate(self.parts) if not part.outer]
+        private = [place for place in inner if self.relations[place].private]
+        first = private[0] if private else 0
+        if not private and any(relation.private for relation in self.relations):
+            place = next(place for place, relation in enumerate(self.relations) if relation.private)
+            hint = "Rows that nobody has would show: start from the table of people, FROM people LEFT JOIN public."
+            raise self._refusal(place, "a public table cannot be on the left of a table of people.", hint)
+        self.joined, self.node = {first}, self.relations[first].node
+
+    def _rows(self, conditions: list[Condition], pending: tuple[exp.Expr, ...]) -> Rows:
+        scope = self._scope()
+        scalars = self.binder.scalars(scope)
+        if self.node is None:
+            raise TypeError("nothing was joined")
+        identities: dict[str, Identity] = {}
+        for relation in self.relations:
+            identities |= relation.identities or {}
+        people = next((relation.people for relation in self.relations if relation.private), "")
+        rows = Rows(self.node, scope, people, identities, pending)
+        inner = [condition for condition in conditions if not condition.around]
+        rows = rows.where(normal.conjunction(scalars.truth(condition.node) for condition in inner))
+        linked = any(condition.around_owner for condition in conditions)
+        correlated = tuple(
+            condition.node for condition in conditions if condition.around and not condition.around_owner
+        )
+        return replace(rows, correlated=correlated, linked=linked)
+
+    # One more table
+
+    def _attach(self, place: int, conditions: list[Condition], own: list[Condition] | None) -> bool:
+        """Join the relation if its conditions allow it; those that the join holds are taken off the list."""
+        relation = self.relations[place]
+        among = conditions if own is None else own
+        known = self.joined | {place}
+        if own is not None and not all(condition.places <= known and not condition.around for condition in own):
+            return False
+        between = [c for c in among if place in c.places and c.places <= known and len(c.places) > 1 and not c.around]
+        pairs = {id(condition): pair for condition in between if (pair := self._pair(condition, place)) is not None}
+        same_owner = [c for c in between if c.owners is not None] + [
+            c for c in between if c.owners is None and id(c) in pairs and self._same_identity(pairs[id(c)])
+        ]
+        equal = tuple(pair for pair in pairs.values())
+        joined: JoinOwner | JoinPublic | None
+        if self._people() and relation.private:
+            joined = self._owner_join(relation, equal) if same_owner else None
+        else:
+            joined = self._public_join(relation, equal, turnable=own is None)
+        if joined is None:
+            return False
+        used = {id(c) for c in between if id(c) in pairs or c.owners is not None}
+        if own is None:
+            conditions[:] = [c for c in conditions if id(c) not in used]
+        else:
+            rest = [c for c in own if id(c) not in used]
+            joined = replace(joined, outer=True, condition=self._truth(rest))
+            self.relations[place] = nullable_columns(relation)
+        self.node = joined
+        self.joined.add(place)
+        return True
+
+    def _owner_join(self, relation: Relation, equal: tuple[Equality, ...]) -> JoinOwner:
+        if relation.people != self._people():
+            what = f"{quoted(relation.called)} is about other people, {relation.people!r}."
+            hint = "Only tables of the same people can be joined; they share one budget."
+            raise self.binder.source.refusal(self.parts[self.relations.index(relation)].at, what, hint)
+        return JoinOwner(_given(self.node), relation.node, equal)
+
+    def _public_join(self, relation: Relation, equal: tuple[Equality, ...], *, turnable: bool) -> JoinPublic | None:
+        """The public side must be found by its key. Which side that is can be chosen in an inner join."""
+        node = _given(self.node)
+        if not relation.private and _found_by_key(relation.node, (pair[1] for pair in equal)):
+            return JoinPublic(node, relation.node, equal)
+        if turnable and not self._people() and _found_by_key(node, (pair[0] for pair in equal)):
+            return JoinPublic(relation.node, node, tuple((theirs, ours) for ours, theirs in equal))
+        return None
+
+    def _people(self) -> str:
+        return next((self.relations[place].people for place in self.joined if self.relations[place].private), "")
+
+    def _truth(self, conditions: Sequence[Condition]) -> Boolean | None:
+        if not conditions:
+            return None
+        scalars = self.binder.scalars(self._scope())
+        return normal.conjunction(scalars.truth(condition.node) for condition in conditions)
+
+    # Conditions
+
+    def _scope(self) -> Scope:
+        return Scope(tuple(self.relations), self.binder.source, self.around)
+
+    def _condition(self, node: exp.Expr) -> Condition:
+        scope = self._scope()
+        equality = isinstance(node, exp.EQ)
+        sides = [side.unnest() for side in (node.this, node.expression)] if equality else []
+        if equality and all(isinstance(side, exp.Column) for side in sides):
+            here = [scope.owner_of(side) for side in sides]
+            places = [self.relations.index(relation) for relation in here if relation is not None]
+            if len(places) == 2 and places[0] != places[1]:
+                return Condition(node, frozenset(places), False, owners=(places[0], places[1]))
+            if self.around is not None and len(places) == 1:
+                other = sides[0] if here[1] is not None else sides[1]
+                if not self._ours(other) and self.around.owner_of(other) is not None:
+                    return Condition(node, frozenset(places), True, around_owner=True)
+        places_found: set[int] = set()
+        around = False
+        for column in node.find_all(exp.Column):
+            if self.around is not None and not self._ours(column):
+                around = True
+                continue
+            relation, _ = scope.place(column)
+            places_found.add(self.relations.index(relation))
+        return Condition(node, frozenset(places_found), around)
+
+    def _ours(self, column: exp.Column) -> bool:
+        """Whether a name belongs to a relation of this query rather than of the one around."""
+        among = [r for r in self.relations if not column.table or r.called.lower() == column.table.lower()]
+        return any(relation.named(column.name) or relation.is_owner(column.name) for relation in among)
+
+    def _using(self, place: int) -> list[exp.Expr]:
+        """USING (x) as an equality with the one table before that has such a column."""
+        found: list[exp.Expr] = []
+        for name in self.parts[place].using:
+            called = name.name
+            before = [r for r in self.relations[:place] if r.named(called) or r.is_owner(called)]
+            if len(before) != 1:
+                raise self._refusal(place, f"USING ({called}) does not name one earlier table.", "Write ON a.x = b.x.")
+            left, right = (exp.column(called, table=r.called, quoted=True) for r in (before[0], self.relations[place]))
+            found.append(exp.EQ(this=left, expression=right))
+        return found
+
+    def _pair(self, condition: Condition, place: int) -> Equality | None:
+        """An equality between what is joined already and the relation at `place`, if the condition is one."""
+        if condition.owners is not None or not isinstance(condition.node, exp.EQ):
+            return None
+        scalars = self.binder.scalars(self._scope())
+        sides = [condition.node.this, condition.node.expression]
+        places = [self._condition(side).places for side in sides]
+        if places == [frozenset({place}), condition.places - {place}]:
+            sides.reverse()
+        elif places != [condition.places - {place}, frozenset({place})]:
+            return None
+        return comparable(*(scalars.value(side) for side in sides))
+
+    def _same_identity(self, pair: Equality) -> bool:
+        found = []
+        for value in pair:
+            if not isinstance(value, (Stored, StoredText)):
+                return False
+            identities = [(relation.identities or {}).get(value.name) for relation in self.relations]
+            found.append(next((identity for identity in identities if identity is not None), None))
+        return found[0] is not None and found[0] == found[1]
+
+    # Refusals
+
+    def _refusal(self, place: int, what: str, hint: str) -> UnsupportedQuery:
+        return self.binder.source.refusal(self.parts[place].at, what, hint)
+
+    def _unjoined(self, place: int) -> UnsupportedQuery:
+        relation = self.relations[place]
+        called = quoted(relation.called)
+        if not relation.private:
+            key = facts(relation.node).distinct
+            names = [quoted(name) for name, (inner, _) in relation.columns.items() if inner in (key or ())]
+            hint = f"Join it on its whole key: ... ON {called}.{names[0]} = ..." if names else "It has no key."
+            listing = f" ({', '.join(names)})" if len(names) > 1 else ""
+            return self._refusal(place, f"the public table {called} is not joined on its key{listing}.", hint)
+        if not self._people():
+            return self._refusal(
+                place, f"{called} is not joined on the key of the public tables.", "Compare with all key columns."
+            )
+        owner = listed(sorted(relation.owners)) if relation.owners else "the owner"
+        hint = f"Add an equality of owners, such as ... ON a.{owner} = {called}.{owner}."
+        return self._refusal(place, f"{called} is joined without an equality of owners.", hint)
+
+
+def comparable(left: Value, right: Value) -> Equality | None:
+    """Both sides of an equality as expressions that are equal as they stand; None if they need more than that."""
+    if isinstance(left.node, Textual) and isinstance(right.node, Textual) and "literal" not in (left.kind, right.kind):
+        return left.node, right.node
+    if not isinstance(left.node, Numeric) or not isinstance(right.node, Numeric) or left.kind != right.kind:
+        return None
+    if left.kind == "category" and (left.category is None or left.category.values != _values(right)):
+        return None
+    if left.kind not in ("number", "date", "timestamp", "category"):
+        return None
+    first, second = normal.aligned((left.node, right.node))
+    return first, second
+
+
+def _values(value: Value) -> tuple[str, ...] | None:
+    return None if value.category is None else value.category.values
+
+
+def _found_by_key(node: Node, values: Iterable[Expression]) -> bool:
+    known = facts(node)
+    names = {value.name for value in values if isinstance(value, (Stored, StoredText))}
+    return not known.private and known.distinct is not None and known.distinct <= names
+
+
+def _has_query(node: exp.Expr) -> bool:
+    return node.find(exp.Select) is not None
+
+
+def _given(node: Node | None) -> Node:
+    if node is None:
+        raise TypeError("nothing was joined")
+    return node

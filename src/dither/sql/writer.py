@@ -1,0 +1,195 @@
+"""Writes expressions as SQL. Every operator is total: no row of any snapshot can make it raise.
+
+Arithmetic is done in a type that the declared bounds prove wide enough; divisors go through NULLIF.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dither.errors import PolicyError
+from dither.sql import expressions as e
+from dither.sql import writing
+from dither.sql.dialect import DuckDB
+from dither.sql.statement import MOST_ROWS
+
+WORD = 2**62
+DOUBLE_WORD = 2**126
+TURNED: dict[e.Comparison, e.Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class Writer:
+    """Writes expressions in a dialect; `columns` says how the columns that they may name are written."""
+
+    def __init__(self, dialect: DuckDB, columns: Mapping[str, str]) -> None:
+        self.dialect, self.columns = dialect, columns
+
+    def count(self, condition: e.Boolean | None) -> str:
+        if condition is None:
+            return "COUNT(*)"
+        if isinstance(condition, e.Not) and isinstance(condition.operand, e.IsNull):
+            return f"COUNT({self.any(condition.operand.value)})"
+        return f"COUNT(*) FILTER (WHERE {self.truth(condition)})"
+
+    def sum(self, value: e.Numeric) -> str:
+        """Exact; 64 bits wide if the largest table cannot exceed them, otherwise 128."""
+        largest = MOST_ROWS * max(map(abs, value.bounds))
+        if not largest < DOUBLE_WORD:
+            raise PolicyError("the sum could exceed 126 bits.")
+        type_ = self.dialect.word if largest < 2**63 else self.dialect.double_word
+        return f"CAST(COALESCE({self._total(value)}, 0) AS {type_})"
+
+    def _total(self, value: e.Numeric) -> str:
+        """A stored column moved by a constant is summed as stored: its bounds were verified, so the clamp is idle."""
+        moved = value.value if isinstance(value, e.Clamp) and value.bounds == value.value.bounds else None
+        if isinstance(moved, e.Subtract) and isinstance(moved.left, e.Stored) and isinstance(moved.right, e.Constant):
+            column, shift = self.number(moved.left), moved.right.value
+            return f"SUM({column}) - {self.constant(shift, self.dialect.double_word)} * COUNT({column})"
+        return f"SUM({self.number(value)})"
+
+    def any(self, node: e.Expression) -> str:
+        if isinstance(node, e.Numeric):
+            return self.number(node)
+        return self.truth(node) if isinstance(node, e.Boolean) else self.texts(node)
+
+    # Numbers. A node is written in the word or double word that holds its bounds and its operands'.
+
+    def number(self, node: e.Numeric) -> str:
+        return NUMBERS[type(node)](self, node)
+
+    def wide(self, node: e.Numeric, type_: str) -> str:
+        if isinstance(node, e.Constant):
+            return self.constant(node.value, type_)
+        return self.number(node) if self.type(node) == type_ else f"CAST({self.number(node)} AS {type_})"
+
+    def type(self, node: e.Numeric) -> str:
+        """The type a node is written in; a stored column has its own, narrower one."""
+        if isinstance(node, e.Stored):
+            return "stored"
+        if not node.reach < DOUBLE_WORD:
+            raise PolicyError("a value could exceed 126 bits.")
+        return self.dialect.word if node.reach <= WORD else self.dialect.double_word
+
+    def word_for(self, low: int, high: int) -> str:
+        """The type that holds the numbers low..high."""
+        return self.dialect.word if max(-low, high) <= WORD else self.dialect.double_word
+
+    def constant(self, value: int, type_: str) -> str:
+        return f"CAST({value} AS {type_})"
+
+    def operands(self, node: e.Numeric) -> list[str]:
+        type_ = self.type(node)
+        return [self.wide(child, type_) for child in node.children() if isinstance(child, e.Numeric)]
+
+    # Texts and truths.
+
+    def texts(self, node: e.Expression) -> str:
+        return TEXTS[type(node)](self, node)
+
+    def truth(self, node: e.Boolean) -> str:
+        return TRUTHS[type(node)](self, node)
+
+    def compared(self, node: e.Compare) -> str:
+        """A bare literal takes the other side's type or a wider one, and lets an engine skip blocks of rows."""
+        left, right, operator = node.left, node.right, node.operator
+        if isinstance(left, e.Constant):
+            left, right, operator = right, left, TURNED[operator]
+        bound = f"({right.value})" if isinstance(right, e.Constant) else self.number(right)
+        return f"({self.number(left)} {operator} {bound})"
+
+    def among(self, node: e.Among) -> str:
+        """Runs as ranges, single numbers as a list; no run at all is false, or NULL where the value is."""
+        value = self.number(node.value)
+        parts, singles = [], []
+        for first, last in node.runs:
+            if last - first > 1:
+                parts.append(f"({value} BETWEEN ({first}) AND ({last}))")
+            else:
+                singles += [first] if first == last else [first, last]
+        if len(singles) == 1:
+            parts.append(f"({value} = ({singles[0]}))")
+        elif singles:
+            parts.append(f"({value} IN ({', '.join(f'({option})' for option in singles)}))")
+        if not parts:
+            return f"({value} <> {value})"
+        return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+
+
+def _infix(sign: str) -> Callable[[Writer, Any], str]:
+    return lambda writer, node: f"({f' {sign} '.join(writer.operands(node))})"
+
+
+def _call(function: str) -> Callable[[Writer, Any], str]:
+    return lambda writer, node: f"{function}({', '.join(writer.operands(node))})"
+
+
+def _total_infix(writer: Writer, node: e.Binary, sign: str) -> str:
+    left, right = writer.operands(node)
+    return f"({left} {sign} NULLIF({right}, 0))"
+
+
+def _case(writer: Writer, node: e.Case) -> str:
+    type_ = writer.type(node)
+    branches = " ".join(
+        f"WHEN {writer.truth(condition)} THEN {writer.wide(value, type_)}"
+        for condition, value in zip(node.conditions, node.values, strict=True)
+    )
+    return f"CAST(CASE {branches} ELSE {writer.wide(node.otherwise, type_)} END AS {type_})"
+
+
+def _clamp(writer: Writer, node: e.Clamp) -> str:
+    (value,) = writer.operands(node)
+    low, high = (writer.constant(end, writer.type(node)) for end in node.bounds)
+    clamped = f"GREATEST({low}, LEAST({value}, {high}))"
+    # LEAST and GREATEST pass over NULL, and the sum must not see a bound in its place.
+    return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END" if node.value.nullable else clamped
+
+
+def _chain(word: str) -> Callable[[Writer, Any], str]:
+    return lambda writer, node: f"({f' {word} '.join(writer.truth(operand) for operand in node.operands)})"
+
+
+def _text_among(writer: Writer, node: e.TextAmong) -> str:
+    options = ", ".join(writer.dialect.text(option) for option in node.options)
+    return f"({writer.texts(node.value)} IN ({options}))"
+
+
+NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
+    e.Stored: lambda writer, node: writer.columns[node.name],
+    e.Constant: lambda writer, node: writer.constant(node.value, writer.type(node)),
+    e.Null: lambda writer, node: f"CAST(NULL AS {writer.dialect.word})",
+    e.Add: _infix("+"),
+    e.Subtract: _infix("-"),
+    e.Multiply: _infix("*"),
+    e.Divide: lambda writer, node: _total_infix(writer, node, writer.dialect.quotient),
+    e.Modulo: lambda writer, node: _total_infix(writer, node, "%"),
+    e.Negate: lambda writer, node: f"(- {writer.operands(node)[0]})",
+    e.Absolute: _call("ABS"),
+    e.Rescale: lambda writer, node: f"({writer.operands(node)[0]} * {writer.constant(node.factor, writer.type(node))})",
+    e.Case: _case,
+    e.Coalesce: _call("COALESCE"),
+    e.Least: _call("LEAST"),
+    e.Greatest: _call("GREATEST"),
+    e.Clamp: _clamp,
+    **writing.NUMBERS,
+}
+TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {
+    e.StoredText: lambda writer, node: writer.columns[node.name],
+    e.TextConstant: lambda writer, node: writer.dialect.text(node.value),
+    **writing.TEXTS,
+}
+TRUTHS: dict[type[e.Boolean], Callable[[Writer, Any], str]] = {
+    e.Truth: lambda writer, node: {True: "TRUE", False: "FALSE", None: "CAST(NULL AS BOOLEAN)"}[node.value],
+    e.Compare: Writer.compared,
+    e.CompareText: lambda writer, node: f"({writer.texts(node.left)} {node.operator} {writer.texts(node.right)})",
+    e.Among: Writer.among,
+    e.TextAmong: _text_among,
+    e.Like: lambda writer, node: writer.dialect.like(writer.texts(node.value), node.pattern),
+    e.IsNull: lambda writer, node: f"({writer.any(node.value)} IS NULL)",
+    e.Is: lambda writer, node: f"({writer.truth(node.operand)} IS {'TRUE' if node.truth else 'FALSE'})",
+    e.Not: lambda writer, node: f"(NOT {writer.truth(node.operand)})",
+    e.And: _chain("AND"),
+    e.Or: _chain("OR"),
+    **writing.TRUTHS,
+}
