@@ -7,7 +7,7 @@ package can switch noise off. Every step is a field of `Side`, so that a planted
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,15 +23,17 @@ from dither.answer.released import NoisyMeasure, Released
 from dither.curator import Curator
 from dither.engines.protocol import Engine
 from dither.errors import DitherError, ParameterError, QueryFailed
-from dither.mechanisms import Gaussian
+from dither.mechanisms import Gaussian, KeySelection, Laplace, Quantile
 from dither.mechanisms.exact import Exact, _unseal
+from dither.mechanisms.groups import _Groups, _Histogram
 from dither.present import present
+from dither.sql.plan import Aggregate, Choice
 from dither.sql.price import PricedQuestion, price
 from dither.sql.statement import Statement
 
 CONFIDENCE = Fraction(19, 20)
 CURRENCIES = (Currency.of(PureDP(4)), Currency.of(ApproxDP(4, "1e-6")))
-Vector = list[int]
+Vector = dict[Any, int]  # where an exact result is not 0: by place, by key, or by group and value
 
 
 class Leak(AssertionError):
@@ -73,7 +75,7 @@ class Side:
 
 
 def _sizes(exact: Sequence[Exact]) -> list[int]:
-    """How many numbers each measure has: all of an exact aggregate that may shape an answer."""
+    """How many numbers each result has, if that shows: all of it that may shape an answer before keys are selected."""
     return [int(sealed.size or 0) for sealed in exact]
 
 
@@ -135,17 +137,13 @@ def observe(side: Side, text: str, **stated: Any) -> Observed:
     paid = (priced.price.cost, priced.price.delta, tuple(priced.asked.items()))
     known = {"price": paid, "recipe": priced.recipe(), "explanation": explanation}
     try:
-        exact = [sealed for statement in priced.statements for sealed in side.run(statement)]
-        sizes = side.size(exact)
+        results = [side.run(statement) for statement in priced.statements]
+        sizes = [side.size(exact) for exact in results]
+        stored = _without_noise(priced, sizes).to_bytes()
+        shown = present(priced.question, stored, CONFIDENCE)
+        vectors = [vector for parts in zip(priced.aggregates, results, strict=True) for vector in _vectors(*parts)]
     except Exception as error:  # noqa: BLE001 - whatever an engine raises is what is looked at
         return Observed("failed", wire(side.failure(error)), statements=tuple(side.engine.heard), **known)
-    # Equal noise on both sides: what the numbers are does not matter, how many there are does.
-    noisy = [
-        NoisyMeasure(item.measure.text, np.zeros(size, dtype=np.int64), item.parameters())
-        for item, size in zip(priced.measures, sizes, strict=True)
-    ]
-    stored = Released(priced.asked, noisy).to_bytes()
-    shown = present(priced.question, stored, CONFIDENCE)
     return Observed(
         "answered",
         statements=tuple(side.engine.heard),
@@ -153,10 +151,31 @@ def observe(side: Side, text: str, **stated: Any) -> Observed:
         rows=len(shown),
         stored_bytes=len(stored),
         shown_bytes=len(str(shown)) + len(shown.to_json()) + len(shown.to_bytes()),
-        exact=tuple(_numbers(sealed) for sealed in exact),
+        exact=tuple(vectors),
         priced=priced,
         **known,
     )
+
+
+def _without_noise(priced: PricedQuestion, sizes: Sequence[Sequence[int]]) -> Released:
+    """A release that is 0 everywhere: what the numbers are does not matter, how many there are does.
+
+    Which keys a selection keeps is released under its own guarantee, so one group of NULL stands for them.
+    """
+    question = priced.question
+    counts: list[int] = []
+    for aggregate, found in zip(priced.aggregates, sizes, strict=True):
+        dense = question.public and aggregate.chosen_from is None
+        counts += found if dense else [aggregate.group_count if question.public else 1] * len(aggregate.measures)
+    noisy = [
+        NoisyMeasure(item.measure.text, np.full(count, _middle(item.measure), dtype=np.int64), item.parameters())
+        for item, count in zip(priced.measures, counts, strict=True)
+    ]
+    return Released(priced.asked, noisy, None if question.public else tuple([None] for _ in question.keys))
+
+
+def _middle(measure: Any) -> int:
+    return measure.value.bounds[0] if isinstance(measure, Choice) else 0
 
 
 def check_neighbours(one: Side, other: Side, text: str, **stated: Any) -> Observed:
@@ -169,28 +188,44 @@ def check_neighbours(one: Side, other: Side, text: str, **stated: Any) -> Observ
     if seen.status == "failed":
         raise Leak(f"status: a supported question must not fail: {text!r}")
     if seen.priced is not None:
-        gap = [[a - b for a, b in zip(*pair, strict=True)] for pair in zip(seen.exact, beside.exact, strict=True)]
-        check_gap(seen.priced, gap)
+        check_gap(seen.priced, [difference(*pair) for pair in zip(seen.exact, beside.exact, strict=True)])
     return seen
+
+
+def difference(one: Vector, other: Vector) -> Vector:
+    """Where and by how much two exact results differ."""
+    return {place: step for place in {*one, *other} if (step := one.get(place, 0) - other.get(place, 0))}
 
 
 def check_gap(priced: PricedQuestion, gap: Sequence[Vector]) -> None:
     """The distance of two exact answers is within the proven norms, and costs no more privacy than is charged."""
     text = priced.question.canonical()
     for item, moved in zip(priced.measures, gap, strict=True):
-        norms = sum(map(abs, moved)), sum(step * step for step in moved), max(map(abs, moved), default=0)
+        steps = list(moved.values())
+        norms = sum(map(abs, steps)), sum(step * step for step in steps), max(map(abs, steps), default=0)
         proven = item.sensitivity.l1, item.sensitivity.l2_squared, item.sensitivity.linf
         for name, found, bound in zip(("L1", "L2", "Linf"), norms, proven, strict=True):
             if not found <= bound:
                 raise Leak(f"{name} gap {found} exceeds {bound} on {text}")
+        if isinstance(item.mechanism, KeySelection):
+            check_keys(item.mechanism, moved, text)
     for stated in (priced, *_in_every_currency(priced)):
         if not stated.price.cost > 0:
             raise Leak(f"price: a question about data must cost something: {text}")
         loss = sum(
-            (_loss(item.mechanism, moved) for item, moved in zip(stated.measures, gap, strict=True)), Fraction(0)
+            (_loss(stated.currency, item.mechanism, moved) for item, moved in zip(stated.measures, gap, strict=True)),
+            Fraction(0),
         )
         if not loss <= stated.price.cost:
             raise Leak(f"the joint privacy loss {float(loss)} exceeds the price {float(stated.price.cost)} on {text}")
+
+
+def check_keys(selection: KeySelection, moved: Vector, text: str) -> None:
+    """One owner is counted once in each key, and in no more keys than the selection was made for."""
+    if len(moved) > selection.keys_per_owner:
+        raise Leak(f"keys: one owner is in {len(moved)} keys, not in {selection.keys_per_owner}, on {text}")
+    if any(abs(step) != 1 for step in moved.values()):
+        raise Leak(f"keys: one owner counts more than once on {text}")
 
 
 def _in_every_currency(priced: PricedQuestion) -> Iterator[PricedQuestion]:
@@ -207,16 +242,45 @@ def check_same_aggregates(one: Side, other: Side, text: str, **stated: Any) -> N
         raise Leak(f"order: the same rows give different answers on {text!r}")
 
 
-def _loss(mechanism: Any, moved: Vector) -> Fraction:
-    """Privacy loss between two exact vectors: |d| / b for discrete Laplace noise, d^2 / (2 s^2) for Gaussian noise."""
+def _loss(currency: str, mechanism: Any, moved: Vector) -> Fraction:
+    """Privacy loss between two exact results: of noise by its scale, of a choice by its rows in each group."""
+    if isinstance(mechanism, KeySelection):
+        mechanism = mechanism.noise
+    steps = moved.values()
     if isinstance(mechanism, Gaussian):
-        return Fraction(sum(step * step for step in moved)) / (2 * mechanism.scale**2)
-    return Fraction(sum(map(abs, moved))) / mechanism.scale
+        return Fraction(sum(step * step for step in steps)) / (2 * mechanism.scale**2)
+    if isinstance(mechanism, Laplace):
+        return Fraction(sum(map(abs, steps))) / mechanism.scale
+    rows = Fraction(mechanism.rows_per_owner if isinstance(mechanism, Quantile) else mechanism.sensitivity)
+    in_groups: dict[Any, int] = {}
+    for (group, _), step in moved.items():
+        in_groups[group] = in_groups.get(group, 0) + abs(step)
+    losses = [mechanism.epsilon * count / rows for count in in_groups.values()]
+    return sum((loss**2 / 8 if currency == "rho" else loss for loss in losses), Fraction(0))
 
 
-def _numbers(sealed: Any) -> Vector:
-    opened = _unseal(sealed) if isinstance(sealed, Exact) else sealed
-    return [int(number) for number in np.asarray(opened).reshape(-1)]
+def _vectors(aggregate: Aggregate, results: Sequence[Any]) -> list[Vector]:
+    """The exact result of each measure of an aggregation."""
+    opened = [_unseal(sealed) if isinstance(sealed, Exact) else sealed for sealed in results]
+    first: Any = opened[0]
+    if isinstance(first, _Histogram):
+        groups = first.places.tolist() if first.places is not None else _rows(first.keys)
+        counted: Vector = {}
+        for group, code, count in zip(groups, first.codes.tolist(), first.counts.tolist(), strict=True):
+            counted[group, code] = counted.get((group, code), 0) + int(count)
+        return [counted for _ in aggregate.measures]
+    if isinstance(first, _Groups):
+        keys = _rows(first.keys)
+        return [_sparse(zip(keys, measure.tolist(), strict=True)) for measure in first.measures]
+    return [_sparse(enumerate(np.asarray(values).reshape(-1).tolist())) for values in opened]
+
+
+def _rows(keys: Sequence[Any]) -> list[Any]:
+    return list(zip(*(key.to_pylist() for key in keys), strict=True))
+
+
+def _sparse(items: Iterable[tuple[Any, Any]]) -> Vector:
+    return {place: int(value) for place, value in items if value}
 
 
 def _schema(shown: Any) -> list[tuple[str, str]]:
