@@ -79,7 +79,7 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
         if allowed is None:
             name = type(node).__name__
             what, hint = _unsupported(node, source, Advice.about(source, catalog))
-            at = None if source.written(node) else source.keyword(name.upper())
+            at = None if source.written(node) else source.keyword(name.upper(), _name(node, source))
             raise source.refusal(node if at is None else at, what, hint)
         for name, value in node.args.items():
             if name not in allowed and value is not None and value is not False and value != []:

@@ -33,6 +33,8 @@ def cut_divide(value: Numeric, divisor: int) -> Numeric:
 
 def floor_divide(value: Numeric, divisor: int) -> Numeric:
     """A whole number divided by a positive constant, rounded down."""
+    if divisor == 1:
+        return value
     start = min(0, value.low // divisor)
     return _moved(cut_divide(_moved(value, -start * divisor), divisor), start)
 
