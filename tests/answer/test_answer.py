@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dither.answer import Answer, Key, Value, dense_keys
+from dither.answer.cells import Cell
 from dither.columns import Category, Date, Int
 from dither.errors import DitherError, ParameterError
 from dither.plot import MissingPackage
@@ -49,8 +50,55 @@ def test_printed_table(visits: Answer) -> None:
         "",
         "price: epsilon 0.5",
         "± holds for each number by itself with probability 95%; digits below it are not shown",
+        "± ?: no bound can be given, as where the noise allows a divisor of zero",
+        "unknown: not defined for these noisy numbers, as a division by zero; NULL in other forms of the answer",
         "note: At most 100 rows of each owner are counted.",
     ]
+
+
+def test_digits_that_the_noise_reaches_can_be_marked(visits: Answer) -> None:
+    marked = visits.to_text(marks="brackets").splitlines()
+    assert marked[2:5] == [
+        "north    45,7(12) ± 21   1,23(4.6) ± 1.6   61.(25) ± 0.76",
+        "south       9(99) ± 21       (0.0) ± 1.6          unknown",
+        "NULL         (-3) ± 21       (0.0) ± 1.6       (3) ±    ?",
+    ]
+    assert marked[-1] == "digits that the noise reaches are in brackets"
+    dimmed = visits.to_text("dim", rows=1)
+    assert "45,7\x1b[2m12\x1b[22m ± 21" in dimmed
+    assert "... 2 more rows" in dimmed
+    plain = dimmed.replace("\x1b[2m", "").replace("\x1b[22m", "").splitlines()
+    assert plain[2] == str(visits).splitlines()[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "sure"),
+    [
+        ("45,712", "96", "45,7"),
+        ("45,700", "1,300", "4"),
+        ("0.0451", "0.0013", "0.04"),
+        ("0.0451", "0.0451", ""),
+        ("-1,250", "11", "-1,2"),
+        ("-3", "21", ""),
+        ("1,000,000", "9", "1,000,00"),
+        ("5", "0", "5"),
+        ("5", "?", ""),
+        ("north", "", "north"),
+    ],
+)
+def test_sure_digits_stand_before_the_place_of_the_error(text: str, error: str, sure: str) -> None:
+    assert text[: Cell(text, error).sure] == sure
+
+
+def test_an_answer_without_rows_says_so() -> None:
+    empty = answer(
+        Key("k", pa.array([], pa.string())), Value("n", np.array([], dtype=np.int64), half_width=Fraction(3))
+    )
+    assert "\nno rows\n" in str(empty)
+    assert "<table>" in empty._repr_html_()
+    assert empty.to_dicts(intervals=True) == []
+    assert len(Answer.from_bytes(empty.to_bytes())) == 0
+    assert json.loads(empty.to_json())["rows"] == []
 
 
 def test_long_tables_are_cut_and_say_so() -> None:
@@ -74,7 +122,7 @@ def test_labels_cannot_break_the_table_or_the_page() -> None:
 
 def test_html_shows_the_same_cells(visits: Answer) -> None:
     html = visits._repr_html_()
-    assert "45,712" in html
+    assert '45,7<span style="color:#888">12</span>' in html
     assert "± 21" in html
     assert "At most 100 rows" in html
 

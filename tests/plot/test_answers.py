@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 import sys
 from fractions import Fraction
@@ -38,6 +39,7 @@ def test_several_keys_and_columns(drawn, saved):
     table = answer(
         Key("region", pa.array(["north", "north", "south"])),
         Key("year", pa.array([2024, 2025, 2025])),
+        Key("sex", pa.array(["f", "f", "m"])),
         Value("spent", np.array([120455, 10**20, -5], dtype=object), decimals=2),
         Value(
             "age", np.array([50.5, np.nan, 30]), lower=np.array([48, np.nan, 25.0]), upper=np.array([53, np.nan, 35.0])
@@ -45,11 +47,11 @@ def test_several_keys_and_columns(drawn, saved):
     )
     chart = table.chart()
     spent, age = drawn(chart, "value")[:3], drawn(chart, "value")[3:]
-    assert [bar["row"] for bar in spent] == ["north · 2024", "north · 2025", "south · 2025"]
+    assert [bar["row"] for bar in spent] == ["north · 2024 · f", "north · 2025 · f", "south · 2025 · m"]
     assert [bar["value"] for bar in spent] == [1204.55, 1e18, -0.05]
     assert {bar["lower"] for bar in spent} == {None}
-    assert age[1] == {"row": "north · 2025", "value": None, "lower": None, "upper": None}
-    assert {"spent, age by region, year", "spent", "age"} <= set(saved(chart))
+    assert age[1] == {"row": "north · 2025 · f", "value": None, "lower": None, "upper": None}
+    assert {"spent, age by region, year, sex", "spent", "age"} <= set(saved(chart))
 
 
 def test_one_number_and_rows_without_keys(drawn, saved):
@@ -90,8 +92,83 @@ def test_names_stay_text_in_a_saved_page(tmp_path):
 def test_refusals():
     with pytest.raises(dt.ParameterError, match="no value column"):
         answer(Key("region", pa.array(["north"]))).plot()
-    with pytest.raises(dt.ParameterError, match="at most 300"):
-        answer(Value("n", np.arange(301))).plot()
+    with pytest.raises(dt.ParameterError, match="no rows"):
+        answer(Key("region", pa.array([], pa.string())), Value("n", np.array([], dtype=np.int64))).plot()
+
+
+def marks(chart):
+    """The kinds of marks in a chart."""
+    shown = str(chart.to_dict())
+    return {kind for kind in ("bar", "line", "area", "rule") if f"'type': '{kind}'" in shown}
+
+
+def test_two_keys_are_rows_and_colours(drawn, saved):
+    table = answer(
+        Key("region", pa.array(["north", "north", "south", "south"])),
+        Key("sex", pa.array(["f", None, "f", None])),
+        Value("n", np.array([4, 3, 2, 1]), half_width=Fraction(1)),
+    )
+    bars = drawn(table.chart(), "value")
+    assert [(bar["row"], bar["series"], bar["value"]) for bar in bars][:2] == [("north", "f", 4), ("north", "NULL", 3)]
+    assert {"region", "sex", "f", "NULL", "north", "n by region, sex"} <= set(saved(table.chart()))
+
+
+def test_the_key_with_fewer_values_gives_the_colours(drawn):
+    table = answer(
+        Key("sex", pa.array(["f", "m"] * 10)),
+        Key("town", pa.array([f"town {place // 2}" for place in range(20)])),
+        Value("n", np.arange(20)),
+    )
+    assert drawn(table.chart(), "value")[3] == {
+        "row": "town 1",
+        "value": 3,
+        "lower": None,
+        "upper": None,
+        "series": "m",
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "first"),
+    [
+        (pa.array([datetime.date(2024, 1, 1), datetime.date(2024, 1, 2), None]), "2024-01-01"),
+        (pa.array([datetime.datetime(2024, 1, 1, 5), datetime.datetime(2024, 1, 1, 6), None]), "2024-01-01T05:00:00Z"),
+        (pa.array([*range(40), None]), 0),
+    ],
+)
+def test_days_times_and_long_ranges_are_lines_with_bands(key, first, drawn, saved):
+    table = answer(Key("when", key), Value("n", np.arange(len(key)), half_width=Fraction(2)))
+    chart = table.chart()
+    shown = drawn(chart, "value")
+    assert shown[0] == {"place": first, "value": 0, "lower": -2, "upper": 2}
+    assert len(shown) == len(key) - 1
+    assert marks(chart) == {"line", "area"}
+    assert "when NULL is not drawn" in chart.to_dict()["title"]["subtitle"]
+    assert {"when", "n by when"} <= set(saved(chart))
+
+
+def test_a_time_and_another_key_are_lines_in_colours(drawn, saved):
+    days = [datetime.date(2024, 1, day) for day in (1, 2, 3) for _ in range(2)]
+    table = answer(Key("sex", pa.array(["f", "m"] * 3)), Key("day", pa.array(days)), Value("n", np.arange(6)))
+    assert [point["series"] for point in drawn(table.chart(), "value")] == ["f", "m"] * 3
+    assert marks(table.chart()) == {"line"}
+    assert {"f", "m", "sex", "day"} <= set(saved(table.chart()))
+
+
+def test_many_rows_are_cut_and_it_is_said(drawn, saved):
+    table = answer(Key("zip", pa.array([f"zip {place}" for place in range(301)])), Value("n", np.arange(301)))
+    assert len(drawn(table.chart(), "value")) == 300
+    assert any("the first 300 of 301 rows are drawn" in text for text in saved(table.chart()))
+    long = answer(Key("code", pa.array(range(5_001))), Value("n", np.arange(5_001)))
+    assert len(drawn(long.chart(), "value")) == 5_000
+
+
+def test_an_interval_without_both_ends_is_not_drawn(drawn):
+    ratio = Value("r", np.array([2.0, 3.0]), lower=np.array([1.0, -np.inf]), upper=np.array([3.0, np.inf]))
+    assert drawn(answer(Key("k", pa.array(["a", "b"])), ratio).chart(), "value") == [
+        {"row": "a", "value": 2, "lower": 1, "upper": 3},
+        {"row": "b", "value": 3, "lower": None, "upper": None},
+    ]
 
 
 def test_altair_is_asked_for_only_when_drawing_and_its_absence_is_explained():

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from dither.answer.text import Marks
+
 
 class UnknownColumn(DitherError, KeyError):
     """The answer has no column of that name."""
@@ -32,7 +34,8 @@ class UnknownColumn(DitherError, KeyError):
 class Answer:
     """A released table: every number in it is noisy, and everything done with it is free post-processing.
 
-    Columns stand in SELECT order. Rows are all combinations of the public keys, so the shape says nothing about data.
+    Columns stand in SELECT order. Where `complete`, rows are all combinations of the public keys, and the shape says
+    nothing about data; otherwise they were chosen from noisy numbers.
     """
 
     columns: tuple[Key | Value, ...]
@@ -41,6 +44,7 @@ class Answer:
     confidence: Fraction
     notes: tuple[str, ...] = ()
     charged: bool = True  # False: bought before and given again, so that nothing was charged this time
+    complete: bool = True
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -105,11 +109,11 @@ class Answer:
             if isinstance(column, Key):
                 arrays.append(column.values)
                 continue
-            arrays.append(numbers.to_arrow(column.values, column.decimals))
+            arrays.append(numbers.to_arrow(column.values, column.decimals, nulls=True))
             bounds = ends(column) if intervals else None
             if bounds is not None:
                 names += [f"{column.name}_lower", f"{column.name}_upper"]
-                arrays += [numbers.to_arrow(end, column.decimals) for end in bounds]
+                arrays += [numbers.to_arrow(end, column.decimals, nulls=True) for end in bounds]
         return pa.table(arrays, names=distinct(names))
 
     def to_pandas(self, intervals: bool = False) -> pd.DataFrame:
@@ -127,6 +131,16 @@ class Answer:
         rows: list[dict[str, Any]] = self.to_arrow(intervals).to_pylist()
         return rows
 
+    def to_text(self, marks: Marks = "none", rows: int = 24) -> str:
+        """The table that `print` shows, of so many rows.
+
+        Digits that are only noise are not shown. With `marks`, digits that the noise reaches are told from those
+        that it does not: in brackets, or dimmed for a terminal.
+        """
+        from dither.answer.text import table_text
+
+        return table_text(self, rows, marks=marks)
+
     def to_json(self) -> str:
         """Rows with intervals, price, guarantee and notes as JSON; decimals are text, so no digit is lost."""
         from dither.answer.document import to_json
@@ -134,12 +148,39 @@ class Answer:
         return to_json(self)
 
     def plot(self) -> Any:
-        """An altair chart (needs altair): a bar for each number, with its interval; .save(path) as SVG, PNG or HTML."""
-        from dither.answer.picture import bar_chart
+        """An altair chart (needs altair) of all numbers with their intervals; .save(path) as SVG, PNG or HTML.
 
-        return bar_chart(self)
+        Bars for groups, in colours where there are two keys; lines with bands over days, times and long ranges.
+        """
+        from dither.answer.picture import chart
+
+        return chart(self)
 
     chart = plot
+
+    # -- post-processing ----------------------------------------------------------------------------------------
+
+    def nonnegative(self) -> Answer:
+        """A new answer whose counts, and sums of what is never negative, are not below zero, nor are their intervals.
+
+        It costs nothing and each number comes closer to the exact one; but small groups are now too large on average,
+        so add up the answer as it was released.
+        """
+        from dither.answer.processing import nonnegative
+
+        return nonnegative(self)
+
+    def consistent(self, total: Answer) -> Answer:
+        """A new answer whose counts and sums add up to those of `total`, as well as both can be met.
+
+        `total` answers the same question with fewer keys or none, with columns of the same names. Least squares,
+        each number weighted with 1 / variance of its noise; intervals stay those of the numbers as released.
+        """
+        from dither.answer.processing import consistent
+
+        return consistent(self, total)
+
+    # -- storage ------------------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
         """The answer as an Arrow IPC stream; the same answer gives the same bytes."""

@@ -21,6 +21,39 @@ class Cell:
     text: str
     error: str = ""
 
+    @property
+    def sure(self) -> int:
+        """How many characters of the text stand before the first digit that the noise reaches.
+
+        That digit has the place of the error's leading one; digits before it can change by a carry only.
+
+        >>> Cell("45,700", "1,300").sure, Cell("61.25", "0.76").sure, Cell("-3", "21").sure
+        (1, 3, 0)
+        """
+        top = _leading_place(self.error)
+        if top is None:
+            return 0 if self.error == NO_ERROR else len(self.text)
+        place = sum(character.isdigit() for character in self.text.split(".")[0])
+        kept = ""
+        for at, character in enumerate(self.text):
+            if character.isdigit():
+                place -= 1
+                if place <= top:
+                    return at if any(digit in kept for digit in "123456789") else 0
+            kept += character
+        return len(self.text)
+
+
+def _leading_place(error: str) -> int | None:
+    """The power of ten that the first digit other than 0 counts; None where there is none."""
+    place = sum(character.isdigit() for character in error.split(".")[0])
+    for character in error:
+        if character.isdigit():
+            place -= 1
+            if character != "0":
+                return place
+    return None
+
 
 def cells(column: Key | Value, rows: int) -> list[Cell]:
     """The first `rows` cells of a column."""

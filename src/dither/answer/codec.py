@@ -6,6 +6,7 @@ The same answer always gives the same bytes. A version this code does not know i
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -38,6 +39,7 @@ def to_bytes(answer: Answer) -> bytes:
         "guarantee": answer.guarantee,
         "confidence": str(answer.confidence),
         "notes": list(answer.notes),
+        **({} if answer.complete else {"complete": False}),
     }
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     fields = [pa.field(f"c{place}", array.type) for place, array in enumerate(arrays)]
@@ -69,6 +71,7 @@ def from_bytes(stored: bytes, names: Sequence[str] | None = None) -> Answer:
             guarantee=metadata["guarantee"],
             confidence=Fraction(metadata["confidence"]),
             notes=tuple(metadata["notes"]),
+            complete=metadata.get("complete", True),
         )
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, IndexError, StopIteration) as error:
         if isinstance(error, DitherError):
@@ -93,13 +96,20 @@ def _describe(column: Key | Value, arrays: list[Any]) -> dict[str, Any]:
     described: dict[str, Any] = {"role": "value", "name": column.name, "at": place, "decimals": column.decimals}
     described |= {"mechanism": column.mechanism, "scale": [[noise.measure, noise.scale] for noise in column.scale]}
     if column.possible is not None:
-        described["possible"] = list(column.possible)
+        described["possible"] = [end if math.isfinite(end) else None for end in column.possible]
+    if column.additive:
+        described["additive"] = True
     described["half_width"] = None if column.half_width is None else str(column.half_width)
     arrays.append(numbers.to_arrow(column.values, column.decimals))
     if column.lower is not None and column.upper is not None:
         described["bounds"] = [place + 1, place + 2]
         arrays.extend(numbers.to_arrow(bound, column.decimals) for bound in (column.lower, column.upper))
     return described
+
+
+def _possible(ends: Sequence[float | None]) -> tuple[float, float]:
+    low, high = ends
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
@@ -120,5 +130,6 @@ def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
         upper=upper,
         mechanism=described["mechanism"],
         scale=() if isinstance(scales, str) else tuple(NoiseScale(measure, scale) for measure, scale in scales),
-        possible=tuple(described["possible"]) if "possible" in described else None,
+        possible=_possible(described["possible"]) if "possible" in described else None,
+        additive=described.get("additive", False),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,12 @@ class Key:
     def __len__(self) -> int:
         return len(self.values)
 
+    def take(self, rows: NDArray[np.intp]) -> Key:
+        """The same column with these rows only, in this order."""
+        import pyarrow as pa
+
+        return replace(self, values=self.values.take(pa.array(rows)))
+
     def shown(self) -> NDArray[Any]:
         """The values as NumPy shows them: text and NULLs in an object array."""
         array: NDArray[Any] = self.values.to_numpy(zero_copy_only=False)
@@ -49,7 +55,7 @@ class Value:
     Whole numbers count units of 10**-decimals; float64 columns (averages) are in shown units already. The error is one
     `half_width` in shown units for the whole column, or `lower` and `upper` per cell in the units of `values`. `scale`
     says how much noise each measure behind the column got: an average has two. `possible` is the range that
-    declarations allow; an interval that is all of it tells nothing.
+    declarations allow; an interval that is all of it tells nothing. `additive`: groups add up to their total.
     """
 
     name: str
@@ -61,6 +67,7 @@ class Value:
     mechanism: str = ""
     scale: tuple[NoiseScale, ...] = ()
     possible: tuple[float, float] | None = None
+    additive: bool = False
 
     def __post_init__(self) -> None:
         if (self.lower is None) != (self.upper is None):
@@ -84,6 +91,11 @@ class Value:
     @property
     def is_float(self) -> bool:
         return self.values.dtype == np.float64
+
+    def take(self, rows: NDArray[np.intp]) -> Value:
+        """The same column with these rows only, in this order."""
+        lower, upper = (None if part is None else part[rows] for part in (self.lower, self.upper))
+        return replace(self, values=self.values[rows], lower=lower, upper=upper)
 
     def uninformative(self) -> NDArray[np.bool_]:
         """For each cell, whether its interval is all that the declarations allow anyway."""

@@ -17,7 +17,7 @@ _MUTED = "color:#888"
 
 
 def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
-    """The first rows as a table, and under it what they cost and how far they can be trusted."""
+    """The first rows as a table, digits that the noise reaches in grey; under it price, guarantee and notes."""
     rows = min(len(answer), most_rows)
     is_key = [isinstance(column, Key) for column in answer.columns]
     names = [f'<th style="{_align(key)}">{escape(name)}</th>' for name, key in zip(answer.names, is_key, strict=True)]
@@ -34,7 +34,9 @@ def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
 
 def _cell(cell: Cell, is_key: bool) -> str:
     error = f' <span style="{_MUTED}">± {escape(cell.error)}</span>' if cell.error else ""
-    return f'<td style="{_align(is_key)}">{escape(cell.text)}{error}</td>'
+    sure = cell.sure if cell.error else len(cell.text)
+    noise = f'<span style="{_MUTED}">{escape(cell.text[sure:])}</span>' if sure < len(cell.text) else ""
+    return f'<td style="{_align(is_key)}">{escape(cell.text[:sure])}{noise}{error}</td>'
 
 
 def _align(is_key: bool) -> str:

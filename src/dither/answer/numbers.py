@@ -16,8 +16,8 @@ _LOW_WORD = 2**64 - 1
 _DIGITS = 38  # what an Arrow decimal128 holds
 
 
-def to_arrow(numbers: Numbers, decimals: int) -> pa.Array:
-    """Exact Arrow form of integers in units of 10**-decimals; float64 passes as it is.
+def to_arrow(numbers: Numbers, decimals: int, *, nulls: bool = False) -> pa.Array:
+    """Exact Arrow form of integers in units of 10**-decimals; float64 passes as it is, with `nulls` NaN as NULL.
 
     >>> str(to_arrow(np.array([1999]), 2)[0])
     '19.99'
@@ -25,7 +25,7 @@ def to_arrow(numbers: Numbers, decimals: int) -> pa.Array:
     import pyarrow as pa
 
     if numbers.dtype == np.float64:
-        return pa.array(numbers, pa.float64())
+        return pa.array(numbers, pa.float64(), from_pandas=nulls)
     numbers = narrow(numbers)
     if decimals == 0 and numbers.dtype == np.int64:
         return pa.array(numbers, pa.int64())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key, Value
@@ -13,19 +15,26 @@ from dither.digits import counted
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
 
+Marks = Literal["none", "brackets", "dim"]
+
 MOST_ROWS = 24
 _GAP = "   "
+_DIM, _PLAIN = "\x1b[2m", "\x1b[22m"
 
 
-def table_text(answer: Answer, most_rows: int = MOST_ROWS, *, details: bool = True) -> str:
+def table_text(answer: Answer, most_rows: int = MOST_ROWS, *, details: bool = True, marks: Marks | None = None) -> str:
     """The first rows as an aligned table, and under it the price; with `details`, how far they can be trusted too."""
     rows = min(len(answer), most_rows)
-    blocks = [_block(column.name, cells(column, rows), isinstance(column, Key)) for column in answer.columns]
+    mark = _MARKS[marks or "none"]
+    blocks = [_block(column.name, cells(column, rows), isinstance(column, Key), mark) for column in answer.columns]
     head, *body = (_GAP.join(line).rstrip() for line in zip(*blocks, strict=True))
     rule = "─" * max(map(_width, (head, *body)))
     hidden = len(answer) - rows
-    more = [f"... {counted(hidden, 'more row')}"] if hidden else []
-    return "\n".join([head, rule, *body, *more, "", *(footer(answer) if details else [price_line(answer)])])
+    more = [f"... {counted(hidden, 'more row')}"] if hidden else [] if len(answer) else ["no rows"]
+    below = [price_line(answer)]
+    if details:
+        below = [*footer(answer), *(["digits that the noise reaches are " + _SAID[marks]] if marks in _SAID else [])]
+    return "\n".join([head, rule, *body, *more, "", *below])
 
 
 def footer(answer: Answer) -> Iterator[str]:
@@ -37,10 +46,23 @@ def footer(answer: Answer) -> Iterator[str]:
         f"± holds for each number by itself with probability {percent(float(answer.confidence))}; "
         "digits below it are not shown"
     )
-    if any(isinstance(column, Value) and column.uninformative().any() for column in answer.columns):
+    values = [column for column in answer.columns if isinstance(column, Value)]
+    if any(column.uninformative().any() for column in values):
         yield "no information: the noise allows every value of the declared range, as in a group with hardly any rows"
+    if any(unbounded(column) for column in values):
+        yield "± ?: no bound can be given, as where the noise allows a divisor of zero"
+    if any(column.is_float and np.isnan(column.values).any() for column in values):
+        yield "unknown: not defined for these noisy numbers, as a division by zero; NULL in other forms of the answer"
     for note in answer.notes:
         yield f"note: {note}"
+
+
+def unbounded(column: Value) -> bool:
+    """Whether some cell has a value but no interval on one side."""
+    if column.lower is None or column.upper is None or not column.is_float:
+        return False
+    open_ended = np.isinf(column.lower) | np.isinf(column.upper)
+    return bool((open_ended & np.isfinite(column.values)).any())
 
 
 def price_line(answer: Answer) -> str:
@@ -58,20 +80,35 @@ def percent(probability: float) -> str:
     return f"{probability * 100:.10g}%"
 
 
-def _block(name: str, column: Sequence[Cell], is_key: bool) -> list[str]:
+def _block(name: str, column: Sequence[Cell], is_key: bool, mark: Callable[[str, int], str]) -> list[str]:
     """A column as lines of one width: keys to the left, numbers to the right, errors under each other."""
-    number = max((_width(cell.text) for cell in column if cell.error), default=0)
+    texts = [mark(cell.text, cell.sure) if cell.error else cell.text for cell in column]
+    number = max((_width(text) for text, cell in zip(texts, column, strict=True) if cell.error), default=0)
     error = max((_width(cell.error) for cell in column), default=0)
     lines = [
-        f"{_right(cell.text, number)} ± {_right(cell.error, error)}" if cell.error else cell.text for cell in column
+        f"{_right(text, number)} ± {_right(cell.error, error)}" if cell.error else text
+        for text, cell in zip(texts, column, strict=True)
     ]
     width = max(map(_width, (name, *lines)))
     align = _left if is_key else _right
     return [align(line, width) for line in (name, *lines)]
 
 
+def _brackets(text: str, sure: int) -> str:
+    return text if sure == len(text) else f"{text[:sure]}({text[sure:]})"
+
+
+def _dim(text: str, sure: int) -> str:
+    return text if sure == len(text) else f"{text[:sure]}{_DIM}{text[sure:]}{_PLAIN}"
+
+
+_MARKS: dict[Marks, Callable[[str, int], str]] = {"none": lambda text, sure: text, "brackets": _brackets, "dim": _dim}
+_SAID: dict[Marks | None, str] = {"brackets": "in brackets", "dim": "dimmed"}
+
+
 def _width(text: str) -> int:
-    """Columns a terminal needs: wide characters take two, combining ones none."""
+    """Columns a terminal needs: wide characters take two, combining ones and our own dimming none."""
+    text = text.replace(_DIM, "").replace(_PLAIN, "")
     return sum(
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text

@@ -11,7 +11,9 @@ from dither.errors import ParameterError
 from dither.plot.style import FIRST, INK, WIDTH, load, safe, styled
 
 MOST_ROWS = 300
-_ROW = 26
+COLOURS = (FIRST, "#e0a030", "#3a9a6b", "#c0504d", "#8064a2", "#4bacc6", "#7f7f7f", "#b8860b")
+_ROW, _THIN = 26, 14
+_MANY = 60  # rows from which on bars are thin
 
 
 @dataclass(frozen=True)
@@ -24,51 +26,119 @@ class Panel:
     upper: Sequence[Any] | None = None
 
 
-def bars(title: str, subtitle: str, rows: Sequence[str], panels: Sequence[Panel], rows_title: str = "") -> Any:
-    """An altair chart with one bar for each row in each panel, rows from top to bottom."""
+@dataclass(frozen=True)
+class Series:
+    """What tells bars or lines at the same place apart: a name and a label for each of them."""
+
+    name: str
+    labels: Sequence[str]
+
+    @property
+    def distinct(self) -> list[str]:
+        return list(dict.fromkeys(self.labels))
+
+
+def bars(
+    title: str,
+    subtitle: str,
+    rows: Sequence[str],
+    panels: Sequence[Panel],
+    rows_title: str = "",
+    series: Series | None = None,
+) -> Any:
+    """An altair chart with one bar for each row in each panel, rows from top to bottom; those of a series side by side.
+
+    More than 300 rows are cut, and the subtitle says so.
+    """
     alt = load()
-    if len(rows) > MOST_ROWS:
-        raise ParameterError(
-            f"an answer of {len(rows)} rows has too many bars (at most {MOST_ROWS}); draw .to_pandas(intervals=True)."
-        )
+    if not rows:
+        raise ParameterError("this answer has no rows, so there is nothing to draw.")
+    places = list(dict.fromkeys(rows))
+    if len(places) > MOST_ROWS:
+        subtitle = f"{subtitle}; the first {MOST_ROWS} of {len(places):,} rows are drawn"
+        places = places[:MOST_ROWS]
     width = WIDTH if len(panels) == 1 else max(180, WIDTH // len(panels))
+    step = _THIN if len(places) > _MANY else _ROW
     drawn = [
-        _panel(alt, panel, [safe(row) for row in rows], rows_title if not place else None, labels=not place)
+        _panel(alt, panel, rows, places, rows_title if not place else None, series, labels=not place)
         for place, panel in enumerate(panels)
     ]
-    sized = [chart.properties(width=width, height=alt.Step(_ROW)) for chart in drawn]
-    heading = alt.Title(safe(title), subtitle=safe(subtitle))
+    height = alt.Step(step) if series is None else alt.Step(max(8, step // 2), **{"for": "offset"})
+    sized = [chart.properties(width=width, height=height) for chart in drawn]
+    heading = alt.Title(safe(title), subtitle=wrapped(subtitle))
     return styled((sized[0] if len(sized) == 1 else alt.hconcat(*sized, spacing=24)).properties(title=heading))
 
 
-def _panel(alt: Any, panel: Panel, rows: list[str], rows_title: str | None, *, labels: bool) -> Any:
-    nothing = [None] * len(rows)
-    table = zip(rows, panel.values, panel.lower or nothing, panel.upper or nothing, strict=True)
-    data = [
-        {"row": row, "value": _number(value), "lower": _number(low), "upper": _number(high)}
-        for row, value, low, high in table
-    ]
-    base = alt.Chart(alt.Data(values=data)).encode(
-        y=alt.Y(
+def _panel(
+    alt: Any,
+    panel: Panel,
+    rows: Sequence[str],
+    places: list[str],
+    rows_title: str | None,
+    series: Series | None,
+    *,
+    labels: bool,
+) -> Any:
+    kept = set(places)
+    data = [row for row in points(panel, "row", rows, series) if row["row"] in kept]
+    for row in data:
+        row["row"] = safe(row["row"])
+    down = {
+        "y": alt.Y(
             "row:N",
-            sort=rows,
+            sort=[safe(place) for place in places],
             title=safe(rows_title) if rows_title else None,
             axis=alt.Axis(labels=labels, ticks=False, labelLimit=260),
         )
-    )
-    across = {"title": safe(panel.name), "axis": alt.Axis(tickCount=4, format="~s" if _large(data) else ",~r")}
-    layers = [base.mark_bar(color=FIRST, opacity=0.75, height={"band": 0.6}).encode(x=alt.X("value:Q", **across))]
+    }
+    if series is not None:
+        down["yOffset"] = alt.YOffset("series:N", sort=[safe(label) for label in series.distinct])
+    base = alt.Chart(alt.Data(values=data)).encode(**down)
+    across = {"title": safe(panel.name), "axis": alt.Axis(tickCount=4, format=number_format(data))}
+    colour = {} if series is None else {"color": series_colour(alt, series)}
+    fill = {"color": FIRST} if series is None else {}
+    bar = base.mark_bar(opacity=0.75, height={"band": 0.6 if series is None else 0.85}, **fill)
+    layers = [bar.encode(x=alt.X("value:Q", **across), **colour)]
+    if panel.lower is not None:  # a number without bounds is there, but faintly
+        faint = alt.condition("datum.lower === null", alt.value(0.25), alt.value(0.75))
+        layers = [layers[0].encode(opacity=faint)]
     if panel.lower is not None:
         ends = {"x": alt.X("lower:Q", **across), "x2": "upper:Q"}
-        layers.append(base.mark_rule(color=INK, strokeWidth=2).encode(**ends))
+        layers.append(base.mark_rule(color=INK, strokeWidth=2 if series is None else 1.5).encode(**ends))
         layers += [
-            base.mark_tick(color=INK, thickness=2, height=9).encode(x=alt.X(f"{end}:Q", **across))
+            base.mark_tick(color=INK, thickness=2, height=9 if series is None else 5).encode(
+                x=alt.X(f"{end}:Q", **across)
+            )
             for end in ("lower", "upper")
         ]
     return alt.layer(*layers)
 
 
-def _number(value: Any) -> float | None:
+def points(panel: Panel, name: str, places: Sequence[Any], series: Series | None) -> list[dict[str, Any]]:
+    """The cells of a panel as a chart reads them; an interval without both ends is left out."""
+    nothing = [None] * len(places)
+    table = zip(places, panel.values, panel.lower or nothing, panel.upper or nothing, strict=True)
+    found = []
+    for place, value, low, high in table:
+        lower, upper = number(low), number(high)
+        both = lower is not None and upper is not None
+        found.append(
+            {name: place, "value": number(value), "lower": lower if both else None, "upper": upper if both else None}
+        )
+    for row, label in zip(found, series.labels if series else (), strict=False):
+        row["series"] = safe(label)
+    return found
+
+
+def series_colour(alt: Any, series: Series) -> Any:
+    """A colour for each label, named in a legend."""
+    labels = [safe(label) for label in series.distinct]
+    legend = alt.Legend(title=safe(series.name), titleFontWeight="normal")
+    scale = alt.Scale(domain=labels, range=[COLOURS[place % len(COLOURS)] for place in range(len(labels))])
+    return alt.Color("series:N", scale=scale, legend=legend)
+
+
+def number(value: Any) -> float | None:
     """A number that JSON can hold; what is missing or not finite is left out."""
     if value is None:
         return None
@@ -76,5 +146,16 @@ def _number(value: Any) -> float | None:
     return shown if math.isfinite(shown) else None
 
 
-def _large(data: Sequence[dict[str, Any]]) -> bool:
-    return any(abs(row[name] or 0) >= 100_000 for row in data for name in ("value", "lower", "upper"))
+def number_format(data: Sequence[dict[str, Any]]) -> str:
+    """Short forms for large numbers, such as 200k."""
+    large = any(abs(row[name] or 0) >= 100_000 for row in data for name in ("value", "lower", "upper"))
+    return "~s" if large else ",~r"
+
+
+def wrapped(text: str, width: int = 100) -> list[str]:
+    """A long subtitle in lines, broken at its semicolons and never wider than it must be."""
+    lines = [""]
+    for part in safe(text).split("; "):
+        joined = f"{lines[-1]}; {part}" if lines[-1] else part
+        lines = [*lines[:-1], joined] if len(joined) <= width or not lines[-1] else [*lines, part]
+    return lines

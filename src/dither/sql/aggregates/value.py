@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.columns import Column
+
 
 @dataclass(frozen=True, eq=False)
 class ValueColumn:
@@ -16,6 +18,7 @@ class ValueColumn:
 
     The noise is at most `half_width` (in shown units) with the confidence asked for, or lies between `lower` and
     `upper` where the width differs from group to group. `possible` is the declared range, where no value lies outside.
+    `declared` says what the values, then codes, are shown as, where they are no numbers.
     `additive`: the exact values of groups add up to the exact value of all their rows together.
     """
 
@@ -27,3 +30,4 @@ class ValueColumn:
     upper: NDArray[np.float64] | None = None
     possible: tuple[float, float] | None = None
     additive: bool = False
+    declared: Column | None = None
