@@ -278,9 +278,12 @@ def test_a_bought_interval_is_not_shown_at_a_higher_confidence():
 def test_the_method_is_chosen_from_public_parameters_only():
     for data in (GOOD, [0] * 5, [math.nan] * 5):
         assert stats.median(data, epsilon=1, relation="replace", **BOUNDS).method == "Quantile"
-        assert stats.median(data, epsilon=8, relation="replace", **BOUNDS).method == "SmoothCauchy"
-        assert stats.median(data, epsilon=8, **BOUNDS).method == "Quantile"
-        assert stats.quantile(data, "0.99", epsilon=8, relation="replace", **BOUNDS).method == "Quantile"
+        many = list(data) * 20
+        assert stats.median(many, epsilon=10, relation="replace", **BOUNDS).method == "SmoothStudentT"
+        assert stats.median(many, epsilon="9.9", relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.median(data, epsilon=10, relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.median(many, epsilon=10, **BOUNDS).method == "Quantile"
+        assert stats.quantile(many, "0.99", epsilon=10, relation="replace", **BOUNDS).method == "Quantile"
         assert stats.median(data, epsilon=1, grid=1, **BOUNDS).method == "PermuteAndFlip"
         assert stats.median(data, rho=1, grid=1, **BOUNDS).method == "Quantile"
         assert stats.sum(data, epsilon=1, delta="1e-6", **BOUNDS).method == "Laplace"

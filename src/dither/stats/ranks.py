@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,9 @@ from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.quantiles import Quantiles
 from dither.mechanisms.rank_choice import Target
+from dither.mechanisms.smooth import SmoothNoise
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.mechanisms.smooth_student_t import SmoothStudentT
 from dither.neighbours import Relation
 from dither.parameters import Number, probability
 from dither.sensitivity.order_statistic import quantile as rank_statistic
@@ -28,10 +30,13 @@ from dither.stats.smooth import smooth_estimate
 _GRID_BITS = 32
 _LOW, _HALF = Fraction(1, 10), Fraction(1, 2)
 _BUY = "its error in units of the value depends on the data; interval=True buys an interval with half of the price."
-# From this epsilon on a central order statistic with Cauchy noise has the smaller median error on evenly spread
-# records: ln 2 * 2 / epsilon ranks for the exponential mechanism, and never less than a quarter of a gap.
-_SMOOTH_FROM = Fraction(6)
-_CENTRAL = Fraction(1, 4)
+# When "auto" takes the smooth sensitivity: from here on Student's t noise has the smaller root-mean-square error and
+# the smaller median error, on every kind of data and number of records tried (docs/benchmarks.md). The exponential
+# mechanism's error does not fall below a fraction of the gap between two records, this noise does; and with so many
+# records on either side the bounds, which the smooth sensitivity must count with, are out of its reach.
+_SMOOTH_FROM = Fraction(10)
+_BESIDE = 20
+_SMOOTH: dict[str, Callable[..., SmoothNoise]] = {"smooth": SmoothCauchy, "student": SmoothStudentT}
 _MOST_FLIPPED = 4096
 
 
@@ -62,28 +67,29 @@ def quantile(
     """A value of rank near q n among the records, each clamped to [lower, upper], at the stated price.
 
     method: "exponential" (the exponential mechanism), "flip" (permute-and-flip on the same scores: never farther off on
-    average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth" (the order
-    statistic with noise in proportion to its smooth sensitivity; replace, priced in epsilon), or "auto": smooth for
-    central quantiles under replace at epsilon >= 6, flip where it can be, else exponential; a choice from these public
-    numbers alone. With interval=True part of the price goes into `interval()`, whose confidence is then fixed. The
-    rank error is public before paying: `dt.Quantile(...).rank_error(...)`.
+    average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth" or "student"
+    (the order statistic with Cauchy or Student's t noise in proportion to its smooth sensitivity; replace, priced in
+    epsilon), or "auto": student under replace at epsilon >= 10 if q n and (1-q) n are at least 20, flip where it can
+    be, else exponential; a choice from these public numbers alone (under replace n is one of them). With interval=True
+    part of the price goes into `interval()`, whose confidence is then fixed. The rank error is public before paying:
+    `dt.Quantile(...).rank_error(...)`.
     """
     price = Price.read(epsilon, delta, rho, relation)
     share, sure = probability(q, "q"), probability(confidence, "confidence")
-    if method not in ("auto", "exponential", "flip", "smooth"):
-        raise ParameterError(f'method must be "auto", "exponential", "flip" or "smooth"; got {method!r}.')
+    if method not in ("auto", "exponential", "flip", *_SMOOTH):
+        raise ParameterError(f'method must be "auto", "exponential", "flip", "smooth" or "student"; got {method!r}.')
     column = plain_column(x)
     codes = read_grid(x, lower, upper, grid, _GRID_BITS)
     if method == "auto":
-        central = min(share, 1 - share) >= _CENTRAL and price.relation is Relation.REPLACE
+        inside = price.relation is Relation.REPLACE and min(share, 1 - share) * column.size >= _BESIDE
         strong = price.rho is None and price.choosing_epsilon >= _SMOOTH_FROM
         few = price.rho is None and codes.size <= _MOST_FLIPPED and not interval
-        method = "smooth" if central and strong and column.size else "flip" if few else "exponential"
-    if method == "smooth":
-        return _smooth(column, share, codes, price, interval, sure)
+        method = "student" if inside and strong else "flip" if few else "exponential"
+    if method in _SMOOTH:
+        return _smooth(column, share, codes, price, interval, sure, _SMOOTH[method])
     if method == "flip":
         if interval:
-            raise ParameterError('an interval is bought with method="exponential" or "smooth".')
+            raise ParameterError('an interval is bought with method="exponential", "smooth" or "student".')
         return _flip(column, share, codes, price)
     if not interval:
         return _exponential(column, share, codes, price)
@@ -154,7 +160,15 @@ def _flip(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
     return Estimate(plain(value), price.guarantee, "PermuteAndFlip", value, hidden=_BUY)
 
 
-def _smooth(column: Any, q: Fraction, codes: Grid, price: Price, interval: bool, sure: Fraction) -> Estimate:
+def _smooth(
+    column: Any,
+    q: Fraction,
+    codes: Grid,
+    price: Price,
+    interval: bool,
+    sure: Fraction,
+    noise: Callable[..., SmoothNoise],
+) -> Estimate:
     if price.relation is not Relation.REPLACE:
         raise RelationMismatch('a smooth sensitivity needs a public number of records; state relation="replace".')
     if price.rho is not None:
@@ -167,7 +181,7 @@ def _smooth(column: Any, q: Fraction, codes: Grid, price: Price, interval: bool,
         price,
         (codes.first, codes.last),
         codes.step,
-        lambda e: SmoothCauchy(epsilon=e, lower=codes.first, upper=codes.last, grid=1, relation=price.relation),
+        lambda e: noise(epsilon=e, lower=codes.first, upper=codes.last, grid=1, relation=price.relation),
         interval=interval,
         sure=sure,
     )
