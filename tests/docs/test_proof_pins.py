@@ -33,10 +33,10 @@ def test_every_function_a_page_names_in_its_steps_is_pinned(page):
 
 
 def test_each_mechanism_and_composition_has_a_page():
-    from dither.mechanisms.registry import LAWS, MECHANISMS, SMOOTH
+    from dither.mechanisms.registry import EVERY
 
     names = {page.stem for page in PAGES}
-    assert {entry.make.__name__.lower() for entry in (*MECHANISMS, *LAWS, *SMOOTH)} | {"composition"} <= names
+    assert {entry.make.__name__.lower() for entry in EVERY} | {"composition"} <= names
 
 
 def test_a_changed_function_is_noticed_and_a_refresh_settles_it():

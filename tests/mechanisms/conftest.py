@@ -1,59 +1,29 @@
-"""Checks of an exact law against a claim, by enumeration. The common suite and the planted bugs use the same ones."""
+"""Loads the common suite, so that tests of mechanisms can import it by name."""
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from fractions import Fraction
-from types import SimpleNamespace
+from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy import stats
 
-from dither.accounting.balls import ball, bounds
+for _name in ("exactly", "hostile", "checks_of_noise", "checks_of_laws", "checks_of_smooth", "check_mechanism"):
+    _module = f"mechanisms_{_name}"
+    if _module not in sys.modules:
+        _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
+        _loaded = importlib.util.module_from_spec(_spec)
+        sys.modules[_module] = _loaded
+        _spec.loader.exec_module(_loaded)
 
-
-def law(mechanism, tail="1e-14"):
-    """Certified bounds of the noise's law at -reach..reach grid steps: (reach, low, high)."""
-    reach = int(mechanism.error(1 - Fraction(tail)) / mechanism.grid) + 2
-    half = [mechanism.pmf(k) for k in range(reach + 1)]
-    low, high = ([pair[side] for pair in half] for side in (0, 1))
-    return reach, low[:0:-1] + low, high[:0:-1] + high
-
-
-def hockey_stick(mechanism, shift, epsilon):
-    """Certified bounds of sum (p - e^epsilon q)_+, q being p moved by `shift` steps; points not listed count fully."""
-    _, low, high = law(mechanism)
-    under, over = bounds(lambda: ball(Fraction(epsilon)).exp())
-    kept = len(low) - shift
-    at_least = sum(max(Fraction(0), low[i] - over * high[i + shift]) for i in range(kept))
-    at_most = sum(max(Fraction(0), high[i] - under * low[i + shift]) for i in range(kept))
-    return at_least, at_most + 1 - sum(low[:kept])
-
-
-def renyi_over_order(mechanism, shift, order):
-    """A lower bound of D_order(P || Q) / order, q being p moved by `shift` steps: what rho must be at least."""
-    _, low, high = law(mechanism)
-    moment = sum(float(low[i]) * float(low[i] / high[i + shift]) ** (float(order) - 1) for i in range(len(low) - shift))
-    return np.log(moment) / (float(order) - 1) / float(order)
-
-
-def chi_square(sample, mechanism):
-    """The p-value of a sample of noise (in grid steps) under the exact law, in about 60 cells of equal probability."""
-    reach, low, _ = law(mechanism, "1e-7")
-    expected = np.array([float(p) for p in low]) * len(sample)
-    observed = np.bincount(np.clip(sample, -reach, reach) + reach, minlength=2 * reach + 1)
-    cell = np.unique((np.cumsum(expected) / (len(sample) / 60)).astype(int), return_inverse=True)[1]
-    seen, meant = np.bincount(cell, weights=observed), np.bincount(cell, weights=expected)
-    large = meant >= 25
-    seen, meant = np.append(seen[large], seen[~large].sum()), np.append(meant[large], meant[~large].sum())
-    seen, meant = seen[meant > 0], meant[meant > 0]
-    return float(stats.chisquare(seen, meant * seen.sum() / meant.sum()).pvalue)
+import mechanisms_exactly  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def exactly():
-    """The checks as one object."""
-    return SimpleNamespace(law=law, hockey_stick=hockey_stick, renyi_over_order=renyi_over_order, chi_square=chi_square)
+    """Checks of an exact law against a claim."""
+    return mechanisms_exactly
 
 
 @pytest.fixture

@@ -1,280 +1,88 @@
-"""One suite over the registry: what must hold for every mechanism that adds noise on a grid."""
+"""check_mechanism over the registry, and broken mechanisms that it must reject."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from decimal import Decimal
 from fractions import Fraction
 
-import numpy as np
+import mechanisms_checks_of_smooth as smooth
 import pytest
+from mechanisms_check_mechanism import BATTERIES, cases, check_mechanism
 
-from dither.accounting import PureDP
-from dither.errors import ParameterError
-from dither.mechanisms import seal
-from dither.mechanisms.registry import MECHANISMS
-from dither.neighbours import Relation
-
-CASES = [
-    pytest.param(entry, dict(example), id=f"{entry.make.__name__}-{number}")
-    for entry in MECHANISMS
-    for number, example in enumerate(entry.examples)
-]
-each = pytest.mark.parametrize(("entry", "example"), CASES)
-# A sum of certified bounds is exact to this; the claims compared with it are 1e-6 and larger, or pure.
-SLACK = Fraction(1, 10**12)
-DRAWS = 400_000
-FALSE_ALARM = 1e-12
-
-HOSTILE = [
-    math.nan,
-    math.inf,
-    -math.inf,
-    -1,
-    0,
-    True,
-    np.True_,
-    None,
-    "abc",
-    "1e400",
-    10**400,
-    "1e-320",
-    Decimal("nan"),
-]
-INEXACT = [1.0, np.float64(1), "1", b"1", None, True, [1.0], [True], np.ones(2), np.ones(2, bool), {"a": 1}]
+import dither
+from dither.mechanisms import Exponential, Laplace, SmoothCauchy
+from dither.mechanisms.outcome import Outcome
+from dither.mechanisms.registry import EVERY, LAWS, NOISES, SMOOTH
 
 
-def steps_apart(mechanism):
-    """How many whole grid steps two neighbours' numbers can be apart."""
-    return math.floor(mechanism.sensitivity / mechanism.grid)
+@pytest.mark.parametrize("case", [case for entry in EVERY for case in cases(entry)], ids=str)
+def test_check_mechanism(case):
+    case.run()
 
 
-def fine(entry, example):
-    """The same mechanism on a grid so fine that rounding the noise hides nothing."""
-    return entry.make(**example | {"grid": Fraction(example["sensitivity"]) / 40})
+def test_every_public_mechanism_is_in_the_registry():
+    public = {name for name, home in dither.HOMES.items() if home.startswith("dither.mechanisms")}
+    mechanisms = {name for name in public if hasattr(getattr(dither, name), "guarantee")}
+    assert {entry.make.__name__ for entry in EVERY} == mechanisms
+    assert {type(entry) for entry in EVERY} == set(BATTERIES)
 
 
-@pytest.mark.parametrize("entry", MECHANISMS, ids=lambda entry: entry.make.__name__)
-@pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_parameters_are_refused(entry, value):
-    for name, base in entry.numbers.items():
-        with pytest.raises(ParameterError):
-            entry.make(**base | {name: value})
-    with pytest.raises(ParameterError):
-        entry.make(**dict(entry.examples[0]) | {"rounded_coordinates": -1})
+def test_mechanisms_whose_noise_depends_on_the_relation_are_checked_under_both():
+    under_replace = {
+        entry.make.__name__ for entry in LAWS if any(example.get("relation") == "replace" for example in entry.examples)
+    }
+    assert under_replace >= {"Exponential", "PermuteAndFlip", "NoisyMax", "SparseVector"}
+    assert under_replace >= {"KeySelection", "Quantile", "Quantiles"}
 
 
-@pytest.mark.parametrize("entry", MECHANISMS, ids=lambda entry: entry.make.__name__)
-def test_no_mechanism_without_a_sensitivity(entry):
-    """Threat 6: a missing bound must never mean no noise."""
-    for example in entry.examples:
-        with pytest.raises(TypeError):
-            entry.make(**{name: value for name, value in example.items() if name != "sensitivity"})
+class TooLittleNoise(Laplace):
+    """Planted bug: three per cent less noise than the claim needs."""
+
+    @property
+    def scale_steps(self):
+        return super().scale_steps * Fraction(97, 100)
 
 
-@each
-def test_frozen_and_equal_by_value(entry, example):
-    mechanism = entry.make(**example)
-    assert mechanism == entry.make(**example)
-    assert hash(mechanism) == hash(entry.make(**example))
-    for field in dataclasses.fields(mechanism):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(mechanism, field.name, getattr(mechanism, field.name))
-    with pytest.raises(TypeError):
-        entry.make(*example.values())
+class Forgetful(Exponential):
+    """Planted bug: the factor 2 of scores that are not monotone is forgotten."""
+
+    @property
+    def rate(self):
+        return 2 * super().rate
 
 
-@each
-@pytest.mark.parametrize("relation", [Relation.REPLACE, "owner"])
-def test_the_relation_is_carried(entry, example, relation):
-    mechanism = entry.make(**example, relation=relation)
-    assert mechanism.guarantee.relation is mechanism.guarantee.zcdp().relation is Relation.read(relation)
-    assert entry.make(**example).guarantee.relation is Relation.ADD_REMOVE
+class Generous(SmoothCauchy):
+    """Planted bug: a smooth bound may be steeper than the noise allows for."""
+
+    def __init__(self, **parameters):
+        super().__init__(**parameters)
+        object.__setattr__(self, "beta", 3 * self.beta)
 
 
-@each
-def test_the_exact_law_keeps_the_claim_on_every_shift(entry, example, exactly):
-    mechanism = entry.make(**example)
-    claim = mechanism.guarantee
-    for shift in range(1, steps_apart(mechanism) + 1):
-        for epsilon in {Fraction(getattr(claim, "epsilon", 1)), Fraction(1, 10), Fraction(1), Fraction(3)}:
-            assert exactly.hockey_stick(mechanism, shift, epsilon)[1] <= Fraction(claim.delta_at(epsilon)) + SLACK
-        for order in (1.001, 1.5, 2, 8, 30):
-            assert exactly.renyi_over_order(mechanism, shift, order) <= float(claim.zcdp().rho) * (1 + 1e-9) + 1e-12
+@pytest.mark.parametrize(
+    ("entry", "broken"),
+    [(NOISES[0], TooLittleNoise), (LAWS[0], Forgetful), (SMOOTH[0], Generous)],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_broken_mechanisms_are_rejected(entry, broken):
+    with pytest.raises(AssertionError):
+        check_mechanism(dataclasses.replace(entry, make=broken))
 
 
-@each
-def test_the_same_check_catches_a_scale_three_per_cent_too_small(entry, example, exactly):
-    honest = fine(entry, example)
-    shift, claim = steps_apart(honest), honest.guarantee
-    epsilons = [Fraction(getattr(claim, "epsilon", 1)), Fraction(1)]
-    assert all(exactly.hockey_stick(honest, shift, e)[1] <= Fraction(claim.delta_at(e)) + SLACK for e in epsilons)
-    assert exactly.renyi_over_order(honest, shift, 1.001) <= float(claim.zcdp().rho) * (1 + 1e-9)
-    broken = entry.rescaled(honest, Fraction(97, 100))
-    assert any(exactly.hockey_stick(broken, shift, e)[0] > Fraction(claim.delta_at(e)) + SLACK for e in epsilons)
-    assert exactly.renyi_over_order(broken, shift, 1.001) > float(claim.zcdp().rho) * 1.01
+def test_an_answer_that_tells_its_scale_is_caught():
+    """Planted bug of threat 54."""
 
+    class Telling(SmoothCauchy):
+        def release(self, value, smooth_sensitivity):
+            answer = super().release(value, smooth_sensitivity)
+            return Released(answer.value, self, Fraction(smooth_sensitivity) / self.divisor)
 
-@each
-def test_the_stated_delta_is_kept(entry, example, exactly):
-    mechanism = entry.make(**example)
-    stated = mechanism.guarantee
-    if hasattr(stated, "epsilon"):
-        worst = exactly.hockey_stick(mechanism, steps_apart(mechanism), stated.epsilon)[1]
-        assert worst <= stated.delta + SLACK
-        assert stated.epsilon_at(stated.delta) <= float(stated.epsilon) * (1 + 1e-12)
-    if isinstance(stated, PureDP):
-        _, low, high = exactly.law(mechanism)
-        ratio = max(high[i] / low[i + steps_apart(mechanism)] for i in range(len(low) - steps_apart(mechanism)))
-        assert math.log(ratio) <= float(stated.epsilon) * (1 + 1e-12)
+    @dataclasses.dataclass(frozen=True, eq=False)
+    class Released(Outcome):
+        scale: Fraction
 
+        def interval(self, confidence):
+            return self.value - self.scale, self.value + self.scale
 
-@each
-def test_the_law_is_a_law_with_full_support(entry, example, exactly):
-    mechanism = entry.make(**example)
-    reach, low, high = exactly.law(mechanism)
-    assert sum(low) <= 1 <= sum(high) + Fraction(2, 10**14)
-    assert min(low) > 0, "every grid point can be reached from every value, so neighbours have the same support"
-    second = sum(k * k * p for k, p in zip(range(-reach, reach + 1), high, strict=True)) * mechanism.grid**2
-    assert mechanism.variance == pytest.approx(float(second), rel=1e-9)
-    assert mechanism.pmf(3) == mechanism.pmf(-3)
-
-
-@each
-@pytest.mark.parametrize("confidence", ["0.5", "0.95", 0.999])
-def test_the_error_is_the_smallest_half_width(entry, example, confidence, exactly):
-    mechanism = entry.make(**example)
-    reach, low, high = exactly.law(mechanism)
-    width = mechanism.error(confidence)
-    steps = width / mechanism.grid
-    assert steps.denominator == 1
-    allowed = 1 - Fraction(str(confidence))
-
-    def outside(bound, w):
-        return 1 - sum(bound[reach - w : reach + w + 1])
-
-    assert outside(low, int(steps)) <= allowed + SLACK
-    assert steps == 0 or outside(high, int(steps) - 1) > allowed
-
-
-@each
-def test_the_error_of_the_largest_of_many(entry, example, exactly):
-    mechanism = entry.make(**example)
-    reach, low, high = exactly.law(mechanism)
-    steps = int(mechanism.error("0.95", count=100) / mechanism.grid)
-    inside = [float(sum(bound[reach - w : reach + w + 1])) for bound, w in ((low, steps), (high, steps - 1))]
-    assert inside[0] ** 100 >= 0.95 - 1e-9
-    assert inside[1] ** 100 < 0.95
-    for bad in (0, -1, True, 1.5):
-        with pytest.raises(ParameterError):
-            mechanism.error("0.95", count=bad)
-    for bad in (0, 1, math.nan, True):
-        with pytest.raises(ParameterError):
-            mechanism.error(bad)
-
-
-@each
-def test_released_noise_has_the_exact_law(entry, example, exactly):
-    mechanism = entry.make(**example)
-    sample = mechanism.release(np.zeros(DRAWS, np.int64)).steps
-    assert exactly.chi_square(sample, mechanism) > FALSE_ALARM
-    for factor in (Fraction(97, 100), Fraction(103, 100)):
-        assert exactly.chi_square(sample, entry.rescaled(mechanism, factor)) < FALSE_ALARM
-
-
-@each
-def test_scalars_vectors_and_sealed_values(entry, example):
-    mechanism = entry.make(**example)
-    wide = mechanism.error("0.999999999999")
-    three = 3 * mechanism.grid
-    forms = [three, Decimal(str(float(three)))] + ([3, np.int32(3)] if mechanism.grid == 1 else [])
-    for value in forms:
-        answer = mechanism.release(value)
-        assert isinstance(answer.value, int if mechanism.grid == 1 else (int, Fraction))
-        assert abs(answer.value - three) <= wide
-        low, high = answer.interval("0.95")
-        assert high - answer.value == answer.value - low == mechanism.error("0.95")
-        assert answer.scale == mechanism.scale > 0
-        assert answer.guarantee == mechanism.guarantee
-    for value in ([three, -three], (three, -three), np.array([three, -three], object), seal([3, -3])):
-        answer = mechanism.release(value)
-        assert answer.value.shape == (2,)
-        assert not answer.steps.flags.writeable
-        assert all(abs(a - b) <= wide for a, b in zip(answer.value, [three, -three], strict=True))
-        low, high = answer.interval("0.9", together=True)
-        assert high[1] - low[1] == 2 * mechanism.error("0.9", count=2)
-    assert isinstance(mechanism.release(seal(3)).steps, int)
-    assert mechanism.release(np.zeros((2, 3), np.int16)).value.shape == (2, 3)
-    assert mechanism.release([]).value.shape == (0,)
-
-
-@each
-def test_large_results_become_python_ints_and_never_wrap(entry, example):
-    mechanism = entry.make(**example)
-    wide = mechanism.error("0.999999999999") / mechanism.grid
-    top, bottom = 2**63 - 1, -(2**63)
-    for values in ([top] * 40, [bottom] * 40, [2**200, -(2**200)], [top, 0]):
-        noisy = mechanism.release(seal(values)).steps
-        assert all(abs(int(got) - put) <= wide for got, put in zip(noisy, values, strict=True))
-        assert (noisy.dtype == np.int64) == all(bottom <= int(got) <= top for got in noisy)
-    unsigned = np.array([2**64 - 1, 5], np.uint64)
-    assert abs(int(mechanism.release(seal(unsigned)).steps[0]) - (2**64 - 1)) <= wide
-    low, high = mechanism.release(seal([top] * 3)).interval("0.95")
-    assert all(high > low)
-
-
-@each
-def test_a_release_never_changes_its_input(entry, example):
-    mechanism = entry.make(**example)
-    steps = np.arange(100)
-    sealed = seal(steps)
-    for _ in range(3):
-        mechanism.release(sealed)
-    assert (steps == np.arange(100)).all()
-    steps[:] = 10**9
-    assert abs(int(mechanism.release(sealed).steps[7])) < 10**6, "a sealed aggregate keeps its own copy"
-    if mechanism.grid == 1:
-        mechanism.release(steps)
-        assert (steps == 10**9).all()
-
-
-@each
-@pytest.mark.parametrize("value", INEXACT, ids=range(len(INEXACT)))
-def test_values_that_are_not_exact_are_refused_without_being_shown(entry, example, value):
-    mechanism = entry.make(**example)
-    with pytest.raises(ParameterError, match="exact values"):
-        mechanism.release(value)
-
-
-@each
-def test_values_off_the_grid_are_refused_without_being_shown(entry, example):
-    mechanism = entry.make(**example)
-    canary = mechanism.grid * Fraction(987654321, 2)
-    for value in (canary, [canary], np.array([canary], object)):
-        with pytest.raises(ParameterError, match="multiple of the grid") as caught:
-            mechanism.release(value)
-        assert "98765" not in str(caught.value)
-        assert "49382" not in str(caught.value)
-    for number in (Decimal("nan"), Decimal("inf")):
-        with pytest.raises(ParameterError, match="exact values"):
-            mechanism.release(number)
-
-
-@each
-def test_rounding_is_paid_for(entry, example):
-    plain, paying = entry.make(**example), entry.make(**example, rounded_coordinates=4)
-    assert paying.scale > plain.scale
-    off = plain.grid * Fraction(7, 3)
-    assert abs(paying.release([off] * 4).value[0] - off) <= paying.error("0.999999999999") + paying.grid
-    assert abs(paying.release(off).value - off) <= paying.error("0.999999999999") + paying.grid
-    with pytest.raises(ParameterError, match="rounded_coordinates"):
-        paying.release([off] * 5)
-
-
-@each
-def test_scales_outside_the_samplers_range_are_refused_with_help(entry, example):
-    with pytest.raises(ParameterError, match="smaller grid"):
-        entry.make(**example | {"grid": Fraction(example["sensitivity"]) * 10**6})
-    with pytest.raises(ParameterError, match="larger grid"):
-        entry.make(**example | {"grid": Fraction(example["sensitivity"]) / 2**80})
+    assert smooth.hides_its_scale(SmoothCauchy(epsilon=1))
+    assert not smooth.hides_its_scale(Telling(epsilon=1))

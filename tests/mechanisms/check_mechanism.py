@@ -1,0 +1,56 @@
+"""check_mechanism(entry): everything that must hold for a mechanism, run over its entry in the registry.
+
+A mechanism that joins the registry is checked by the battery of its kind; nothing else has to be written for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mechanisms_checks_of_laws as laws
+import mechanisms_checks_of_noise as noise
+import mechanisms_checks_of_smooth as smooth
+
+from dither.mechanisms.registry import AnyEntry, LawEntry, NoiseEntry, SmoothEntry
+
+BATTERIES: dict[type, Any] = {NoiseEntry: noise, LawEntry: laws, SmoothEntry: smooth}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One check of one entry, with one of its examples or as a whole."""
+
+    entry: AnyEntry
+    example: int | None
+    check: Callable[..., None]
+
+    def run(self) -> None:
+        if self.example is None:
+            self.check(self.entry)
+        else:
+            self.check(self.entry, dict(self.entry.examples[self.example]))
+
+    def __str__(self) -> str:
+        name, what = self.entry.make.__name__, self.check.__name__.removeprefix("check_")
+        return f"{name}-{what}" if self.example is None else f"{name}-{self.example}-{what}"
+
+
+def cases(entry: AnyEntry) -> Iterator[Case]:
+    """The whole battery for an entry, case by case."""
+    battery = BATTERIES[type(entry)]
+    yield from (Case(entry, None, check) for check in (check_it_draws_itself, *battery.OF_AN_ENTRY))
+    yield from (Case(entry, i, check) for i in range(len(entry.examples)) for check in battery.OF_AN_EXAMPLE)
+
+
+def check_mechanism(entry: AnyEntry) -> None:
+    """Fails with the first thing that does not hold."""
+    for case in cases(entry):
+        case.run()
+
+
+def check_it_draws_itself(entry: AnyEntry) -> None:
+    """A picture without being told what to show; a chart that does not follow the schema is refused by altair."""
+    chart = entry.make(**dict(entry.examples[0])).plot().to_dict()
+    assert entry.make.__name__ in str(chart["title"]["text"])
