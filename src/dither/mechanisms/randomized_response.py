@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dither.accounting.balls import Ball, ball, bounds, dyadic_up, sign
 from dither.accounting.pure import PureDP
+from dither.accounting.responses import ResponseDP
 from dither.errors import ParameterError, RelationMismatch
 from dither.mechanisms.outcome import Outcome
 from dither.neighbours import Relation
@@ -68,7 +69,10 @@ class RandomizedResponse:
 
     @property
     def guarantee(self) -> PureDP:
-        return PureDP(self.epsilon, self.relation, proven_rho=self._rho())
+        """epsilon-DP; with more than two values by the exact law of the loss, whose curve is lower."""
+        if len(self.values) == 2:
+            return PureDP(self.epsilon, self.relation, proven_rho=self._rho())
+        return ResponseDP(self.epsilon, len(self.values), self.relation, proven_rho=self._rho())
 
     def release(self, answers: Any) -> Outcome:
         """One report per answer: a list for a list of answers, a single value for a single one."""

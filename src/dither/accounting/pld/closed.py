@@ -56,6 +56,16 @@ class TwoPoint(Law):
         value.imag = np.tanh((theta + 0.5) * epsilon) * np.sin(y)
         return value, 2 * FUNCTION + 8 * U * y
 
+    def log_ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
+        ratio, error = self.ratio(theta, times)
+        x, y = min((theta + 0.5) * float(self.epsilon), _LARGE), times * float(self.epsilon)
+        # For small angles |ratio|^2 = 1 - (sin y/cosh x)^2 and the turn are accurate beside themselves, elsewhere as
+        # the ratio is; what is lost in rounding counts as large as its error.
+        modulus, turn = np.maximum(np.abs(ratio), error), np.angle(ratio)
+        fall = np.where(y < 0.5, np.log1p(-np.square(np.sin(np.minimum(y, 0.5)) / np.cosh(x))) / 2, np.log(modulus))
+        doubt = np.where(y < 0.5, 16 * FUNCTION * (np.abs(fall) + np.abs(turn)), 4 * error / modulus)
+        return fall + 1j * turn, np.minimum(doubt, 1.0)
+
 
 @dataclass(frozen=True)
 class ContinuousLaplace(Law):

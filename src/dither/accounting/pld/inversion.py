@@ -190,7 +190,10 @@ def _epsilon_bounds(losses: Sum, smallest: float, largest: float, enough: float)
         if high - low <= _WIDE * high or not math.isfinite(high):
             break
         easier *= 0.8
-        low = max(low, min(high, _near(losses, easier, easier, 0.0, _TRIMMED)[0]))
+        found = _near(losses, easier, easier, 0.0, _TRIMMED)[0]
+        if not found:  # nothing can be read here at all
+            break
+        low = max(low, min(high, found))
     return low, high
 
 

@@ -72,3 +72,10 @@ class Law(ABC):
     @abstractmethod
     def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         """M(theta + it)/M(theta), of modulus at most 1, and a bound of its absolute error."""
+
+    def log_ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals] | None:
+        """ln of the ratio and a bound of its absolute error, where that is known better than from the ratio; else None.
+
+        The error is at most 1, and stands for any where the ratio is lost in rounding.
+        """
+        return None

@@ -16,6 +16,7 @@ from dither.accounting.pld.curve import delta_bracket, epsilon_bracket, lost, su
 from dither.accounting.pld.law import Law
 from dither.accounting.pld.subsampled import subsampled_gaussian_law
 from dither.accounting.pld.sums import Sum
+from dither.accounting.pld.three_point import ThreePoint
 from dither.accounting.pure import PureDP, _delta
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
@@ -174,7 +175,7 @@ def merge(parts: Sequence[tuple[PLD, int]], relation: Relation) -> PLD:
 
 
 def _rho(law: Law) -> Fraction:
-    if isinstance(law, TwoPoint):
+    if isinstance(law, (TwoPoint, ThreePoint)):
         return rho_of_pure(law.epsilon)
     if isinstance(law, DiscreteLaplace):
         return rho_of_discrete_laplace(law.epsilon, law.steps)

@@ -16,6 +16,7 @@ GRID = np.logspace(-8, 18, 118)
 _PARTS = np.linspace(0, 1, 25)
 _CLOSE = 0.5
 _OVERFLOW = 600.0
+_MANY = 10**4  # steps whose rounding would add up
 
 
 class Measure(ABC):
@@ -71,6 +72,13 @@ class Sum(Measure):
         bulk, doubt = gaussian, FUNCTION * (4 + self.mu_squared * times * times)
         phase, decay = np.zeros_like(times), np.zeros_like(times)
         for law, count in self.laws:
+            logs = law.log_ratio(theta, times) if count > _MANY else None
+            if logs is not None:
+                value, wrong = logs
+                fall = np.minimum(value.real + wrong, 0.0)
+                phase, decay = phase + count * value.imag, decay + count * fall
+                doubt = doubt + count * (wrong + 8 * U * (np.abs(value.imag) + np.abs(fall)))
+                continue
             ratio, error = law.ratio(theta, times)
             bound = np.minimum(np.abs(ratio) + error, 1 + 4 * U)  # |M(z)| <= M(theta)
             doubt = doubt + count * (error / bound + 4 * U)
