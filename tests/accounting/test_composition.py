@@ -80,7 +80,7 @@ def test_relations_do_not_mix():
     assert compose([PureDP(1, "owner"), ZCDP(1, relation="owner")]).zcdp().relation.value == "owner"
 
 
-@pytest.mark.parametrize("count", [0, -1, True, 1.5, "3", None])
+@pytest.mark.parametrize("count", [-1, True, 1.5, "3", None])
 def test_a_count_is_a_whole_number(count):
     with pytest.raises(ParameterError):
         PureDP(1) * count

@@ -14,6 +14,8 @@ from dither.parameters import Number, non_negative, positive, probability, whole
 
 Mean = Literal["tight", "textbook"]
 
+_LARGEST = 10**4
+
 
 def advanced(
     *,
@@ -43,8 +45,9 @@ def advanced(
         raise ParameterError(f"k delta + delta_prime must be less than 1; got {float(total_delta):g}.")
     if not count or not each:
         return ApproxDP(0, total_delta, relation=held)
-    _, high = bounds(lambda: _bound(ball(each), count, slack, mean))
-    return ApproxDP(min(dyadic_up(high), each * count), total_delta, relation=held)
+    high = _bound_up(each, count, slack, mean)
+    total = each * count if high is None else min(dyadic_up(high), each * count)
+    return ApproxDP(total, total_delta, relation=held)
 
 
 def advanced_inverse(*, epsilon: Number, k: int, delta_prime: Number, mean: Mean = "textbook") -> Fraction:
@@ -59,7 +62,8 @@ def advanced_inverse(*, epsilon: Number, k: int, delta_prime: Number, mean: Mean
     low, high = total / count, total  # basic composition is always within; one step alone never exceeds its total
 
     def within(each: Fraction) -> bool:
-        return bounds(lambda: _bound(ball(each), count, slack, mean))[1] <= total
+        high = _bound_up(each, count, slack, mean)
+        return high is not None and high <= total
 
     if within(high):
         return high
@@ -69,6 +73,13 @@ def advanced_inverse(*, epsilon: Number, k: int, delta_prime: Number, mean: Mean
             break
         low, high = (middle, high) if within(middle) else (low, middle)
     return low
+
+
+def _bound_up(epsilon: Fraction, count: int, slack: Fraction, mean: Mean) -> Fraction | None:
+    """The bound rounded up; None where e^epsilon is past all that can be written out, and the bound useless."""
+    if mean == "textbook" and epsilon > _LARGEST:
+        return None
+    return bounds(lambda: _bound(ball(epsilon), count, slack, mean))[1]
 
 
 def _bound(epsilon: Ball, count: int, slack: Fraction, mean: Mean) -> Ball:

@@ -171,5 +171,10 @@ def _excess(make: Family, target: Guarantee, count: int) -> Callable[[Fraction],
 
 def _compare(reached: Fraction, wanted: Fraction) -> float:
     if reached <= wanted:
-        return min(0.0, math.log(reached / wanted)) if reached else -math.inf
-    return max(5e-324, math.log(reached / wanted)) if wanted else math.inf
+        return min(0.0, _log(reached / wanted)) if reached else -math.inf
+    return max(5e-324, _log(reached / wanted)) if wanted else math.inf
+
+
+def _log(ratio: Fraction) -> float:
+    """Also of what is outside the range of floats."""
+    return math.log(ratio.numerator) - math.log(ratio.denominator)

@@ -76,9 +76,10 @@ class Composition(Guarantee):
 
     def log_moments(self, theta: Reals) -> Reals:
         total = np.zeros_like(theta)
-        for guarantee, count in self._distinct():
-            total = total + guarantee.log_moments(theta) * count
-        return total * (1 + 2.0**-50 * (len(self.parts) + 1))
+        with np.errstate(over="ignore"):
+            for guarantee, count in self._distinct():
+                total = total + guarantee.log_moments(theta) * count
+            return total * (1 + 2.0**-50 * (len(self.parts) + 1))
 
     def rdp(self) -> RDP:
         """The sum of the parts' Renyi curves."""
@@ -145,8 +146,8 @@ def compose(guarantees: Iterable[Guarantee]) -> Composition:
 
 
 def repeat(guarantee: Guarantee, count: int) -> Composition:
-    """`guarantee * count`."""
-    return _merge([(guarantee, whole(count, "the number of repetitions"))])
+    """`guarantee * count`; none at all (count 0) promises everything: epsilon 0 and delta 0."""
+    return _merge([(guarantee, whole(count, "the number of repetitions", least=0))])
 
 
 def _merge(parts: list[tuple[Guarantee, int]]) -> Composition:
@@ -158,7 +159,7 @@ def _merge(parts: list[tuple[Guarantee, int]]) -> Composition:
     for guarantee, count in parts:
         # Always flat: a composition inside a composition would hide what is proven about its parts.
         inner = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
-        flat += [(part, times * count) for part, times in inner]
+        flat += [(part, times * count) for part, times in inner if count]
     return Composition(tuple(flat), relation)
 
 

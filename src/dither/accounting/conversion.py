@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dither.accounting.balls import Ball, ball, bounds, ceil_of, dyadic_up, float_up, floor_of
-from dither.parameters import LARGEST, SMALLEST
+from dither.parameters import LARGEST, SMALLEST, sqrt_down, sqrt_up
 
 # Prices and caps are whole multiples of this unit, in epsilon and in rho.
 COST_UNIT = Fraction(1, 10**15)
@@ -29,6 +29,17 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
         return epsilon
     relative = ceil_of(lambda: (ball(epsilon) / 2).tanh() * 2**129 / ball(epsilon))
     return max(dyadic_up(relative * epsilon**2 / 2**129, 128), SMALLEST)
+
+
+@lru_cache(_CACHE)
+def epsilon_within_rho(epsilon: Fraction, rho: Fraction) -> Fraction:
+    """An epsilon, rounded down, that is at most the given one and with which randomised response is rho-zCDP."""
+    # x tanh(x/2) <= min(x, x^2/2), so both of these have it; the larger one is improved while it certainly keeps rho.
+    low, high = min(epsilon, max(rho, sqrt_down(2 * rho))), min(epsilon, rho + sqrt_up(2 * rho))
+    while high - low > high / 2**30:
+        middle = dyadic_up((low + high) / 2, 40)
+        low, high = (middle, high) if rho_of_pure(middle) <= rho else (low, middle)
+    return low
 
 
 @lru_cache(_CACHE)

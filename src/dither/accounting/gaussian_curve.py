@@ -39,7 +39,7 @@ def delta_of_gaussian(mu_squared: Fraction, epsilon: Fraction) -> float:
     """The exact delta at epsilon, rounded up."""
     if mu_squared == 0:
         return 0.0
-    at = min(epsilon, LARGEST_EPSILON)  # delta falls with epsilon, so a smaller one is on the safe side
+    at = min(epsilon, LARGEST_READ)  # delta falls with epsilon, so a smaller one is on the safe side
     _, high = bounds(lambda: delta_ball(ball(at), ball(mu_squared).sqrt()))
     return min(1.0, max(0.0, float_up(high)))
 

@@ -62,8 +62,9 @@ class Guarantee(ABC):
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         """Certified lower and upper bounds of delta at `epsilon`, or of epsilon at `delta`.
 
-        Between them lies the exact figure for the worst mechanism with this guarantee. The lower bound is 0 where no
-        mechanism is known that comes near it.
+        Between them lies the exact figure for the worst mechanism with this guarantee. The lower bound is that of a
+        mechanism known to have the guarantee: the worst one where a law of the loss is known; randomised response or
+        Gaussian noise with the same rho where only a rho is; and 0 for a Renyi curve, about which nothing is known.
         """
         if (epsilon is None) == (delta is None):
             raise ParameterError("read the curve at epsilon= or at delta=, one of them.")
@@ -72,14 +73,14 @@ class Guarantee(ABC):
         if loss is None:
             return 0.0, stated
         low, high = loss.bounds_at(epsilon=epsilon, delta=delta)
-        return min(low, stated), min(stated, high) if self.privacy_loss() is not None else stated
+        # Only the law of the worst loss bounds from above as well.
+        return min(low, stated), min(stated, high) if self._law_says_all() else stated
 
     def _certain_loss(self) -> PLD | None:
-        """A loss that some mechanism with this guarantee has: what lower bounds rest on.
+        """A loss that some mechanism with this guarantee has: what lower bounds rest on; None where none is known."""
+        from dither.accounting.known import certain_loss_of
 
-        None where more is proven than a law shows: the law of the stated figures then exceeds what the mechanism has.
-        """
-        return self.privacy_loss() if self._law_says_all() else None
+        return certain_loss_of(self)
 
     def _law_says_all(self) -> bool:
         """Whether nothing sharper is proven about the mechanism than the law of its loss."""

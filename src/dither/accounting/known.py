@@ -8,6 +8,7 @@ import numpy as np
 
 from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import ball, float_up, sign
+from dither.accounting.conversion import epsilon_within_rho
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import PureDP
 
@@ -30,6 +31,21 @@ def privacy_loss_of(guarantee: Guarantee) -> PLD | None:
     if isinstance(guarantee, ApproxDP):
         return PLD(((TwoPoint(guarantee.epsilon, guarantee.delta), 1),), relation=guarantee.relation)
     return None
+
+
+def certain_loss_of(guarantee: Guarantee) -> PLD | None:
+    """The loss of a mechanism that has this guarantee; None if none is known.
+
+    Where a rho is proven that randomised response with the stated epsilon does not have, one with a smaller epsilon
+    has it: it is epsilon-DP and rho-zCDP as well.
+    """
+    from dither.accounting.pld.closed import TwoPoint
+    from dither.accounting.pld.pld import PLD
+
+    if isinstance(guarantee, (PureDP, ApproxDP)) and has_sharper_rho(guarantee):
+        law = TwoPoint(epsilon_within_rho(guarantee.epsilon, guarantee.zcdp().rho), guarantee.delta)
+        return PLD(((law, 1),), relation=guarantee.relation)
+    return guarantee.privacy_loss()
 
 
 def law_says_all(guarantee: Guarantee) -> bool:
@@ -58,6 +74,8 @@ def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
 
     loss = guarantee.privacy_loss()
     total: Reals | None = None
+    if loss is not None and any(law.lost >= 1 for law, _ in loss.laws):
+        return np.full_like(theta, np.inf)  # nothing is left outside of what is lost
     for above, _ in [] if loss is None else loss.sums():
         with np.errstate(over="ignore", invalid="ignore"):
             value, error = above.cumulant(theta)
@@ -67,5 +85,6 @@ def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
         return total
     exact = guarantee.zcdp().rho
     rho = max(float_up(exact), UNDERFLOW) if exact else 0.0
-    linear: Reals = rho * theta * (theta + 1) * (1 + 1e-15)
+    with np.errstate(over="ignore"):
+        linear: Reals = rho * theta * (theta + 1) * (1 + 1e-15)
     return linear if total is None else np.minimum(linear, total)

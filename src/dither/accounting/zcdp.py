@@ -74,10 +74,13 @@ class ZCDP(Guarantee):
         return ZCDP(rho, relation=self.relation, proven_mu_squared=self.proven_mu_squared)
 
     def _certain_loss(self) -> PLD:
+        from dither.accounting.pld.closed import TwoPoint
         from dither.accounting.pld.pld import PLD
 
-        # Gaussian noise with mu^2 = 2 rho is rho-zCDP.
-        return PLD((), self.proven_mu_squared if self.proven_mu_squared is not None else 2 * self.rho, self.relation)
+        if self.proven_mu_squared is not None:
+            return PLD((), self.proven_mu_squared, self.relation)
+        # Gaussian noise with mu^2 = 2 rho is rho-zCDP, also if with probability delta all is lost.
+        return PLD(((TwoPoint(Fraction(0), self.delta), 1),) if self.delta else (), 2 * self.rho, self.relation)
 
     def basic(self) -> PureDP:
         raise ParameterError(

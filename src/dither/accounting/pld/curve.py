@@ -10,6 +10,7 @@ from dither.accounting.balls import ball, bounds, float_down, float_up
 from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
 from dither.accounting.pld.closed import ContinuousLaplace, TwoPoint
 from dither.accounting.pld.exact import FEW, binomial_delta, binomial_epsilon
+from dither.accounting.pld.far import LARGEST, far_delta, far_epsilon
 from dither.accounting.pld.few import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
 from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
 from dither.accounting.pld.law import UNDERFLOW, Law, U
@@ -87,6 +88,8 @@ def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket
             return exact
     low, high = 0.0, 0.0
     for above, below in sums(laws, mu_squared):
+        if _too_large(above, mu_squared):
+            return far_epsilon(_top(above, mu=False), lost(above), mu_squared, delta)
         one = _one_epsilon(above, below, delta, low)
         low, high = max(low, one[0]), max(high, one[1])
     if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and high - low > _WIDE * high < math.inf:
@@ -147,6 +150,8 @@ def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket
     low, high = 0.0, 0.0
     for above, below in sums(laws, mu_squared):
         surely, perhaps = float_down(lost(below)[0]), float_up(lost(above)[1])
+        if _too_large(above, mu_squared) or epsilon > LARGEST:
+            return far_delta(_top(above, mu=False), lost(above), mu_squared, epsilon)
         lowest, highest = -math.inf, -math.inf
         if float_down(epsilon) < _top(above):
             # The curve falls: a smaller epsilon gives the upper bound, a larger one the lower bound.
@@ -166,8 +171,14 @@ def _exp(value: float, *, up: bool) -> float:
     return max(math.exp(value) * (1 + slack), 5e-324) if up else math.exp(value) * (1 - slack)
 
 
-def _top(losses: Sum) -> float:
-    if losses.mu_squared:
+def _too_large(losses: Sum, mu_squared: Fraction) -> bool:
+    bounded = not any(law.top == math.inf for law, _ in losses.laws)
+    return mu_squared > LARGEST or (bounded and _top(losses, mu=False) > LARGEST)
+
+
+def _top(losses: Sum, *, mu: bool = True) -> float:
+    """No finite loss is larger; of all but the Gaussian parts without `mu`."""
+    if mu and losses.mu_squared:
         return math.inf
     total = Fraction(0)
     for law, count in losses.laws:

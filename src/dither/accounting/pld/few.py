@@ -14,8 +14,9 @@ from dither.accounting.pld.law import FUNCTION, U
 
 Bracket = tuple[float, float]
 
-# Sums of this many binomial terms stay far inside the range of floats.
-MOST = 200
+# With so many at most, no sum leaves the range of floats.
+_MOST_RESPONSES = 1000
+_MOST_LAPLACE = 200
 _LARGEST = 300.0
 _SMALLEST = 1e-290
 _NARROW = 1e-9
@@ -29,14 +30,16 @@ def responses_epsilon(epsilon: Fraction, count: int, delta: Fraction) -> Bracket
     e^(i eps), and D = delta (1 + e^-eps)^k.
     """
     e, target = float(epsilon), float(delta)
-    if count > MOST or not (_SMALLEST < e < _LARGEST and target > _SMALLEST):
+    if count > _MOST_RESPONSES or not (_SMALLEST < e < _LARGEST and target > _SMALLEST):
         return None
     x = math.exp(-e)
     spread = (count + 1) * (32 + e) * U  # of S, T and D, relative
-    drop = target * math.exp(count * math.log1p(x))
+    unit = math.ldexp(1.0, -(count // 2))  # S, T and D are counted in these, so that they fit
+    drop = target * unit * math.exp(count * math.log1p(x))
     top = count * e
     low = high = 0.0
-    term = fall = rise = s = t = 1.0
+    fall = rise = 1.0
+    term = s = t = unit
     for wrong in range((count + 1) // 2):
         if wrong:
             term *= (count - wrong + 1) / wrong
@@ -45,15 +48,18 @@ def responses_epsilon(epsilon: Fraction, count: int, delta: Fraction) -> Bracket
             s += term * fall
             t += term * rise
         rest, doubt = s - drop, 1.1 * spread * (s + drop)
-        if rest + doubt <= 0:
-            continue  # this line is below delta everywhere
-        if not (rest > 2 * doubt and t < math.inf):
+        meets_next = fall * fall * x * x  # e^(b - k eps), b where the next line crosses this one
+        if not (t < math.inf and meets_next > _SMALLEST):
+            return None
+        if rest + doubt < 0.9 * t * meets_next:
+            continue  # at its own epsilon this line is below the next one
+        if not rest > 2 * doubt:
             return None
         if wrong:
             log = math.log(rest / t)
             error = doubt / (rest - doubt) + 1.1 * spread
         else:
-            log = math.log1p(-drop)
+            log = math.log1p(-drop / unit)
             error = 1.1 * spread * drop / (rest - doubt)
         error = 1.25 * error + 2 * FUNCTION * abs(log) + 8 * U * top
         low, high = max(low, top + log - error), max(high, top + log + error)
@@ -68,7 +74,7 @@ def laplace_epsilon(epsilon: Fraction, count: int, delta: Fraction) -> Bracket |
     With d = (k eps - epsilon)/2 <= eps, delta = P[Gamma(1 + Binomial(k - 1, 1/2)) <= d].
     """
     e, target = float(epsilon), float(delta)
-    if count > MOST or not (_SMALLEST < e < _LARGEST and target > _SMALLEST):
+    if count > _MOST_LAPLACE or not (_SMALLEST < e < _LARGEST and target > _SMALLEST):
         return None
     target = math.ldexp(target, count - 1)
     distance = min(target / (1 + (count / 2 - 1) * target), e)  # right to second order
@@ -95,7 +101,7 @@ def laplace_epsilon(epsilon: Fraction, count: int, delta: Fraction) -> Bracket |
 
 def laplace_delta(epsilon: Fraction, count: int, at: Fraction) -> Bracket | None:
     """The delta of `count` equal continuous Laplace releases at an epsilon of at least (k - 2) eps."""
-    if count > MOST or not (_SMALLEST < epsilon < _LARGEST):
+    if count > _MOST_LAPLACE or not (_SMALLEST < epsilon < _LARGEST):
         return None
     distance = (count * epsilon - at) / 2
     if distance <= 0:
