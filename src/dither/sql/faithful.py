@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.postgres import PostgresGenerator
@@ -31,10 +32,17 @@ _HINTS = {
 }
 
 
+class _Writer(PostgresGenerator):
+    """Writes MEDIAN as MEDIAN, and ROUND without a cast."""
+
+    SUPPORTS_MEDIAN = True
+    TRANSFORMS = PostgresGenerator.TRANSFORMS | {exp.Round: lambda self, node: self.function_fallback_sql(node)}
+
+
 def faithful(parsed: Parsed) -> None:
     """Refuse a text of which the tree does not hold every word, in order."""
     source = parsed.source
-    writer = PostgresGenerator(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    writer = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
     again = writer.generate(parsed.select)
     written, kept = plain(_words(source.tokens)), plain(_words(Postgres().tokenize(again)))
     still = iter([word for word, _ in kept if word != "NOT"])

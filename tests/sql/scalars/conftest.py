@@ -93,8 +93,8 @@ Row = dict[str, Any]
 class Bench:
     """Rows, and what expressions are on each of them."""
 
-    table: Table
-    rows: list[Row]
+    table: Table = field(repr=False)
+    rows: list[Row] = field(repr=False)
     connection: duckdb.DuckDBPyConnection = field(repr=False)
 
     def syntax(self, text: str) -> tuple[Scalars, exp.Expr, parse.Parsed]:
