@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dither.sql.aggregates import bounded
 from dither.sql.catalog import Catalog
-from dither.sql.items import aggregate
+from dither.sql.items import aggregate, is_aggregated
 from dither.sql.keys import group_key
 from dither.sql.labels import LabelReader
 from dither.sql.parse import Parsed
@@ -122,7 +122,7 @@ class _Answering:
 
     def _key_of(self, node: exp.Expr) -> int | None:
         """The place of the key that a select item shows."""
-        if not self.keys or node.find(exp.AggFunc) is not None:
+        if not self.keys or is_aggregated(node):
             return None
         if isinstance(node, exp.Column) and not self.scope.declared_as(node.name):
             return None

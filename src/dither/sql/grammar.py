@@ -8,7 +8,7 @@ _TWO = frozenset({"this", "expression"})
 
 ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     # the query
-    exp.Select: frozenset({"expressions", "from_", "where", "group", "joins", "with_", "having"}),
+    exp.Select: frozenset({"expressions", "from_", "where", "group", "joins", "with_", "having", "order", "limit", "offset"}),
     exp.Join: frozenset({"this", "on", "using", "side", "kind"}),
     exp.With: frozenset({"expressions"}),
     exp.CTE: frozenset({"this", "alias"}),
@@ -21,6 +21,12 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.TableAlias: frozenset({"this"}),
     exp.Where: frozenset({"this"}),
     exp.Having: frozenset({"this"}),
+    exp.Order: frozenset({"expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
+    exp.Offset: frozenset({"expression"}),
+    exp.Fetch: frozenset({"direction", "count", "limit_options"}),
+    exp.LimitOptions: frozenset({"rows"}),
     exp.Group: frozenset({"expressions"}),
     exp.Alias: frozenset({"this", "alias"}),
     # aggregates
@@ -28,6 +34,21 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Distinct: frozenset({"expressions"}),
     exp.Sum: frozenset({"this"}),
     exp.Avg: frozenset({"this"}),
+    exp.Min: frozenset({"this"}),
+    exp.Max: frozenset({"this"}),
+    exp.Variance: frozenset({"this"}),
+    exp.VariancePop: frozenset({"this"}),
+    exp.Stddev: frozenset({"this"}),
+    exp.StddevSamp: frozenset({"this"}),
+    exp.StddevPop: frozenset({"this"}),
+    exp.Median: frozenset({"this"}),
+    exp.Mode: frozenset({"this"}),
+    exp.PercentileCont: frozenset({"this"}),
+    exp.PercentileDisc: frozenset({"this"}),
+    exp.WithinGroup: _TWO,
+    exp.Order: frozenset({"expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Anonymous: frozenset({"this", "expressions"}),
     exp.Star: frozenset(),
     # names and literals
     exp.Column: frozenset({"this", "table"}),
@@ -59,6 +80,11 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Trunc: frozenset({"this", "decimals"}),
     exp.Sign: frozenset({"this"}),
     exp.WidthBucket: frozenset({"this", "min_value", "max_value", "num_buckets"}),
+    # of noisy numbers alone
+    exp.Sqrt: frozenset({"this"}),
+    exp.Ln: frozenset({"this"}),
+    exp.Exp: frozenset({"this"}),
+    exp.Pow: _TWO,
     # days and moments
     exp.Interval: frozenset({"this", "unit", "fraction_in_string"}),
     exp.Var: frozenset({"this"}),
@@ -91,6 +117,8 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Escape: _TWO,
 }
 
+OWN_FUNCTIONS = frozenset({"OWNER_SUM", "OWNER_COUNT"})  # names that no dialect knows
+
 MOST_OPTIONS = 1_000  # values in one IN list
 
 # What to say about arguments that parse silently but are not supported: the words to point at, what, what instead.
@@ -99,10 +127,9 @@ _AFTERWARDS = "Groups come back whole, in the order of their public keys: sort, 
 _ONE_TABLE = "Ask about one registered table: {question}"
 ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "distinct": (("DISTINCT",), "SELECT DISTINCT is not supported.", "Use GROUP BY, whose groups are all distinct."),
-    "having": (("HAVING",), "HAVING is not supported.", _AFTERWARDS),
-    "order": (("ORDER",), "ORDER BY is not supported.", _AFTERWARDS),
-    "limit": (("LIMIT", "FETCH"), "LIMIT is not supported.", _AFTERWARDS),
-    "offset": (("OFFSET",), "OFFSET is not supported.", _AFTERWARDS),
+    "percent": (("FETCH",), "FETCH takes a number of rows only.", "Write FETCH FIRST 10 ROWS ONLY."),
+    "with_ties": (("FETCH",), "FETCH takes a number of rows only.", "Write FETCH FIRST 10 ROWS ONLY."),
+    "with_fill": (("WITH",), "WITH FILL is not supported.", "Leave it out: all public groups are there."),
     "joins": (("JOIN", ","), "joins are not supported.", _ONE_TABLE),
     "with_": (("WITH",), "WITH is not supported.", _ONE_TABLE),
     "laterals": (("LATERAL",), "LATERAL is not supported.", _ONE_TABLE),
@@ -124,7 +151,10 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
 }
 
 # What to say about syntax nodes.
-AGGREGATES = "Supported are COUNT(*), COUNT(x), COUNT(DISTINCT {owner}), SUM(x) and AVG(x)."
+AGGREGATES = (
+    "Supported are COUNT, COUNT(DISTINCT {owner}), SUM, AVG, VARIANCE, STDDEV, MIN, MAX, MEDIAN, PERCENTILE_CONT, "
+    "MODE, OWNER_SUM(x, lower, upper) and OWNER_COUNT(upper)."
+)
 _FUNCTIONS = (
     "Supported are ABS, SIGN, FLOOR, CEIL, ROUND, TRUNC, MOD, WIDTH_BUCKET, LEAST, GREATEST, COALESCE, NULLIF, CASE, "
     "CAST, EXTRACT, DATE_TRUNC, LENGTH, SUBSTRING, LEFT, TRIM, LOWER and UPPER of categories, with + - * / % and ||."
@@ -150,7 +180,6 @@ NODES: dict[str, tuple[str, str]] = {
     "NullSafeNEQ": ("IS DISTINCT FROM is not supported.", "Write x <> y, and x IS NULL where it matters."),
     "Parameter": ("parameters are not supported.", "Write the value itself into the query."),
     "Placeholder": ("parameters are not supported.", "Write the value itself into the query."),
-    "Pow": ("powers are not supported.", "Write x * x."),
     "Tuple": ("rows of values are not supported.", "Compare each column by itself and combine with AND."),
     "Any": ("ANY and SOME are not supported.", "List the values: x IN (1, 2, 3)."),
     "All": ("ALL is not supported.", "Combine comparisons with AND."),

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from dither.digits import decimal
 from dither.sql.aggregates import Aggregator, Average
+from dither.sql.aggregates.formula import Formula
 from dither.sql.plan import (
     Choice,
     CountDistinct,
@@ -21,6 +22,13 @@ from dither.sql.plan import (
 
 def names(aggregate: Aggregator) -> tuple[str, ...]:
     """What the measures of an aggregate are called, in their order."""
+    if isinstance(aggregate, Formula):
+        inner = {
+            measure: name
+            for part in aggregate.parts
+            for measure, name in zip(part.measures(), names(part), strict=True)
+        }
+        return tuple(inner[measure] for measure in aggregate.measures())
     found = [_name(measure) for measure in aggregate.measures()]
     if isinstance(aggregate, Average):
         found[0] = f"sum of differences from {decimal(Fraction(aggregate.middle, 10**aggregate.value.scale))}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from dither.digits import counted
+from dither.sql.aggregates.chosen import GREATEST, LEAST
 from dither.sql.bound import plan
-from dither.sql.plan import Aggregate, OwnerLimit, Retruncate, SumRows
+from dither.sql.plan import Aggregate, Choice, OwnerLimit, QuantileRows, Retruncate, SumRows
 from dither.sql.question import Question
 
 
@@ -20,7 +22,15 @@ def notes(question: Question) -> tuple[str, ...]:
         said.append(
             "Values outside a column's declared bounds were moved to the nearest bound when the data were loaded."
         )
-    return tuple(said)
+    chosen = [m for aggregate in aggregates for m in aggregate.measures if isinstance(m, Choice)]
+    if chosen:
+        said.append("A value that was chosen by its rank or frequency has no interval; its error is one of ranks.")
+    ranks = {Fraction(m.numerator, m.denominator) for m in chosen if isinstance(m, QuantileRows)}
+    if ranks & {LEAST, GREATEST}:
+        said.append(
+            "MIN and MAX are answered by the values at rank 1% and 99%: the very last could be one owner's own."
+        )
+    return (*said, *(question.after.notes() if question.after is not None else ()))
 
 
 def _limits(aggregate: Aggregate) -> Iterator[str]:

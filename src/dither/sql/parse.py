@@ -76,7 +76,7 @@ def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
 def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
     for node in tree.walk():
         allowed = grammar.ALLOWED.get(type(node))
-        if allowed is None:
+        if allowed is None or (isinstance(node, exp.Anonymous) and _name(node, source) not in grammar.OWN_FUNCTIONS):
             name = type(node).__name__
             what, hint = _unsupported(node, source, Advice.about(source, catalog))
             at = None if source.written(node) else source.keyword(name.upper(), _name(node, source))

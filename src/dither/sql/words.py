@@ -19,6 +19,7 @@ _SYNONYMS = {
     "BOOL": "BOOLEAN",
     "REAL": "FLOAT",
     "FLOAT4": "FLOAT",
+    "FLOAT": "DOUBLE PRECISION",
     "FLOAT8": "DOUBLE PRECISION",
 }
 _FUNCTIONS = {
@@ -28,13 +29,14 @@ _FUNCTIONS = {
     "SUBSTR": "SUBSTRING",
     "BTRIM": "TRIM",
     "POW": "POWER",
+    "VARIANCE": "VAR_SAMP",
 }
 _BEFORE_TEXT = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # types that may stand before a literal
 
 
 def plain(words: list[Word]) -> list[Word]:
     """The words in their one spelling."""
-    for rule in (_names, _literals, _calls):
+    for rule in (_names, _literals, _calls, _ordering):
         words = rule(words)
     return words
 
@@ -101,6 +103,21 @@ def _calls(words: list[Word]) -> list[Word]:
             found.append((_INSIDE.get(inside, _unchanged)(word), at))
             if inside == "DATE_PART" and word == ",":
                 open_calls[-1] = "EXTRACT"
+    return found
+
+
+def _ordering(words: list[Word]) -> list[Word]:
+    """NULLS where they are anyway left out; ROWS after FETCH, nothing after OFFSET, which stands after LIMIT."""
+    found: list[Word] = []
+    for word, at in words:
+        last = [word for word, _ in found[-3:]]
+        if word in ("ROW", "ROWS") and last[-2:-1] == ["OFFSET"]:
+            continue
+        found.append(("ROWS" if word == "ROW" and "FETCH" in last else word, at))
+        if last[-1:] == ["NULLS"] and word == ("FIRST" if last[-2:-1] == ["DESC"] else "LAST"):
+            del found[-2:]
+    if [word for word, _ in found[-4::2]] == ["OFFSET", "LIMIT"]:
+        found[-4:] = [*found[-2:], *found[-4:-2]]
     return found
 
 

@@ -34,13 +34,14 @@ class Aggregator(ABC):
     @property
     def size(self) -> int:
         """About how many words it is written in."""
-        parts: list[Expression | None] = [getattr(self, f.name) for f in fields(self)]
-        return 1 + sum(part.size for part in parts if part is not None)
+        parts = [getattr(self, f.name) for f in fields(self) if f.compare]
+        return 1 + sum(part.size if isinstance(part, Expression) else 1 for part in parts)
 
     @property
     def text(self) -> str:
         """The aggregate as JSON, the same for equal ones only."""
-        inner = ["null" if part is None else part.text for part in (getattr(self, f.name) for f in fields(self))]
+        parts = (getattr(self, f.name) for f in fields(self) if f.compare)
+        inner = [part.text if isinstance(part, Expression) else json.dumps(part) for part in parts]
         return f"[{','.join((json.dumps(type(self).__name__), *inner))}]"
 
     @property
