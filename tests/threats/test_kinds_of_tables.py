@@ -1,5 +1,4 @@
-"""Threats 25 and 52 for tables by foreign key and by row: one pool for all tables of one people, and refreshes that show
-nothing."""
+"""Threats 25 and 52 for tables by foreign key and by row: one pool for one people, and refreshes that show nothing."""
 
 from __future__ import annotations
 

@@ -54,9 +54,13 @@ _REST = ("each_row", "public", "key", "column", "columns")
 
 def add_register(commands: Commands) -> None:
     parser = command(commands, "register", "load a table", description=_REGISTER, examples=_REGISTER_EXAMPLES)
-    _add_source(parser, nargs="?")
+    for action in _add_source(parser):
+        action.required = False  # with --policy; nargs="?" could no longer stand behind a flag
     parser.add_argument(
-        "--policy", type=_path, metavar="FILE", help="declare everything in a TOML or YAML file instead"
+        "--policy",
+        type=_path,
+        metavar="FILE",
+        help="declare everything in a TOML or YAML file, instead of table, source and the other flags",
     )
     parser.add_argument("--people", help="whose privacy is protected, as named by init")
     parser.add_argument(
@@ -120,7 +124,8 @@ def register(arguments: argparse.Namespace) -> None:
 
 def _check_flags(arguments: argparse.Namespace) -> None:
     """A policy file says everything; otherwise each kind of table has its own flags."""
-    given = {name for name in (*_NEEDED, *_REST) if getattr(arguments, name)}
+    stated = {name: getattr(arguments, name) for name in (*_NEEDED, *_REST)}
+    given = {name for name, value in stated.items() if value is not None and value is not False and value != []}
     needed, unfit, with_ = [*_NEEDED], [], ""
     if arguments.policy is not None:
         needed, unfit, with_ = [], [*_NEEDED, *_REST], "--policy"
@@ -185,10 +190,10 @@ def _print(report: LoadReport, arguments: argparse.Namespace) -> None:
         print(f"{arguments.table}: {report}\n{_KEEP}")
 
 
-def _add_source(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
+def _add_source(parser: argparse.ArgumentParser) -> tuple[argparse.Action, argparse.Action]:
     add_folder(parser)
-    parser.add_argument("table", nargs=nargs, help="the table's name in SQL")
-    parser.add_argument("source", nargs=nargs, type=_path, help="a .parquet or .csv file")
+    table = parser.add_argument("table", help="the table's name in SQL")
+    return table, parser.add_argument("source", type=_path, help="a .parquet or .csv file")
 
 
 def _add_rest(parser: argparse.ArgumentParser) -> None:
