@@ -1,4 +1,4 @@
-"""Worked examples of selection, stability tests and key selection, through the public names."""
+"""Worked examples of selection and of tests of stability."""
 
 from __future__ import annotations
 
@@ -9,124 +9,104 @@ import pytest
 
 import dither as dt
 
-ROWS = {
-    "Frank": [1, 0, 1, 1, 1],
-    "Tom": [0, 1, 0, 1, 1],
-    "Jacky": [0, 0, 1, 0, 1],
-    "Ross": [1, 1, 0, 0, 0],
-    "Monica": [1, 1, 0, 1, 1],
-}
-ITEMS = ["Salad", "BBQ", "Noodle", "Rice", "Milk"]
-COUNTS = dict(zip(ITEMS, map(sum, zip(*ROWS.values(), strict=True)), strict=True))
-FINE = Fraction(1, 10**6)  # a grid on which discrete noise is continuous noise to six digits
 
-
-def test_food_counts():
+def test_food_counts(example):
     """A full histogram needs scale 50; the name of the winner only 10 under add_remove, 20 under replace."""
-    assert list(COUNTS.values()) == [3, 3, 2, 3, 4]
-    sensitivity = dt.sensitivity.counts(5)
-    assert sensitivity.l1 == 5
-    assert dt.Laplace(epsilon=0.1, sensitivity=sensitivity).scale == 50
-    assert dt.NoisyMax(epsilon=0.1, sensitivity=sensitivity, monotone=True).scale == 10
-    assert dt.NoisyMax(epsilon=0.1, sensitivity=1, relation="replace").scale == 20
+    given, expected = example.given, example.expected
+    likes = list(given.rows.values())
+    counts = [dt.stats.count([row[i] == 1 for row in likes], epsilon=500).value for i in range(len(given.items))]
+    assert counts == expected.counts
+    sensitivity, price = dt.sensitivity.counts(len(given.items)), str(given.eps)
+    assert sensitivity.l1 == expected.L1_sensitivity
+    assert dt.Laplace(epsilon=price, sensitivity=sensitivity).scale == expected.histogram_scale
+    monotone = dt.NoisyMax(epsilon=price, sensitivity=sensitivity, monotone=True)
+    assert monotone.scale == expected.noisy_max_scale_add_remove
+    assert dt.NoisyMax(epsilon=price, sensitivity=1, relation="replace").scale == expected.noisy_max_scale_replace
     with pytest.raises(dt.RelationMismatch):
-        dt.NoisyMax(epsilon=0.1, sensitivity=1, monotone=True, relation="replace")
-    assert dt.NoisyMax(epsilon=1000, sensitivity=1).release(COUNTS).value == "Milk"
+        dt.NoisyMax(epsilon=price, sensitivity=1, monotone=True, relation="replace")
+    assert dt.stats.vote(likes, candidates=given.items, epsilon=1000).value == "Milk"
 
 
-def test_food_exponential():
-    found = dt.Exponential(epsilon=0.1, sensitivity=1).probabilities(COUNTS)
-    third = 0.1999000291607646
-    expected = [third, third, 0.19015078969627008, third, 0.2101491228214362]
-    assert list(found) == ITEMS
-    assert list(found.values()) == pytest.approx(expected, abs=1e-15)
+def test_food_exponential(example):
+    mechanism = dt.Exponential(epsilon=str(example.given.eps), sensitivity=1)
+    assert mechanism.probabilities(example.given.scores) == example.near(example.expected.p)
 
 
-def test_two_ballots_for_b():
-    found = dt.Exponential(epsilon=1, sensitivity=1).probabilities({"A": 0, "B": 2})
-    assert found == pytest.approx({"A": 0.2689414213699951, "B": 0.7310585786300049}, abs=1e-16)
+def test_ab_exponential(example):
+    given = example.given
+    mechanism = dt.Exponential(epsilon=given.eps, sensitivity=given.sensitivity)
+    found = mechanism.probabilities({"A": given.count_A, "B": given.count_B})
+    assert found == example.near({"A": example.expected.p_A, "B": example.expected.p_B})
 
 
-def test_bound_of_the_wrong_winner():
-    """count(A) = 0, count(B) = 10: the theorem's bound, the sharper one, and the exact probability."""
-    mechanism = dt.Exponential(epsilon=0.5, sensitivity=1)
-    bound, exact, sharper = 0.1641699972477976, 0.07585818002124355, 0.0820849986238988
-    assert mechanism.probabilities({"A": 0, "B": 10})["A"] == pytest.approx(exact, abs=1e-15)
-    assert mechanism.error(Fraction(1 - bound), candidates=2) == pytest.approx(10, abs=1e-12)
-    assert mechanism.error(Fraction(1 - sharper), candidates=2, optimal=2) == pytest.approx(10, abs=1e-12)
-    assert exact < sharper < bound
-    monotone = dt.Exponential(epsilon=0.5, sensitivity=1, monotone=True)
-    assert monotone.probabilities({"A": 0, "B": 10})["A"] == pytest.approx(1 / (1 + math.exp(5)), abs=1e-15)
+def test_ab_wrong_bound(example):
+    """The theorem's bound, the sharper one, and the exact probability."""
+    given, expected = example.given, example.expected
+    mechanism = dt.Exponential(epsilon=given.eps, sensitivity=1)
+    assert mechanism.probabilities({"A": 0, "B": given.c})["A"] == example.near(expected.exact)
+    assert mechanism.error(Fraction(1 - expected.bound), candidates=2) == example.near(given.c)
+    assert mechanism.error(Fraction(1 - expected.sharper), candidates=2, optimal=2) == example.near(given.c)
+    assert expected.exact < expected.sharper < expected.bound
+    monotone = dt.Exponential(epsilon=given.eps, sensitivity=1, monotone=True)
+    assert monotone.probabilities({"A": 0, "B": given.c})["A"] == example.near(1 / (1 + math.exp(given.c * given.eps)))
 
 
-def test_utility_with_several_best_candidates():
+def test_em_utility(example):
     """ln(|R|/|R_opt|) is the stronger form, ln|R| the weaker corollary."""
-    mechanism, sure = dt.Exponential(epsilon=1, sensitivity=1), Fraction(1 - math.exp(-2))
-    assert mechanism.error(sure, candidates=10, optimal=4) == pytest.approx(5.83258146374831, abs=1e-12)
-    assert mechanism.error(sure, candidates=10) == pytest.approx(8.605170185988092, abs=1e-12)
+    given = example.given
+    mechanism = dt.Exponential(epsilon=given.eps, sensitivity=given.sensitivity)
+    sure = Fraction(1 - math.exp(-given.t))
+    assert mechanism.error(sure, candidates=given.R, optimal=given.R_opt) == example.near(example.expected.gap_refined)
+    assert mechanism.error(sure, candidates=given.R) == example.near(example.expected.gap_plain)
 
 
-def test_t_shirts():
-    """The largest class is a name; its size is a second release with its own budget, shifted upward by 2.3026."""
-    sizes = {"A": 50, "B": 47}
-    chosen = dt.Exponential(epsilon=1, sensitivity=1).release(sizes)
-    assert chosen.value in sizes
+def test_tshirt(example, fine):
+    """The largest class is a name; its size is a second release with its own budget, shifted upward."""
+    given = example.given
+    chosen = dt.Exponential(epsilon=1, sensitivity=1).release(given.sizes)
+    assert chosen.value in given.sizes
     assert not hasattr(chosen, "scale")
-    head_count = dt.Laplace(epsilon=1, sensitivity=1, grid=FINE)
-    # One-sided: short with probability at most 0.05 is half of a two-sided 0.1.
-    assert float(head_count.error("0.9")) == pytest.approx(2.302585092994046, abs=2e-6)
-    total = dt.compose([chosen.guarantee, head_count.guarantee])
-    assert total.basic().epsilon == 2
+    head_count = dt.Laplace(epsilon=given.eps_count, sensitivity=1, grid=fine)
+    # Short with probability at most beta on one side is half of a two-sided 2 beta.
+    shift = head_count.error(1 - 2 * Fraction(str(given.beta)))
+    assert float(shift) == pytest.approx(example.expected.upward_shift, abs=2e-12)
+    assert dt.compose([chosen.guarantee, head_count.guarantee]).basic().epsilon == 2
 
 
-def test_name_and_shame():
-    mechanism = dt.NameAndShame(delta=0.001)
-    stated = mechanism.guarantee
-    assert (stated.epsilon, stated.delta, stated.relation) == (0, Fraction(1, 1000), dt.Relation.REPLACE)
-    assert mechanism.expected(1000) == 1
-    assert mechanism.any_exposed(1000) == pytest.approx(0.6323045752290363, abs=1e-15)
-    assert dt.NameAndShame(delta=Fraction(20, 1000)).expected(1000) == 20
-    with pytest.raises(dt.RelationMismatch):
-        dt.NameAndShame(delta=0.001, relation="add_remove")
-    with pytest.raises(dt.ParameterError, match="counterexample=True"):
-        mechanism.release(["a", "b"])
+def test_d2i_threshold(example):
+    """Continuous noise: 13.8155 spends half of delta, 13.1224 all of it. Whole distances: publish iff d + X >= 14."""
+    given, expected = example.given, example.expected
+    step = Fraction(1, 10**12)  # of a distance counted in so small steps that noise is continuous
+    for delta, threshold in ((expected.p0_notes, expected.notes), (expected.p0_exact, expected.exact)):
+        fine = dt.StableRelease(epsilon=step * int(given.eps), delta=str(delta))
+        assert float(fine.threshold * step) == pytest.approx(threshold, abs=2e-12)
+        assert float(fine.published(0)[1]) == example.near(delta)
+    whole = dt.StableRelease(epsilon=given.eps, delta=str(given.delta))
+    assert whole.threshold == 14
+    assert whole.published(0)[1] <= Fraction(1, 10**6) < whole.published(1)[0]
 
 
-def test_threshold_of_the_distance():
-    """Continuous noise: 13.8155 spends half of delta, 13.1224 all of it. Discrete noise: publish iff d + X >= 14."""
-    mechanism = dt.StableRelease(epsilon=1, delta="1e-6")
-    assert mechanism.threshold == 14
-    assert mechanism.published(0)[1] <= Fraction(1, 10**6) < mechanism.published(1)[0]
-    notes, exact = math.log(1e6), math.log(1 / 2e-6)
-    assert (notes, exact) == pytest.approx((13.815510557964274, 13.122363377404328), abs=1e-12)
-    # The same thresholds at a fine grid of distances: epsilon per step is small there.
-    fine = dt.StableRelease(epsilon=FINE, delta="1e-6")
-    assert fine.threshold * float(FINE) == pytest.approx(exact, abs=2e-6)
-    assert float(fine.published(0)[1]) == pytest.approx(1e-6, rel=1e-5)
-    half = dt.StableRelease(epsilon=FINE, delta="5e-7")
-    assert half.threshold * float(FINE) == pytest.approx(notes, abs=2e-6)
-    assert float(half.published(0)[1]) == pytest.approx(5e-7, rel=1e-5)
+def test_ptr_budget(example):
+    """0.5 for the test and 0.5 for the answer; the textbook threshold spends half of delta."""
+    given, expected = example.given, example.expected
+    total, delta = 2 * Fraction(given.eps), str(given.delta)
+    mechanism = dt.ProposeTestRelease(epsilon=total, delta=delta, bound=1, grid=1)
+    assert mechanism.test.epsilon == mechanism.answer.epsilon == Fraction(given.eps)
+    assert mechanism.guarantee == dt.ApproxDP(str(expected.eps_total), str(expected.delta_total))
+    step = Fraction(1, 10**12)
+    textbook = dt.ProposeTestRelease(epsilon=2 * step, delta=str(expected.delta_exact), bound=1, grid=1)
+    assert float(textbook.threshold * step) == pytest.approx(math.log(1 / given.delta), abs=2e-12)
 
 
-def test_propose_test_release_budget():
-    """0.5 for the test and 0.5 for the answer: (1, 1e-6) in all."""
-    mechanism = dt.ProposeTestRelease(epsilon=1, delta="1e-6", bound=1, grid=1)
-    assert mechanism.test.epsilon == mechanism.answer.epsilon == Fraction(1, 2)
-    assert mechanism.guarantee == dt.ApproxDP(1, "1e-6")
-    spent = mechanism.published(0)[1]
-    assert Fraction(6, 10**7) < spent <= Fraction(1, 10**6)
-    # The textbook threshold ln(1/delta)/epsilon with continuous noise spends half of delta.
-    fine = dt.ProposeTestRelease(epsilon=2 * FINE, delta="5e-7", bound=1, grid=1)
-    assert fine.threshold * float(FINE) == pytest.approx(math.log(1e6), abs=2e-6)
-
-
-def test_private_local_sensitivity():
-    """epsilon1 = 0.5, delta = 1e-5: a shift of 21.64 for continuous noise, 22 whole steps for discrete noise."""
-    mechanism = dt.BoundedLocalSensitivity(epsilon=1, delta="1e-5", slope=1, grid=1)
+def test_private_local_sensitivity(example, fine):
+    """A shift of 21.64 for continuous noise, 22 whole steps for discrete noise."""
+    given, expected = example.given, example.expected
+    price = {"epsilon": Fraction(given.eps1) + Fraction(given.eps2), "delta": str(given.delta), "slope": 1}
+    mechanism = dt.BoundedLocalSensitivity(**price, grid=1)
+    assert mechanism.guarantee == dt.ApproxDP(str(expected.eps_total), str(expected.delta_total))
+    assert mechanism.answer_epsilon == Fraction(given.eps2)
+    smooth = dt.BoundedLocalSensitivity(**price, grid=fine)
+    assert float(smooth.shift) == example.near(expected.shift)
     assert mechanism.shift == 22
-    assert mechanism.guarantee == dt.ApproxDP(1, "1e-5")
-    assert mechanism.answer_epsilon == Fraction(1, 2)
-    smooth = dt.BoundedLocalSensitivity(epsilon=1, delta="1e-5", slope=1, grid=Fraction(1, 2**20))
-    assert float(smooth.shift) == pytest.approx(21.639556568820566, abs=1e-5)
-    outcome = mechanism.release(1000, local_sensitivity=7)
-    assert outcome.scale == outcome.bound / Fraction(1, 2)
+    outcome = mechanism.release(1000, local_sensitivity=given.LS)
+    assert outcome.scale == outcome.bound / Fraction(given.eps2)

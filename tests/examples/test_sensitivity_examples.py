@@ -1,104 +1,161 @@
-"""Worked examples: local and smooth sensitivity, where printed formulas go wrong, graphs, and one over a count."""
+"""Worked examples: global, local and smooth sensitivities, and where printed formulas go wrong."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import pytest
 
-from dither import sensitivity
-from dither.errors import ParameterError
-from dither.sensitivity import brute_force
+import dither as dt
 
-LOW, HIGH = 10_000, 100_000
+sensitivity = dt.sensitivity
 
 
-def test_median_global():
-    """The whole range, witnessed by (0,0,0,M,M) and (0,0,M,M,M)."""
-    median = sensitivity.median
-    assert median(0, 1).l1 == 1
-    assert (median.value([0, 0, 0, 1, 1], 0, 1), median.value([0, 0, 1, 1, 1], 0, 1)) == (0, 1)
+def test_count_sensitivity(example):
+    assert sensitivity.count("add_remove").l1 == example.expected.add_remove
+    assert sensitivity.count("replace").l1 == example.expected.replace
 
 
-def test_max_without_a_range_is_refused():
-    with pytest.raises(ParameterError, match="infinite without a declared range"):
-        sensitivity.max(None, None)
+def test_histogram_sensitivity(example):
+    """1 or 2: each is right for its own relation."""
+    for relation in ("add_remove", "replace"):
+        found, expected = sensitivity.histogram(relation), getattr(example.expected, relation)
+        assert (found.l1, found.linf) == (expected["L1"], expected["Linf"])
+        assert float(found.l2) == example.near(expected["L2"])
 
 
-@pytest.mark.parametrize(
-    ("x", "f", "local"),
-    [
-        ([50000, 50000, 20000, 10000, 60000], 50000, 40000),
-        ([80000, 50000, 70000, 15000, 60000], 65000, 35000),
-        ([80000, 60000, 75000, 100000, 60000], 40000, 50000),
-    ],
-)
-def test_largest_salary_difference(x, f, local):
-    assert sensitivity.max_difference.value(x, LOW, HIGH) == f
-    assert sensitivity.max_difference.local(x, LOW, HIGH) == local
-    assert sensitivity.max_difference(LOW, HIGH, n=5).l1 == 90000
+def test_salary_sum_sensitivity(example):
+    for relation in ("add_remove", "replace"):
+        assert sensitivity.sum(example.given.lo, example.given.hi, relation).l1 == getattr(example.expected, relation)
 
 
-def test_a_salary_outside_the_range_is_clamped():
-    x = [80000, 50000, 70000, 150000, 60000]
-    assert (sensitivity.max_difference.value(x, LOW, HIGH), sensitivity.max_difference.local(x, LOW, HIGH)) == (
-        50000,
-        40000,
-    )
+def test_k_counts_sensitivity(example):
+    found = sensitivity.counts(example.given.k)
+    assert (found.l1, found.l2, found.linf) == (example.expected.L1, example.expected.L2, example.expected.Linf)
 
 
-def test_median_local_breach():
+def test_norm_chain(example):
+    found = sensitivity.counts(example.given.k)
+    assert (found.l1, found.l2) == (example.given.delta1, example.given.delta2)
+    assert (found.l2 <= found.l1 <= math.isqrt(example.given.k) * found.l2) == example.expected.holds
+    assert (found.l1 == math.isqrt(example.given.k) * found.l2) == example.expected.equality_right
+
+
+def test_median_global(example):
+    top, median = example.given.M, sensitivity.median
+    assert median(0, top).l1 == example.expected.value
+    assert median.value([0, 0, 0, top, top], 0, top) == example.expected.median_D
+    assert median.value([0, 0, top, top, top], 0, top) == example.expected.median_D_prime
+
+
+def test_max_unbounded(example):
+    assert example.expected.must_refuse
+    with pytest.raises(dt.ParameterError, match="infinite without a declared range"):
+        sensitivity.max(example.given.lo, example.given.hi)
+    with pytest.raises(dt.ParameterError):
+        sensitivity.sum(0, "inf")
+
+
+def test_maxdiff_d1(example):
+    largest_difference(example)
+
+
+def test_maxdiff_d2(example):
+    """A row outside the declared range is clamped by itself, and refused where it was declared as a bound."""
+    given, expected = example.given, example.expected
+    statistic, bounds = sensitivity.max_difference, (given.lo, given.hi)
+    assert (statistic.value(given.x, *bounds), statistic.local(given.x, *bounds)) == (expected.f, expected.LS)
+    printed = [given.printed_row if x == 15000 else x for x in given.x]
+    clipped = expected.if_clipped_to_100000
+    assert (statistic.value(printed, *bounds), statistic.local(printed, *bounds)) == (clipped["f"], clipped["LS"])
+    assert expected.printed_row_must_be_refused
+    with pytest.raises(dt.ParameterError):
+        dt.Laplace(epsilon=1, sensitivity=sensitivity.sum(given.printed_row, given.hi))
+
+
+def test_maxdiff_d3(example):
+    largest_difference(example)
+
+
+def largest_difference(example):
+    given, expected = example.given, example.expected
+    statistic = sensitivity.max_difference
+    assert statistic.value(given.x, given.lo, given.hi) == expected.f
+    assert statistic.local(given.x, given.lo, given.hi) == expected.LS
+    assert statistic(given.lo, given.hi, n=len(given.x)).l1 == expected.GS
+
+
+def test_median_local_breach(example):
     """Same median, local sensitivities 0 and 100: noise scaled to local sensitivity tells the two apart."""
-    ours, theirs = [0, 0, 0, 0, 0, 100, 100], [0, 0, 0, 0, 100, 100, 100]
-    median = sensitivity.median
-    assert median.value(ours, 0, 100) == median.value(theirs, 0, 100) == 0
-    assert (median.local(ours, 0, 100), median.local(theirs, 0, 100)) == (0, 100)
+    given, expected, median = example.given, example.expected, sensitivity.median
+    bounds = (given.lo, given.hi)
+    assert [median.value(x, *bounds) for x in (given.D, given.D_prime)] == [expected.median_D, expected.median_D_prime]
+    assert [median.local(x, *bounds) for x in (given.D, given.D_prime)] == [expected.LS_D, expected.LS_D_prime]
 
 
-def test_median_local_and_reach():
-    x = list(range(1, 10))
-    assert (sensitivity.median.value(x, 0, 10), sensitivity.median.local(x, 0, 10)) == (5, 1)
-    assert [sensitivity.median.reach(x, k, 0, 10) for k in range(10)] == list(range(1, 11))
+def test_median_local_formula(example):
+    given, median = example.given, sensitivity.median
+    assert median.value(given.x, given.lo, given.hi) == example.expected.median
+    assert median.local(given.x, given.lo, given.hi) == example.expected.LS
 
 
-def test_median_smooth():
-    expected = {"0.05": 6.376281516217733, "0.1": 4.065696597405991, "0.5": 1.2130613194252668, "1": 1.0}
-    for beta, bound in expected.items():
-        found = sensitivity.median.smooth(range(1, 10), beta, 0, 10)
-        assert float(found) == pytest.approx(bound, abs=1e-12)
+def test_median_ak(example):
+    given = example.given
+    found = [sensitivity.median.reach(given.x, k, given.lo, given.hi) for k in range(len(example.expected.A))]
+    assert found == example.expected.A
 
 
-def test_median_smooth_where_printed_formulas_go_wrong():
-    """Printed: 6.0 for the second table, 4.912 and 4.445 for others; these three are right."""
-    tables = [[0, 0, 0, 1, 6], [0, 0, 0, 0, 6], [0, 0, 0, 0, 1]]
-    found = [float(sensitivity.median.smooth(x, "0.1", 0, 6)) for x in tables]
-    assert found == pytest.approx([5.4290245082157575, 5.4290245082157575, 4.912384518467891], abs=1e-12)
+def test_median_smooth_1to9(example):
+    given = example.given
+    found = [float(sensitivity.median.smooth(given.x, str(beta), given.lo, given.hi)) for beta in given.betas]
+    assert found == example.near(example.expected.S)
 
 
-def test_a_constant_is_smooth():
-    """The global sensitivity, for every beta including 0."""
+def test_median_smooth_counterexample(example):
+    """The printed formulas change by e^(2 beta) between the last two tables, neighbours; this one does not."""
+    given, expected = example.given, example.expected
+    found = [float(sensitivity.median.smooth(x, str(given.beta), given.lo, given.hi)) for x in given.tables]
+    assert found == example.near(expected.S)
+    assert found[1] <= found[2] * math.exp(given.beta) * (1 + 1e-12)
+    for printed in (expected.printed_S, expected.printed_Ak_version):
+        assert printed[1] > printed[2] * math.exp(1.9 * given.beta)
+
+
+def test_smooth_constant(example):
+    """The global sensitivity is a smooth bound for every beta, 0 included, and every mechanism takes it."""
+    bound = Fraction(example.given.GS)
     for beta in (0, "0.1", 3):
-        assert brute_force.is_smooth(lambda x: Fraction(5), lambda x: x[0], beta, range(6), 2)
+        smooth = sensitivity.brute_force.is_smooth(lambda x: bound, lambda x: x[0], beta, range(6), 2)
+        assert smooth == example.expected.valid
+    for make in (dt.SmoothCauchy, dt.SmoothStudentT, dt.SmoothLomax):
+        assert make(epsilon=1, grid=1).release(100, bound).guarantee == dt.PureDP(1, "replace")
 
 
-def test_triangles():
-    edges = [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4)]
-    triangles = sensitivity.triangles
-    assert triangles(5).l1 == 3
-    assert (triangles.value(edges, vertices=5), triangles.local(edges, vertices=5)) == (0, 3)
-    degrees = [sum(v in pair for pair in edges) for v in range(5)]
-    assert max(degrees) == 3
-    # Local sensitivity moves by at most 1 per edge: here around this graph.
-    around = [frozenset(edges) ^ {pair} for pair in itertools.combinations(range(5), 2)]
-    moved = [abs(triangles.local(list(graph), vertices=5) - 3) for graph in around]
-    assert max(moved) == 1
+def test_triangles(example):
+    given, expected = example.given, example.expected
+    edges, n, triangles = [tuple(edge) for edge in given.edges], given.n, sensitivity.triangles
+    assert triangles(n).l1 == expected.GS
+    assert (triangles.value(edges, vertices=n), triangles.local(edges, vertices=n)) == (expected.triangles, expected.LS)
+    assert dt.graph.max_degree(edges, vertices=n, epsilon=500).value == expected.max_degree
+    around = [frozenset(edges) ^ {pair} for pair in itertools.combinations(range(n), 2)]
+    moved = [abs(triangles.local(list(graph), vertices=n) - expected.LS) for graph in around]
+    assert max(moved) == expected.GS_of_LS
 
 
-def test_reciprocal():
-    reciprocal = sensitivity.reciprocal
-    assert float(reciprocal.local(10)) == pytest.approx(0.011111111111111112, abs=1e-12)
-    with pytest.raises(ParameterError, match="infinite global"):
-        reciprocal()
-    with pytest.raises(ParameterError, match="infinite smooth"):
-        reciprocal.smooth(10, 1)
+def test_reciprocal(example):
+    assert float(sensitivity.reciprocal.local(example.given.f)) == example.near(example.expected.LS)
+    assert example.expected.GS == example.expected.smooth == "infinite"
+    with pytest.raises(dt.ParameterError, match="infinite global"):
+        sensitivity.reciprocal()
+    with pytest.raises(dt.ParameterError, match="infinite smooth"):
+        sensitivity.reciprocal.smooth(example.given.f, 1)
+
+
+def test_lln(example):
+    """Laplace-log-normal noise: rho = e^2/2 with e = t/sigma + e^(3 sigma^2/2) s."""
+    given = example.given
+    mechanism = dt.SmoothLaplaceLogNormal(divisor=str(given.s), beta=str(given.t), sigma=str(given.sigma))
+    assert float(mechanism.guarantee.rho) == example.near(example.expected.rho)
+    assert math.sqrt(2 * float(mechanism.guarantee.rho)) == example.near(example.expected.eps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dither.accounting.advanced import advanced, advanced_inverse
 from dither.accounting.approx import ApproxDP
 from dither.accounting.calibrate import Calibration, calibrate
+from dither.accounting.closed_inverse import closed_inverse
 from dither.accounting.composition import Composition, compose
 from dither.accounting.currency import Currency, Price
 from dither.accounting.filter import Filter
@@ -18,6 +19,7 @@ from dither.accounting.pld import PLD
 from dither.accounting.pure import PureDP
 from dither.accounting.rdp import RDP
 from dither.accounting.subsampling import subsample
+from dither.accounting.triangle import triangle
 from dither.accounting.zcdp import ZCDP
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "advanced",
     "advanced_inverse",
     "calibrate",
+    "closed_inverse",
     "compose",
     "group",
     "optimal",
@@ -46,4 +49,5 @@ __all__ = [
     "parallel",
     "replace_from_add_remove",
     "subsample",
+    "triangle",
 ]

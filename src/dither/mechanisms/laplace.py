@@ -13,7 +13,10 @@ from dither.errors import ParameterError
 from dither.mechanisms.additive import AdditiveNoise, Norms, check_scale, read_setting
 from dither.mechanisms.values import Steps
 from dither.neighbours import Relation
-from dither.parameters import Number, positive
+from dither.parameters import Number, positive, whole
+
+# The terms of the largest of many alternate and are as large as 2^count.
+_MOST_REPEATS = 1024
 
 
 @dataclass(frozen=True, init=False)
@@ -80,6 +83,21 @@ class Laplace(AdditiveNoise):
         """2q/(1-q)^2 grid steps squared."""
         _, high = bounds(lambda: ball(self.grid) ** 2 / (2 * (ball(1 / self.scale_steps) / 2).sinh() ** 2))
         return float_up(high)
+
+    def expected_error(self, *, count: int = 1) -> float:
+        """The expectation of the largest of `count` independent |noises|, in the units of the value, rounded up.
+
+        With c = 2q/(1+q), P(|X| > w) = c q^w, so it is the sum over j of (-1)^(j+1) binom(count, j) c^j / (1 - q^j).
+        """
+        repeats = whole(count, "count", most=_MOST_REPEATS)
+
+        def expected() -> Ball:
+            q = (-ball(1 / self.scale_steps)).exp()
+            ratio = 2 * q / (1 + q)
+            terms = ((-1) ** (j + 1) * math.comb(repeats, j) * ratio**j / (1 - q**j) for j in range(1, repeats + 1))
+            return ball(self.grid) * sum(terms, ball(0))
+
+        return float_up(bounds(expected)[1])
 
     def pmf(self, steps: int) -> tuple[Fraction, Fraction]:
         rate = 1 / self.scale_steps
