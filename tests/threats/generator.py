@@ -54,6 +54,16 @@ def form(place: str, name: str) -> Callable[[Method], Method]:
     return register
 
 
+# Forms of the grammar that are not yet supported.
+MISSING = {
+    "distinct values", "variance", "quantile", "mode", "totals of owners", "ratio", "having", "order and limit",
+}  # fmt: skip
+
+
+def supported() -> set[str]:
+    return {name for names in FORMS.values() for name in names} - MISSING
+
+
 class Generator:
     """Draws questions; `forms` are the names of those switched on (all, unless given)."""
 
@@ -126,6 +136,41 @@ class Generator:
         side = self.draw.choice(["JOIN", "LEFT JOIN"])
         return Source(f"c a {side} t b ON a.eid = b.eid", self.table("c", "a") + self.table("t", "b"), "a.uid")
 
+    @form("source", "join in where")
+    def join_in_where(self) -> Source:
+        on = self.draw.choice(["a.uid = b.uid AND a.n = d.code", "d.code = a.h AND b.uid = a.uid"])
+        columns = self.table("t", "a") + self.table("p", "b") + self.table("pub", "d")
+        return Source(self.draw.choice(["t a, p b, pub d", "pub d, t a, p b"]), columns, "b.uid", where=on)
+
+    @form("source", "join using")
+    def join_using(self) -> Source:
+        side = self.draw.choice(["JOIN", "LEFT JOIN"])
+        left, right, key = self.draw.choice([("p", "t", "uid"), ("c", "t", "eid"), ("c", "pub", "code")])
+        columns = tuple(c for name, a in ((left, "a"), (right, "b")) for c in self.table(name, a) if c.sql[2:] != key)
+        return Source(f"{left} a {side} {right} b USING ({key})", columns, "a.uid")
+
+    @form("source", "join after left join")
+    def join_after_left_join(self) -> Source:
+        columns = self.table("t", "a") + self.table("pub", "b") + self.table("pub", "d")
+        last = self.draw.choice(
+            ["JOIN pub d ON b.weight = d.code", "LEFT JOIN pub d ON d.code = b.weight AND b.rate > 0.5"]
+        )
+        return Source(f"t a LEFT JOIN pub b ON a.n = b.code AND a.x > b.weight {last}", columns, "a.uid")
+
+    @form("source", "join of totals")
+    def join_of_totals(self) -> Source:
+        inner = "SELECT uid, COUNT(*) AS many, SUM(n) AS total FROM t GROUP BY uid"
+        side = self.draw.choice(["JOIN", "LEFT JOIN"])
+        columns = (*self.table("p", "a"), Named("b.many", Int(0, 4)), Named("b.total", Int(0, 200)))
+        return Source(f"p a {side} ({inner}) b ON a.uid = b.uid", columns, "a.uid")
+
+    @form("source", "chained with")
+    def chained_with(self) -> Source:
+        before = (
+            "WITH v AS (SELECT uid, n, flag FROM t), q AS (SELECT v.uid, v.n + 1 AS m, v.flag FROM v WHERE v.n < 40) "
+        )
+        return Source("q", (Named("q.m", Int(1, 51)), Named("q.flag", Bool())), "q.uid", before=before)
+
     @form("source", "join several")
     def join_several(self) -> Source:
         columns = self.table("c", "a") + self.table("t", "b") + self.table("p", "d") + self.table("pub", "e")
@@ -158,13 +203,20 @@ class Generator:
     def derived_by_owner(self) -> Source:
         source = Source("t", self.table("t", "t"), "t.uid")
         where = f" WHERE {self.truth(source, 1)}" if self.draw.random() < 0.5 else ""
+        having = self.draw.choice(["", "", " HAVING COUNT(*) > 1", " HAVING SUM(t.x) > 0 AND MAX(t.n) < 40"])
         inner = (
-            f"SELECT t.uid, SUM(t.x) AS total, COUNT(*) AS many, COUNT(t.amount) AS some FROM t{where} GROUP BY t.uid"
+            "SELECT t.uid, SUM(t.x) AS total, COUNT(*) AS many, COUNT(t.amount) AS some, AVG(t.amount) AS mean, "
+            "MAX(t.n) - MIN(t.n) AS span, SUM(t.x) / COUNT(*) AS each, SUM(t.n) FILTER (WHERE t.flag) AS flagged "
+            f"FROM t{where} GROUP BY t.uid{having}"
         )
         columns = (
             Named("q.total", Int(-1000, 4000)),
             Named("q.many", Int(0, 4, nullable=False, default=0)),
             Named("q.some", Int(0, 4, nullable=False, default=0)),
+            Named("q.mean", Fixed(-1000, 1000, decimals=8)),
+            Named("q.span", Int(-50, 50)),
+            Named("q.each", Int(-100, 1000)),
+            Named("q.flagged", Int(0, 200)),
         )
         return Source(f"({inner}) q", columns, "q.uid")
 
@@ -195,6 +247,18 @@ class Generator:
         inner = Source("t i", self.table("t", "i"), "i.uid")
         where = f"{word} (SELECT 1 FROM t i WHERE i.uid = p.uid AND {self.truth(inner, 1)})"
         return Source("p", self.table("p", "p"), "p.uid", where=where)
+
+    @form("source", "correlated exists")
+    def correlated_exists(self) -> Source:
+        word = self.draw.choice(["EXISTS", "NOT EXISTS"])
+        where = f"{word} (SELECT 1 FROM t i WHERE i.uid = t.uid AND i.x > t.x AND i.h <> t.h)"
+        return Source("t", self.table("t", "t"), "t.uid", where=where)
+
+    @form("source", "in public")
+    def in_public(self) -> Source:
+        word = self.draw.choice(["IN", "NOT IN"])
+        where = f"t.h {word} (SELECT code FROM pub WHERE rate > 0.5)"
+        return Source("t", self.table("t", "t"), "t.uid", where=where)
 
     @form("source", "in owners")
     def in_owners(self) -> Source:
@@ -228,6 +292,32 @@ class Generator:
             [f"(-{a})", f"ABS({a})", f"COALESCE({a}, {b})", f"NULLIF({a}, {b})", f"LEAST({a}, {b})",
              f"GREATEST({a}, {b}, 1)"]
         )  # fmt: skip
+
+    @form("number", "rounding")
+    def rounding(self, source: Source, depth: int) -> str:
+        a = self.number(source, depth - 1)
+        return self.draw.choice(
+            [f"FLOOR({a})", f"CEIL({a})", f"ROUND({a}, 1)", f"ROUND({a})", f"TRUNC({a}, 0)", f"SIGN({a})",
+             f"WIDTH_BUCKET({a}, -10, 90, 7)", f"CAST({a} AS NUMERIC(30, 3))"]
+        )  # fmt: skip
+
+    @form("number", "parts of dates")
+    def parts_of_dates(self, source: Source, depth: int) -> str:
+        day, moment = self.named(source, "date"), self.named(source, "time")
+        part = self.draw.choice(
+            ["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "ISODOW", "DOY", "EPOCH", "HOUR", "SECOND"]
+        )
+        zone = self.draw.choice(["Europe/Berlin", "America/New_York", "Asia/Kolkata", "UTC"])
+        known = [f"EXTRACT({part} FROM {day})", f"({day} - DATE '2024-01-02')"] if day else []
+        known += (
+            [f"EXTRACT({part} FROM {moment})", f"EXTRACT(HOUR FROM {moment} AT TIME ZONE '{zone}')"] if moment else []
+        )
+        return self.draw.choice(known or ["1"])
+
+    @form("number", "parts of texts")
+    def parts_of_texts(self, source: Source, depth: int) -> str:
+        text = self.named(source, "text")
+        return f"LENGTH({self.draw.choice(['{0}', 'SUBSTRING({0}, 2, 3)', 'TRIM({0})']).format(text)})" if text else "2"
 
     @form("number", "case")
     def case(self, source: Source, depth: int) -> str:
@@ -298,6 +388,23 @@ class Generator:
         column = self.named(source, "date")
         ends = ["= DATE '2024-01-03'", "> '2024-01-02'", "BETWEEN '2024-01-02' AND DATE '2024-02-01'", "IS NULL"]
         return "TRUE" if column is None else f"{column} {self.draw.choice(ends)}"
+
+    @form("truth", "moved dates")
+    def moved_dates(self, source: Source) -> str:
+        day, moment = self.named(source, "date"), self.named(source, "time")
+        known = [f"{day} + INTERVAL '1 month' > DATE '2024-02-03'", f"{day} - 2 <= '2024-01-01'",
+                 f"DATE_TRUNC('month', {day}) = DATE '2024-01-01'"] if day else []  # fmt: skip
+        if moment:
+            known += [f"{moment} - INTERVAL '36 hours' < '2024-04-01'", f"CAST({moment} AS DATE) = DATE '2024-03-31'"]
+            known += [f"{moment} AT TIME ZONE 'Europe/Berlin' >= TIMESTAMP '2024-03-31 03:00:00'"]
+        return self.draw.choice(known or ["TRUE"])
+
+    @form("truth", "parts of texts in truths")
+    def text_functions(self, source: Source) -> str:
+        text, label = self.named(source, "text"), self.named(source, "label")
+        known = [f"LEFT({text}, 1) = 'a'", f"TRIM({text}) <> {text}", f"{text} || 'x' = 'x'"] if text else []
+        known += [f"UPPER({label}) LIKE '%N%'", f"LENGTH({label}) > 5", f"{label} || '!' LIKE '%h!'"] if label else []
+        return self.draw.choice(known or ["TRUE"])
 
     @form("truth", "times")
     def times(self, source: Source) -> str:

@@ -66,7 +66,7 @@ def extracted(name: str, value: Numeric, kind: Shown) -> Numeric:
         return normal.multiply(value, Constant(86_400)) if kind == "date" else units(value, 6)
     if name in ("hour", "minute", "second"):
         if kind == "date":
-            return Constant(0)
+            return normal.multiply(value, Constant(0))  # NULL of NULL
         if name == "hour":
             return cut_divide(time_of(value, kind), MICROSECONDS["hour"])
         if name == "minute":

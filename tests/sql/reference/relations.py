@@ -8,7 +8,7 @@ from typing import Any
 
 from sql_reference_aggregates import AVERAGE_DECIMALS, Aggregates
 from sql_reference_scalars import Field, Scalars, Scope
-from sql_reference_terms import Row, Unknown
+from sql_reference_terms import Row, Term, Unknown
 from sqlglot import exp
 
 
@@ -146,7 +146,7 @@ class Reader:
         kept = scalars.is_true(_this(node.args.get("where")))
         items = list(_starred(node.expressions, relation))
         terms = [(name, scalars.term(inner)) for name, inner in items]
-        fields = tuple(Field("", name, *_settled(term.kind), term.decimals) for name, term in terms)
+        fields = tuple(Field("", name, *_kind(term)) for name, term in terms)
         rows: list[Row] = []
         for row in relation.rows:
             seen = {**self.outer_row, **row}
@@ -155,29 +155,31 @@ class Reader:
         return Relation(fields, rows, _carried(items, relation))
 
     def _grouped_rows(self, node: exp.Select) -> Relation:
+        """One row a group: aggregates and keys stand in the places of what names them, then items are scalars."""
         found = self.grouped(node, inside=True)
         relation = self.source(node)
-        expressions = group_expressions(node, relation)
-        having = node.args.get("having")
-        if having is not None:
-            raise Unknown("HAVING inside")
-        fields, rows = [], []
-        for item in node.expressions:
-            inner = (item.this if isinstance(item, exp.Alias) else item).unnest()
-            kind, decimals = item_kind(found.aggregates.scalars, inner)
-            fields.append(Field("", item.alias_or_name.lower(), kind, decimals))
-        for key, members in found.groups.items():
-            row = {}
-            for item, known in zip(node.expressions, fields, strict=True):
-                inner = item.this if isinstance(item, exp.Alias) else item
-                place = [i for i, expression in enumerate(expressions) if same(inner, expression)]
-                row[known.place] = key[place[0]] if place else found.aggregates.value(inner, members)
-            rows.append(row)
+        keys = group_expressions(node, relation)
+        having = _this(node.args.get("having"))
         items = [
-            (known.name, item.this if isinstance(item, exp.Alias) else item)
-            for known, item in zip(fields, node.expressions, strict=True)
+            (item.alias_or_name.lower(), item.this if isinstance(item, exp.Alias) else item)
+            for item in node.expressions
         ]
-        return Relation(tuple(fields), rows, _carried(items, relation))
+        calls = _calls([*(inner for _, inner in items), *([having] if having is not None else [])])
+        scalars = found.aggregates.scalars
+        made = [Field("", f"key{i}", *_kind(scalars.term(key))) for i, key in enumerate(keys)]
+        made += [Field("", f"call{i}", *item_kind(scalars, call)) for i, call in enumerate(calls)]
+        stand_ins = list(zip([*keys, *calls], made, strict=True))
+        after = Scalars(Scope(tuple(made)))
+        terms = [(name, after.term(_replaced(inner, stand_ins))) for name, inner in items]
+        kept = after.is_true(None if having is None else _replaced(having, stand_ins))
+        rows: list[Row] = []
+        for key, members in found.groups.items():
+            values = [*key, *(found.aggregates.value(call, members) for call in calls)]
+            row = {known.place: value for known, value in zip(made, values, strict=True)}
+            if kept(row):
+                rows.append({("", name): term.of(row) for name, term in terms})
+        fields = tuple(Field("", name, *_kind(term)) for name, term in terms)
+        return Relation(fields, rows, _carried(items, relation))
 
 
 def is_aggregated(node: exp.Select) -> bool:
@@ -228,6 +230,31 @@ def item_kind(scalars: Scalars, node: exp.Expr) -> tuple[str, int]:
     return term.kind, term.decimals
 
 
+def _calls(nodes: list[exp.Expr]) -> list[exp.Expr]:
+    """The outermost aggregates that the nodes name, each once."""
+    found: list[exp.Expr] = []
+    for node in nodes:
+        for inner in node.find_all(exp.AggFunc, exp.Filter):
+            inside = inner is not node and inner.find_ancestor(exp.AggFunc, exp.Filter)
+            if not inside and not any(same(inner, known) for known in found):
+                found.append(inner)
+    return found
+
+
+def _replaced(node: exp.Expr, stand_ins: list[tuple[exp.Expr, Field]]) -> exp.Expr:
+    def replace_one(inner: exp.Expr) -> exp.Expr:
+        for known, made in stand_ins:
+            if isinstance(inner, type(known)) and same(inner, known):
+                return exp.column(made.name)
+        return inner
+
+    return node.unnest().copy().transform(replace_one)
+
+
+def _kind(term: Term) -> tuple[str, int]:
+    return ("text" if term.kind == "literal" else term.kind), term.decimals
+
+
 def _starred(items: list[exp.Expr], relation: Relation) -> list[tuple[str, exp.Expr]]:
     found: list[tuple[str, exp.Expr]] = []
     for item in items:
@@ -252,10 +279,6 @@ def _carried(items: list[tuple[str, exp.Expr]], relation: Relation) -> tuple[str
         if isinstance(plain, exp.Column) and plain.name.lower() == relation.owner[1]:
             return "", name
     return None
-
-
-def _settled(kind: str) -> tuple[str]:
-    return ("text" if kind == "literal" else kind,)
 
 
 def _visible(fields: tuple[Field, ...], name: str) -> Field:
