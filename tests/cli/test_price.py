@@ -11,7 +11,8 @@ import pytest
 
 from dither.accounting import GDP, ApproxDP, PureDP
 from dither.accounting.prices import growth, prices
-from dither.cli.price import _shown, read_plan, repetitions
+from dither.cli.price import _shown, repetitions
+from dither.cli.price_plan import read_plan
 from dither.cli.price_plot import draw
 from dither.errors import ParameterError
 
@@ -22,7 +23,7 @@ def test_a_plan_side_by_side(call):
     done = call("price", PLAN, "--delta", "1e-6")
     assert done.code == 0
     lines = done.out.splitlines()
-    assert [line.split("  ")[0].strip() for line in lines[1:]] == [
+    assert [line.split("  ")[0].strip() for line in lines[1:-1]] == [
         "basic",
         "advanced",
         "zCDP",
@@ -31,7 +32,10 @@ def test_a_plan_side_by_side(call):
         "privacy loss",
     ]
     assert "10.5" in lines[1]
-    assert [line.endswith("*") for line in lines] == [False] * 6 + [True]
+    assert [line.endswith("*") for line in lines] == [False] * 6 + [True, False]
+    assert lines[-1] == (
+        "The plan as it stands is (5.19135, 1e-6)-DP; if prices are chosen along the way, (5.40149, 1e-6)-DP."
+    )
     assert call("price", PLAN, "--delta", "1e-6").out == done.out
 
 
@@ -57,7 +61,7 @@ def test_json_and_picture(call, tmp_path):
     ],
 )
 def test_the_picture_stops_near_epsilon_20(call, tmp_path, plan, last):
-    counts = repetitions(read_plan(plan), Fraction("1e-6"))
+    counts = repetitions(read_plan(plan).parts, Fraction("1e-6"))
     assert (counts[0], counts[-1]) == (1, last)
     assert call("price", plan, "--delta", "1e-6", "--plot", "p.svg").code == 0
     picture = ElementTree.parse(tmp_path / "p.svg").getroot()
@@ -65,8 +69,8 @@ def test_the_picture_stops_near_epsilon_20(call, tmp_path, plan, last):
 
 
 def test_curves_in_the_picture_are_apart():
-    counts = repetitions(read_plan("20 counts at 0.1"), Fraction("1e-6"))
-    picture = ElementTree.fromstring(draw(counts, growth(read_plan("20 counts at 0.1"), "1e-6", counts), 1e-6))
+    counts = repetitions(read_plan("20 counts at 0.1").parts, Fraction("1e-6"))
+    picture = ElementTree.fromstring(draw(counts, growth(read_plan("20 counts at 0.1").parts, "1e-6", counts), 1e-6))
     ends = [float(e.get("points").split(",")[-1]) for e in picture.iter() if e.tag.endswith("polyline")]
     _, advanced, zcdp, renyi, optimal, loss = ends
     assert advanced + 10 < zcdp < renyi + 10 < optimal
@@ -79,7 +83,7 @@ def test_every_word_of_a_plan():
         "1 choice at 1, 1 quantile at 1, 4 gaussians at rho 0.5, 1 gaussian at mu 1, 1 gaussian at sigma 2, "
         "1 release at 1, "
         "2 tests at 0.5 with 1e-8"
-    )
+    ).parts
     assert parts[0] == (PureDP("0.1"), 1000)
     assert parts[4][0].zcdp().rho == Fraction(1, 32)
     assert parts[7] == (GDP(1), 4)
@@ -91,7 +95,10 @@ def test_every_word_of_a_plan():
     "plan",
     [
         "",
-        "counts at 0.1",
+        "delta 1e-6",
+        "1 count at 1, delta 1e-6, delta 1e-6",
+        "10 counts at 0,1",
+        "10 counts at 2,500 sums at 1",
         "0 counts at 0.1",
         "1 count",
         "1 count at",
@@ -113,6 +120,46 @@ def test_what_is_not_understood_is_refused(call, plan):
     assert done.err.count("\n") == 1
     with pytest.raises(ParameterError):
         read_plan(plan)
+
+
+@pytest.mark.parametrize(
+    ("plan", "parts"),
+    [
+        ("100 counts at 0.1, 1 median at 0.5, delta 1e-6", [(PureDP("0.1"), 100), (PureDP("0.5"), 1)]),
+        (
+            "1,000 counts at 0.1 and a sum at epsilon = 2;3 x means at eps 1",
+            [(PureDP("0.1"), 1000), (PureDP(2), 1), (PureDP(1), 3)],
+        ),
+        ("count at 1, 2x sums at 0.5,500 counts at 0.1", [(PureDP(1), 1), (PureDP("0.5"), 2), (PureDP("0.1"), 500)]),
+        ("2 Counts AT 1, 1000 sums at 1", [(PureDP(1), 2), (PureDP(1), 1000)]),
+    ],
+)
+def test_plans_as_people_write_them(plan, parts):
+    assert read_plan(plan).parts == parts
+
+
+def test_a_gaussian_by_its_epsilon_and_delta():
+    ((guarantee, _),) = read_plan("1 gaussian at 1 with 1e-6").parts
+    assert guarantee.epsilon_at("1e-6") == pytest.approx(1, abs=1e-12)
+
+
+def test_delta_is_in_the_plan_or_an_option(call):
+    inside = call("price", "10 counts at 0.1, delta 1e-6")
+    assert inside.code == 0
+    assert inside.out == call("price", "10 counts at 0.1", "--delta", "1e-6").out
+    assert inside.out == call("price", "10 counts at 0.1, delta 1e-6", "--delta", "0.000001").out
+    assert call("price", "10 counts at 0.1").code == 2
+    assert "Add" in call("price", "10 counts at 0.1").err
+    assert call("price", "10 counts at 0.1, delta 1e-6", "--delta", "1e-5").code == 2
+
+
+def test_the_last_line_says_what_holds(call):
+    assert (
+        call("price", "1 gaussian at mu 1", "--delta", "1e-6")
+        .out.splitlines()[-1]
+        .startswith("The plan as it stands is (4.8")
+    )
+    assert call("price", "1 test at 1 with 0.1", "--delta", "1e-6").out.splitlines()[-1].startswith("No theorem")
 
 
 @pytest.mark.parametrize("delta", ["0", "1", "nan", "-1"])
