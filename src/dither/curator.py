@@ -160,13 +160,15 @@ class Curator:
         delta: Number | None = None,
         confidence: Number = "0.95",
         request: str | None = None,
+        dialect: str | None = None,
     ) -> Answer:
         """Answer a question on the people's own budget.
 
-        A request id names one charge: a retry under it returns the same answer and charges nothing. (A repeat that was
-        free has no charge, so its id is still unused.)
+        The text is in PostgreSQL's dialect, or in that named by `dialect`. A request id names one charge: a retry under
+        it returns the same answer and charges nothing. (A repeat that was free has no charge, so its id is still
+        unused.)
         """
-        return self._ask(None, text, confidence, request, epsilon=epsilon, rho=rho, delta=delta)
+        return self._ask(None, text, confidence, request, dialect, epsilon=epsilon, rho=rho, delta=delta)
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
         """What an account was granted, has spent and has left."""
@@ -194,21 +196,27 @@ class Curator:
     # The walk
 
     def _ask(
-        self, analyst: str | None, text: str, confidence: Number, request: str | None, **stated: Number | None
+        self,
+        analyst: str | None,
+        text: str,
+        confidence: Number,
+        request: str | None,
+        dialect: str | None = None,
+        **stated: Number | None,
     ) -> Answer:
         from dither.present import present
 
         level = probability(confidence, "confidence")
         with self._policy.steady():  # no refresh between the charge and the run
-            priced = self._price(text, **stated)
+            priced = self._price(text, dialect=dialect, **stated)
             stored, charged = self._stored(analyst, priced, request)
         return present(priced.question, stored, level, charged=charged)
 
-    def _price(self, text: str, **stated: Number | None) -> PricedQuestion:
+    def _price(self, text: str, *, dialect: str | None = None, **stated: Number | None) -> PricedQuestion:
         from dither.sql.price import price
         from dither.sql.read import read
 
-        question = read(text, self._policy.catalog())
+        question = read(text, self._policy.catalog(), dialect=dialect)
         return price(question, Currency.of(self._budget(question.people)), **stated)
 
     def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> tuple[bytes, bool]:
@@ -305,9 +313,10 @@ class Analyst:
         delta: Number | None = None,
         confidence: Number = "0.95",
         request: str | None = None,
+        dialect: str | None = None,
     ) -> Answer:
         """Answer a question; its price is charged to the people and to this analyst before any data are read."""
-        return self._curator._ask(self.name, text, confidence, request, epsilon=epsilon, rho=rho, delta=delta)
+        return self._curator._ask(self.name, text, confidence, request, dialect, epsilon=epsilon, rho=rho, delta=delta)
 
     def explain(self, text: str, **stated: Any) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""

@@ -140,9 +140,10 @@ def snapshot(catalog: Catalog) -> Iterator[Snapshot]:
     rows = snapshot_rows()
     connection = duckdb.connect()
     types = {name: physical_type(column) for name, column in COLUMNS.items()} | {"_owner": "BIGINT", "_rank": "INTEGER"}
-    connection.execute(f'CREATE TABLE "rows" ({", ".join(f"{chr(34)}{n}{chr(34)} {t}" for n, t in types.items())})')
+    connection.execute('CREATE SCHEMA "t_t"')
+    connection.execute(f'CREATE TABLE "t_t"."rows" ({", ".join(f"{chr(34)}{n}{chr(34)} {t}" for n, t in types.items())})')
     marks = ", ".join("?" for _ in types)
-    connection.executemany(f'INSERT INTO "rows" VALUES ({marks})', [[row[name] for name in types] for row in rows])
+    connection.executemany(f'INSERT INTO "t_t"."rows" VALUES ({marks})', [[row[name] for name in types] for row in rows])
     yield Snapshot(catalog, rows, connection)
     connection.close()
 

@@ -11,15 +11,44 @@ from dither.neighbours import Relation
 from dither.sql import expressions as e
 from dither.sql.bound import plan
 from dither.sql.check import UnsafePlan, check
-from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, Key, Measure, Node, OwnerLimit, Scan, SumRows
+from dither.sql.plan import (
+    Aggregate,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Filter,
+    Key,
+    Measure,
+    ModeRows,
+    Node,
+    OwnerAggregate,
+    OwnerLimit,
+    QuantileRows,
+    Retruncate,
+    Scan,
+    SumRows,
+    Total,
+)
 from dither.sql.read import read
 
 SMALL = e.Stored("small", -128, 127, 0, True)
-FEW = Key("few", 0, 3, False)
+
+
+def key(name, low, high, nullable, *, declared=None):
+    """A public key over a stored column; `declared` are the column's own bounds where the key misstates them."""
+    least, most = declared or (low, high)
+    return Key(e.Stored(name, least, most, 0, nullable), public=True, low=low, high=high, nullable=nullable)
+
+
+FEW = key("few", 0, 3, False)
+
+
+def scan(table):
+    return Scan(table, tuple((name, name) for name in table.columns))
 
 
 def limited(table, rows=4):
-    return OwnerLimit(Scan(table), rows)
+    return OwnerLimit(scan(table), rows)
 
 
 def norms(sensitivity):
@@ -35,17 +64,17 @@ def test_rows_of_one_owner_may_all_fall_into_one_group(table):
 
 def test_owners_per_group(table):
     assert norms(check((Aggregate(limited(table, 3), (FEW,), (CountOwners(),)),))[0][0]) == (3, 3, 1)
-    wide = Key("id", 0, 71, False)
+    wide = key("id", 0, 71, False)
     assert norms(check((Aggregate(limited(table, 4), (wide,), (CountOwners(),)),))[0][0]) == (4, 4, 1)
 
 
 def test_owners_without_groups_need_no_limit(table):
-    assert norms(check((Aggregate(Scan(table), (), (CountOwners(),)),))[0][0]) == (1, 1, 1)
+    assert norms(check((Aggregate(scan(table), (), (CountOwners(),)),))[0][0]) == (1, 1, 1)
     assert norms(check((Aggregate(limited(table), (), (CountOwners(),)),))[0][0]) == (1, 1, 1)
 
 
 def test_a_filter_keeps_the_limit_and_the_smaller_of_two_limits_holds(table):
-    inner = Filter(OwnerLimit(Filter(limited(table, 2), e.Among(SMALL, ((1, 1),))), 3), e.Truth(True))
+    inner = Filter(Retruncate(Filter(limited(table, 2), e.Among(SMALL, ((1, 1),))), 3), e.Truth(True))
     assert norms(check((Aggregate(inner, (), (CountRows(),)),))[0][0]) == (2, 4, 2)
 
 
@@ -57,6 +86,32 @@ def test_a_clamp_is_what_counts_not_what_is_below_it(table):
 def test_a_sum_of_nothing_but_zero_still_has_a_sensitivity(table):
     value = e.Clamp(e.Multiply(SMALL, e.Constant(0)), 0, 0)
     assert check((Aggregate(limited(table, 1), (), (SumRows(value),)),))[0][0].l1 == 1
+
+
+def test_totals_of_owners_spread_over_groups(table):
+    """Rows that differ in the keys of the groups fall into different groups; regrouped, they may not."""
+    counted = (("x", Total("sum", SMALL, None, -5, 9, True)),)
+    per_owner = Retruncate(OwnerAggregate(scan(table), (("k", FEW.code),), counted), 3)
+    total = SumRows(e.Stored("x", -5, 9, 0, True))
+    by_key = Key(e.Stored("k", 0, 3, 0, False), True, 0, 3, False)
+    assert norms(check((Aggregate(per_owner, (by_key,), (total,)),))[0][0]) == (27, 243, 9)
+    assert norms(check((Aggregate(per_owner, (), (total,)),))[0][0]) == (27, 27**2, 27)
+    computed = Key(e.Clamp(e.Multiply(by_key.code, e.Constant(0)), 0, 0), True, 0, 0, False)
+    assert norms(check((Aggregate(per_owner, (computed,), (total,)),))[0][0]) == (27, 27**2, 27)
+
+
+def test_one_total_of_each_owner(table):
+    per_owner = OwnerAggregate(scan(table), (), (("x", Total("count", None, None, 0, 7, False)),))
+    total = SumRows(e.Stored("x", 0, 7, 0, False))
+    assert norms(check((Aggregate(per_owner, (), (total, CountRows())),))[0][0]) == (7, 49, 7)
+
+
+def test_distinct_values_and_choices(table):
+    few = e.Stored("few", 0, 3, 0, False)
+    counted, chosen = (Aggregate(limited(table, 4), (), (measure,)) for measure in (CountDistinct(few), ModeRows(few)))
+    assert norms(check((counted,))[0][0]) == (4, 16, 4)
+    assert norms(check((Aggregate(limited(table, 4), (), (CountDistinct(e.Clamp(few, 0, 1)),)),))[0][0]) == (4, 8, 2)
+    assert check((chosen,))[0][0].l1 == 4
 
 
 # Planted bugs: each is a plan that a faulty planner could make.
@@ -88,10 +143,10 @@ class Surprise(e.Boolean):
 
 
 BUGS = {
-    "limit missing": lambda t: Aggregate(Scan(t), (), (CountRows(),)),
-    "limit missing under a filter": lambda t: Aggregate(Filter(Scan(t), e.Truth(True)), (), (SumRows(SMALL),)),
-    "limit missing, owners by group": lambda t: Aggregate(Scan(t), (FEW,), (CountOwners(),)),
-    "limit missing, owners beside rows": lambda t: Aggregate(Scan(t), (), (CountOwners(), CountRows())),
+    "limit missing": lambda t: Aggregate(scan(t), (), (CountRows(),)),
+    "limit missing under a filter": lambda t: Aggregate(Filter(scan(t), e.Truth(True)), (), (SumRows(SMALL),)),
+    "limit missing, owners by group": lambda t: Aggregate(scan(t), (FEW,), (CountOwners(),)),
+    "limit missing, owners beside rows": lambda t: Aggregate(scan(t), (), (CountOwners(), CountRows())),
     "limit zero": lambda t: Aggregate(limited(t, 0), (), (CountRows(),)),
     "limit above the policy": lambda t: Aggregate(limited(t, 5), (), (CountRows(),)),
     "limit true": lambda t: Aggregate(limited(t, True), (), (CountRows(),)),
@@ -108,7 +163,7 @@ BUGS = {
     "regroup": lambda t: Aggregate(Regroup(limited(t)), (), (CountRows(),)),
     "aggregate of an aggregate": lambda t: Aggregate(Aggregate(limited(t), (), (CountRows(),)), (), (CountRows(),)),
     "limit over an aggregate": lambda t: Aggregate(
-        OwnerLimit(Aggregate(Scan(t), (FEW,), (CountOwners(),)), 1), (), (CountRows(),)
+        OwnerLimit(Aggregate(scan(t), (FEW,), (CountOwners(),)), 1), (), (CountRows(),)
     ),
     "unknown measure": lambda t: Aggregate(limited(t), (), (Unknown(),)),
     "measure of a derived kind": lambda t: Aggregate(limited(t), (), (CleverCount(),)),
@@ -124,14 +179,50 @@ BUGS = {
     "pattern that raises on some rows": lambda t: Aggregate(
         Filter(limited(t), e.Like(e.StoredText("name", True), "a\\")), (), (CountRows(),)
     ),
-    "keys not public": lambda t: Aggregate(limited(t), (Key("name", 0, 1, True),), (CountRows(),)),
-    "keys narrower than declared": lambda t: Aggregate(limited(t), (Key("few", 0, 2, False),), (CountRows(),)),
-    "NULL group left out": lambda t: Aggregate(limited(t), (Key("small", -128, 127, False),), (CountRows(),)),
+    "text as a public key": lambda t: Aggregate(
+        limited(t), (Key(e.StoredText("name", True), True, 0, 1, True),), (CountRows(),)
+    ),
+    "keys narrower than declared": lambda t: Aggregate(
+        limited(t), (key("few", 0, 2, False, declared=(0, 3)),), (CountRows(),)
+    ),
+    "key misstated": lambda t: Aggregate(limited(t), (key("few", 0, 2, False),), (CountRows(),)),
+    "NULL group left out": lambda t: Aggregate(
+        limited(t), (Key(SMALL, True, -128, 127, nullable=False),), (CountRows(),)
+    ),
     "too many groups": lambda t: Aggregate(
         limited(t),
-        (Key("id", 0, 71, False), Key("day", -3653, 22279, True), Key("small", -128, 127, True)),
+        (key("id", 0, 71, False), key("day", -3653, 22279, True), key("small", -128, 127, True)),
         (CountRows(),),
     ),
+    "keys from the data, no limit": lambda t: Aggregate(
+        scan(t), (Key(e.StoredText("name", True), False),), (CountOwners(),)
+    ),
+    "limit over a filter": lambda t: Aggregate(
+        OwnerLimit(Filter(scan(t), e.Truth(True)), 2), (), (CountRows(),)
+    ),
+    "truncation to nothing": lambda t: Aggregate(Retruncate(scan(t), 0), (), (CountRows(),)),
+    "distinct values without a limit": lambda t: Aggregate(scan(t), (), (CountDistinct(SMALL),)),
+    "choice without a clamp": lambda t: Aggregate(limited(t), (), (QuantileRows(e.Negate(SMALL), 1, 2),)),
+    "choice without a limit": lambda t: Aggregate(scan(t), (), (ModeRows(SMALL),)),
+    "rank above one": lambda t: Aggregate(limited(t), (), (QuantileRows(SMALL, 3, 2),)),
+    "choices beside counts": lambda t: Aggregate(limited(t), (), (ModeRows(SMALL), CountRows())),
+    "choices from two values": lambda t: Aggregate(
+        limited(t), (), (ModeRows(SMALL), ModeRows(e.Clamp(SMALL, 0, 1)))
+    ),
+    "total of an unknown kind": lambda t: Aggregate(
+        OwnerAggregate(scan(t), (), (("x", Total("median", SMALL, None, 0, 9, True)),)), (), (CountRows(),)
+    ),
+    "total used without its clamp": lambda t: Aggregate(
+        OwnerAggregate(scan(t), (), (("x", Total("sum", SMALL, None, 0, 9, True)),)),
+        (),
+        (SumRows(e.Stored("x", 0, 8, 0, True)),),
+    ),
+    "totals by group without a limit": lambda t: Aggregate(
+        OwnerAggregate(scan(t), (("k", FEW.code),), (("x", Total("count", None, None, 0, 9, False)),)),
+        (),
+        (SumRows(e.Stored("x", 0, 9, 0, False)),),
+    ),
+    "more answers than measures": lambda t: Aggregate(limited(t), (), (CountRows(),), (CountRows(), CountOwners())),
     "sum that overflows": lambda t: Aggregate(limited(t), (), (SumRows(e.Clamp(SMALL, -(2**100), 2**100)),)),
     "value that overflows below a clamp": lambda t: Aggregate(
         limited(t),
@@ -183,7 +274,7 @@ def test_the_gap_of_any_owner_is_within_the_sensitivity(snapshot):
         whole = snapshot.exact(text)[0]
         for owner in range(18):
             snapshot.connection.execute("BEGIN")
-            snapshot.connection.execute('DELETE FROM "rows" WHERE "_owner" = ?', [owner])
+            snapshot.connection.execute('DELETE FROM "t_t"."rows" WHERE "_owner" = ?', [owner])
             without = snapshot.exact(text)[0]
             snapshot.connection.execute("ROLLBACK")
             assert all(abs(a - b) <= bound for a, b, bound in zip(whole, without, bounds, strict=True))

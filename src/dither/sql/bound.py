@@ -12,12 +12,14 @@ from dither.sql.plan import (
     Aggregate,
     Choice,
     CountOwners,
+    JoinOwner,
     Key,
     Measure,
     Node,
     OwnerAggregate,
     OwnerTotal,
     Retruncate,
+    SemiJoin,
     SumRows,
     Total,
 )
@@ -28,8 +30,8 @@ def plan(question: Question, *, rows_per_owner: int | None = None) -> tuple[Aggr
     """At most `rows_per_owner` rows of each owner (default: each table's maximum) are read from any table.
 
     Keys that come from the data are selected by the count of owners that the first aggregation has as its first
-    measure. Exceptions that need no limit on rows: owners counted without groups, where each adds one at most; and
-    totals per owner, which are clamped.
+    measure. Exceptions that need no limit on rows, unless rows of one owner meet each other: owners counted without
+    groups, where each adds one at most; and totals per owner, which are clamped.
     """
     keys = tuple(_key(question, position) for position in range(len(question.keys)))
     needed = list(measures(question))
@@ -44,15 +46,21 @@ def plan(question: Question, *, rows_per_owner: int | None = None) -> tuple[Aggr
         flat = [CountOwners(), *flat]
     if flat:
         aggregates.append(Aggregate(limited, keys, tuple(flat)))
+    whole = question.source if _linear(question.source) else limited
     if not keys and CountOwners() in needed:
-        aggregates.append(Aggregate(question.source, (), (CountOwners(),)))
+        aggregates.append(Aggregate(whole, (), (CountOwners(),)))
     totals = [measure for measure in needed if isinstance(measure, OwnerTotal)]
     if totals:
-        aggregates.append(_totals(question.source, keys, totals, facts(limited).rows or 1))
+        aggregates.append(_totals(whole, keys, totals, facts(limited).rows or 1))
     for value in dict.fromkeys(measure.value for measure in needed if isinstance(measure, Choice)):
         chosen = [measure for measure in needed if isinstance(measure, Choice) and measure.value == value]
         aggregates.append(Aggregate(limited, keys, tuple(chosen)))
     return tuple(aggregates)
+
+
+def _linear(node: Node) -> bool:
+    """Whether an owner's rows are neither multiplied nor compared with each other: any number of them is read quickly."""
+    return not any(isinstance(inner, (JoinOwner, SemiJoin)) for inner in node.walk())
 
 
 def measures(question: Question) -> tuple[Measure, ...]:

@@ -44,6 +44,7 @@ class Facts:
     rows: int | None
     distinct: frozenset[str] | None
     row_level: bool = False
+    owner_type: str = ""
 
     @property
     def private(self) -> bool:
@@ -86,7 +87,8 @@ def _scan(node: Scan) -> Facts:
     if not table.people or table.max_rows_per_owner < 1:
         raise UnsafePlan(f"table {table.name!r} has no people.")
     distinct = _key(table.key, node.names)
-    return Facts(_columns(node.names, table.columns), table.people, None, distinct, table.row_level)
+    schema = _columns(node.names, table.columns)
+    return Facts(schema, table.people, None, distinct, table.row_level, table.owner_type)
 
 
 def _public_scan(node: PublicScan) -> Facts:
@@ -213,7 +215,8 @@ def _joined_owner(node: JoinOwner) -> Facts:
         distinct = right.distinct
     else:  # a row is known by the rows that it was made of
         distinct = None if left.distinct is None or right.distinct is None else left.distinct | right.distinct
-    return Facts(_beside(left, right, node.outer), left.people, min(known, default=None), distinct)
+    rows = min(known, default=None)
+    return replace(left, schema=_beside(left, right, node.outer), rows=rows, distinct=distinct)
 
 
 def _plus(first: int | None, second: int | None) -> int | None:
@@ -224,6 +227,8 @@ def _same_people(parts: Iterable[Facts]) -> None:
     parts = tuple(parts)
     if not all(part.private for part in parts) or len({part.people for part in parts}) != 1:
         raise UnsafePlan("rows of different people, or of nobody, are put together.")
+    if len({part.owner_type for part in parts}) != 1:
+        raise UnsafePlan("owners that are stored in different ways are compared.")
     if len(parts) > 1 and any(part.row_level for part in parts):
         raise UnsafePlan("rows that are their own owners share no owner with other tables.")
 
@@ -251,7 +256,7 @@ def _united(node: UnionAll) -> Facts:
     rows: int | None = 0
     for part in parts:
         rows = _plus(rows, part.rows)
-    return Facts(schema, parts[0].people, rows, None)
+    return replace(parts[0], schema=schema, rows=rows, distinct=None)
 
 
 def _hull(columns: list[Stored | None]) -> Stored:
@@ -277,8 +282,8 @@ def _per_owner(node: OwnerAggregate) -> Facts:
         schema[name] = _total(name, total, known.schema)
     if len(schema) != len(node.keys) + len(node.totals):
         raise UnsafePlan("two columns have one name.")
-    rows = known.rows if node.keys else 1
-    return Facts(schema, known.people, rows, frozenset(name for name, _ in node.keys), known.row_level)
+    distinct = frozenset(name for name, _ in node.keys)
+    return replace(known, schema=schema, rows=known.rows if node.keys else 1, distinct=distinct)
 
 
 def _total(name: str, total: Total, schema: Schema) -> Stored:

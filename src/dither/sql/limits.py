@@ -26,12 +26,7 @@ _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, Token
 
 def tokens(text: str) -> Source:
     """The text cut into tokens, if it is small, plain and shallow enough to be parsed safely."""
-    source = _readable(text)
-    pieces = sum(1 for _ in _PIECES.finditer(text))
-    if pieces > MOST_TOKENS:
-        raise source.refusal(
-            0, f"the query has about {pieces} words and signs; at most {MOST_TOKENS} are read.", _SHORTER
-        )
+    source = readable(text)
     try:
         found = tuple(Postgres().tokenize(text))
     except (SqlglotError, ValueError) as error:
@@ -48,7 +43,25 @@ _SHORTER = "Use BETWEEN for ranges of values, or ask several questions."
 _QUOTES = "Close every quote and comment: 'text', \"name\", /* remark */."
 
 
-def _readable(text: str) -> Source:
+def readable(text: str) -> Source:
+    """The text, if it is small and plain enough to be cut into tokens, in whatever dialect."""
+    source = _plain(text)
+    pieces, depth, deepest = 0, 0, 0
+    for piece in _PIECES.finditer(text):
+        pieces += 1
+        depth += (piece[0] in "([{") - (piece[0] in ")]}")
+        deepest = max(deepest, depth)
+    if pieces > MOST_TOKENS:
+        raise source.refusal(
+            0, f"the query has about {pieces} words and signs; at most {MOST_TOKENS} are read.", _SHORTER
+        )
+    if deepest > 2 * MOST_NESTING:
+        what = f"the query is nested more than {MOST_NESTING} levels deep."
+        raise source.refusal(0, what, "Remove parentheses that are not needed.")
+    return source
+
+
+def _plain(text: str) -> Source:
     if not isinstance(text, str):
         raise UnsupportedQuery(f"a query is text; got {type(text).__name__}.", hint="Decode bytes as UTF-8 first.")
     try:

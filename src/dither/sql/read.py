@@ -7,7 +7,7 @@ from dither.sql.catalog import Catalog
 from dither.sql.question import Question
 
 
-def read(text: str, catalog: Catalog) -> Question:
+def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question:
     """What the text asks, or `UnsupportedQuery` (where, and what to write instead), or `PolicyError` (no such table).
 
     Text and declarations are all it looks at: nothing raised here can tell anything about data.
@@ -15,6 +15,10 @@ def read(text: str, catalog: Catalog) -> Question:
     # The parser is slow to import and not needed before the first question.
     from dither.sql import bind, faithful, limits, parse
 
+    if dialect is not None:
+        from dither.sql.dialects import in_postgres
+
+        text = in_postgres(text, dialect)
     try:
         parsed = parse.parse(limits.tokens(text), catalog)
         question = bind.bind(parsed, catalog)

@@ -1,0 +1,37 @@
+"""Queries in other dialects: put into PostgreSQL's words first, then read as any other query.
+
+Nothing is trusted of a translation: what comes out is text, and goes through every limit and check that text does.
+"""
+
+from __future__ import annotations
+
+from dither.errors import ParameterError
+from dither.sql import limits
+from dither.sql.names import meant
+
+DEFAULT = "postgres"
+
+
+def in_postgres(text: str, dialect: str) -> str:
+    """The text in PostgreSQL's dialect. Positions in later messages are those of that text."""
+    from sqlglot.dialects.dialect import Dialect, Dialects
+    from sqlglot.errors import ErrorLevel, SqlglotError
+
+    known = sorted(name.value for name in Dialects if name.value)
+    name = dialect.lower() if isinstance(dialect, str) else ""
+    if name == "postgresql" or name == DEFAULT:
+        return text
+    if name not in known:
+        raise ParameterError(
+            f"there is no SQL dialect {dialect!r}; known are: {', '.join(known)}. {meant(str(dialect), known)}".rstrip()
+        )
+    source = limits.readable(text)
+    try:
+        chosen = Dialect.get_or_raise(name)
+        trees = [tree for tree in chosen.parse(text) if tree is not None]
+        if len(trees) != 1:
+            raise source.refusal(0, "one query holds one statement.", "Send one SELECT.")
+        return str(trees[0].sql(dialect=DEFAULT, comments=False, unsupported_level=ErrorLevel.RAISE))
+    except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError):
+        hint = "Check its spelling, or write it in PostgreSQL's dialect."
+        raise source.refusal(0, f"the query cannot be understood as {name}.", hint) from None
