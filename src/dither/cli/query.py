@@ -86,6 +86,7 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--analyst", help="who asks, as capped by init; without it the people's own budget alone is charged"
     )
+    parser.add_argument("--dialect", help="the SQL dialect of the question (default postgres), such as mysql or bigquery")
     parser.add_argument("--confidence", default="0.95", help="how likely the shown interval holds (default 0.95)")
 
 
@@ -105,7 +106,7 @@ def _text(arguments: argparse.Namespace) -> str:
 
 
 def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(arguments, name) for name in ("epsilon", "rho", "delta", "confidence")}
+    return {name: getattr(arguments, name) for name in ("epsilon", "rho", "delta", "confidence", "dialect")}
 
 
 def _print_csv(answer: Answer) -> None:

@@ -59,7 +59,7 @@ def plan(question: Question, *, rows_per_owner: int | None = None) -> tuple[Aggr
 
 
 def _linear(node: Node) -> bool:
-    """Whether an owner's rows are neither multiplied nor compared with each other: any number of them is read quickly."""
+    """Whether rows of one owner never meet each other, so that any number of them is read quickly."""
     return not any(isinstance(inner, (JoinOwner, SemiJoin)) for inner in node.walk())
 
 
