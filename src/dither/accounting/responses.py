@@ -23,7 +23,7 @@ class ResponseDP(PureDP):
     Its curve is that of this law, which is below what every epsilon-DP mechanism is sure of.
 
     >>> round(ResponseDP(1, 10, "replace").delta_at(0), 6), round(PureDP(1).delta_at(0), 6)
-    (0.146629, 0.462117)
+    (0.146633, 0.462117)
     """
 
     values: int

@@ -29,6 +29,7 @@ class Atoms(Law):
     lower_lost: Fraction
     reverse: Atoms | None = None
     slack: float = 0.0  # how far the largest loss may be off
+    pair: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None  # where each release may go either way
 
     @property
     def symmetric(self) -> bool:
@@ -86,7 +87,16 @@ def exact_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
     if forward.lost == backward.lost == worst.lost and _same(forward.points, backward.points):
         return forward
     reverse = Atoms(worst.points, backward.points, worst.lost, backward.lost, slack=worst.slack)
-    return Atoms(worst.points, forward.points, worst.lost, forward.lost, reverse, worst.slack)
+    return Atoms(worst.points, forward.points, worst.lost, forward.lost, reverse, worst.slack, (tuple(p), tuple(q)))
+
+
+def one_sided_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
+    """The law of a release that has the distribution p with a record and q without it, always this way round.
+
+    As for sampled noise, the record is in the same dataset throughout: all releases compare p with q, or all q with p.
+    """
+    forward, backward = _exact(p, q), _exact(q, p)
+    return Atoms(forward.points, forward.points, forward.lost, forward.lost, backward, forward.slack)
 
 
 def _same(one: Points, two: Points) -> bool:

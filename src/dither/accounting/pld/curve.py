@@ -8,6 +8,8 @@ from functools import lru_cache
 
 from dither.accounting.balls import ball, bounds, float_down, float_up
 from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
+from dither.accounting.pld.adaptive import adaptive_delta, adaptive_epsilon
+from dither.accounting.pld.atoms import Atoms
 from dither.accounting.pld.closed import ContinuousLaplace, TwoPoint
 from dither.accounting.pld.exact import FEW, binomial_delta, binomial_epsilon
 from dither.accounting.pld.far import LARGEST, far_delta, far_epsilon
@@ -65,7 +67,8 @@ def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> 
         law, count = counted[0]
         quick = laplace_delta(law.epsilon, count, epsilon) if isinstance(law, ContinuousLaplace) else None
         if isinstance(law, SampledGaussian) and count == 1:
-            quick = sampled_delta(law.sigma, law.rate, epsilon)
+            quick = sampled_delta(law.sigma, law.rate, min(epsilon, LARGEST))
+            quick = (0.0, quick[1]) if quick and epsilon > LARGEST else quick
         if quick is not None:
             return quick
     return _delta(counted, mu_squared, epsilon)
@@ -89,10 +92,14 @@ def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket
     low, high = 0.0, 0.0
     for above, below in sums(laws, mu_squared):
         if _too_large(above, mu_squared):
-            return far_epsilon(_top(above, mu=False), lost(above), mu_squared, delta)
-        one = _one_epsilon(above, below, delta, low)
+            one = far_epsilon(_top(above, mu=False), (lost(below)[0], lost(above)[1]), mu_squared, delta)
+        else:
+            one = _one_epsilon(above, below, delta, low)
         low, high = max(low, one[0]), max(high, one[1])
-    if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and high - low > _WIDE * high < math.inf:
+    alone = len(laws) == 1 and not mu_squared
+    if alone and isinstance(law, Atoms) and law.pair and delta and count > 1 and high - low > _WIDE * high < math.inf:
+        return outward(*adaptive_epsilon(*law.pair, count, delta, (low, high)))
+    if alone and isinstance(law, TwoPoint) and high - low > _WIDE * high < math.inf:
         # Far out in the tail of a few large steps the binomial itself is sharper.
         sharper = None if law.lost else binomial_epsilon(law.epsilon, count, delta, (low, high))
         if sharper is not None:
@@ -150,16 +157,22 @@ def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket
     low, high = 0.0, 0.0
     for above, below in sums(laws, mu_squared):
         surely, perhaps = float_down(lost(below)[0]), float_up(lost(above)[1])
-        if _too_large(above, mu_squared) or epsilon > LARGEST:
-            return far_delta(_top(above, mu=False), lost(above), mu_squared, epsilon)
+        if _too_large(above, mu_squared):
+            least, most = far_delta(_top(above, mu=False), (lost(below)[0], lost(above)[1]), mu_squared, epsilon)
+            low, high = max(low, least), max(high, most)
+            continue
         lowest, highest = -math.inf, -math.inf
         if float_down(epsilon) < _top(above):
             # The curve falls: a smaller epsilon gives the upper bound, a larger one the lower bound.
-            lowest, highest = delta_bounds(above, below, float_down(epsilon))
-            if float_up(epsilon) != float_down(epsilon):
+            lowest, highest = delta_bounds(above, below, min(float_down(epsilon), float(LARGEST)))
+            if epsilon > LARGEST:
+                lowest = -math.inf
+            elif float_up(epsilon) != float_down(epsilon):
                 lowest = delta_bounds(above, below, float_up(epsilon))[0]
         low = max(low, surely + _exp(lowest, up=False))
         high = max(high, perhaps + _exp(highest, up=True))
+    if len(laws) == 1 and not mu_squared and isinstance(law, Atoms) and law.pair and count > 1:
+        low, high = adaptive_delta(*law.pair, count, epsilon, (low, high))
     low, high = outward(low, high)
     return min(low, high, 1.0), min(high, 1.0)
 

@@ -10,7 +10,7 @@ from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import ball, bounds, dyadic_up
 from dither.accounting.conversion import rho_of_discrete_laplace, rho_of_pure
 from dither.accounting.guarantee import Guarantee
-from dither.accounting.pld.atoms import exact_pair
+from dither.accounting.pld.atoms import exact_pair, one_sided_pair
 from dither.accounting.pld.closed import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.curve import delta_bracket, epsilon_bracket, lost, sums
 from dither.accounting.pld.law import Law
@@ -29,7 +29,7 @@ class PLD(Guarantee):
     """For all neighbours the outputs are a post-processing of a product of known pairs, whose losses add up.
 
     Its curve is that of the pairs, by certified lower and upper bounds that differ by less than 1e-3 of epsilon, except
-    for a few steps of sampled noise at small rates and for pairs that are not their own mirror image.
+    for different (or very many) pairs that are not their own mirror image and may each go either way.
     Valid for mechanisms fixed in advance (their questions may be adaptive); it is not a running filter.
 
     >>> low, high = (PLD.pure("0.01") * 1000).bounds_at(delta="1e-6")
@@ -94,16 +94,30 @@ class PLD(Guarantee):
         return cls(((subsampled_gaussian_law(noise, probability(rate, "rate")), 1),))
 
     @classmethod
-    def from_pmf(cls, p: Sequence[Number], q: Sequence[Number], relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
+    def from_pmf(
+        cls,
+        p: Sequence[Number],
+        q: Sequence[Number],
+        relation: Relation | str = Relation.ADD_REMOVE,
+        *,
+        one_sided: bool = False,
+    ) -> PLD:
         """A mechanism whose worst neighbours have the output probabilities p and q, in either order, exactly.
 
-        In a composition each release may go either way, so there the upper bound is that of the pair that dominates
-        both orders; for a pair that is not its own mirror image the lower bound may then be some way below.
+        In a composition each release may go either way, chosen from earlier answers. For equal releases (up to some
+        thousands) that is computed as it stands; for others the upper bound is that of the pair that dominates both
+        orders, and for a pair that is not its own mirror image the lower bound may then be some way below.
+
+        With `one_sided` p is the law with a record and q the law without it, for every record and dataset. Then all
+        releases go the same way, and brackets are narrow. Only under add_remove or owner.
         """
+        if one_sided and Relation.read(relation) not in (Relation.ADD_REMOVE, Relation.OWNER):
+            raise ParameterError("one_sided is about a record that is there or not: give add_remove or owner.")
         first, second = _distribution(p, "p"), _distribution(q, "q")
         if len(first) != len(second):
             raise ParameterError(f"p and q must be of the same length; got {len(first)} and {len(second)}.")
-        return cls(((exact_pair(first, second), 1),), relation=Relation.read(relation))
+        law = one_sided_pair(first, second) if one_sided else exact_pair(first, second)
+        return cls(((law, 1),), relation=Relation.read(relation))
 
     def privacy_loss(self) -> PLD:
         return self

@@ -170,14 +170,17 @@ class SomeLarge(Measure):
         for low, high, count in self.parts:
             (small, wrong), (large, off) = low.ratio(theta, times), high.ratio(theta, times)
             (log_small, e_small), (log_large, e_large) = low.cumulant(at), high.cumulant(at)
-            share = float(np.exp(log_large - log_small)[0])
+            more = float((log_large - log_small)[0])
+            if not more < _OVERFLOW:
+                return product, bulk, np.full_like(times, np.inf)
+            share = math.exp(more)
             small_bound = np.minimum(np.abs(small) + wrong, 1 + 4 * U)
             large_bound = share * np.minimum(np.abs(large) + off, 1 + 4 * U)
             unsure = float(e_small[0] + e_large[0]) + 4 * FUNCTION
             # A transform that vanishes is as good as one that is tiny: its bound says how far it may be off.
             safe = np.where(np.abs(small) < 1e-300, 1e-300, small)
-            log_safe, more = np.log(safe), _log1p(share * large / safe)
-            power, gain = power + count * log_safe, gain + count * more
+            log_safe, log_more = np.log(safe), _log1p(share * large / safe)
+            power, gain = power + count * log_safe, gain + count * log_more
             size, size_gain = (
                 size + count * np.log(small_bound),
                 size_gain + count * np.log1p(large_bound / small_bound),
@@ -186,7 +189,7 @@ class SomeLarge(Measure):
             doubt = doubt + count * (wrong / small_bound + FUNCTION * (4 + 2 * np.abs(log_safe)))
             # The large losses are off by their own errors, once for each step that may have one.
             own = (off / (large_bound / share) + unsure) * large_bound / (small_bound + large_bound)
-            rare = rare + count * (own + 4 * FUNCTION * np.abs(more))
+            rare = rare + count * (own + 4 * FUNCTION * np.abs(log_more))
         if not 0 < whole < _OVERFLOW:
             return product, bulk, np.full_like(times, np.inf)
         scale = math.expm1(whole)
