@@ -31,12 +31,13 @@ _FUNCTIONS = {
     "POW": "POWER",
     "VARIANCE": "VAR_SAMP",
 }
+_OPERATORS = frozenset("+-*/%")
 _BEFORE_TEXT = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # types that may stand before a literal
 
 
 def plain(words: list[Word]) -> list[Word]:
     """The words in their one spelling."""
-    for rule in (_names, _literals, _calls, _ordering):
+    for rule in (_names, _literals, _remainders, _calls, _ordering):
         words = rule(words)
     return words
 
@@ -73,8 +74,36 @@ def _literals(words: list[Word]) -> list[Word]:
     return found
 
 
+def _remainders(words: list[Word]) -> list[Word]:
+    """MOD(x, y) as x % y, with parentheses round sums and products; the last first, as it may be inside another."""
+    for place in reversed(range(len(words) - 1)):
+        if words[place][0] != "MOD" or words[place + 1][0] != "(":
+            continue
+        depth, comma, end = 0, None, None
+        for at in range(place + 1, len(words)):
+            word = words[at][0]
+            depth += (word == "(") - (word == ")")
+            comma = at if word == "," and depth == 1 and comma is None else comma
+            if depth == 0:
+                end = at
+                break
+        if comma is not None and end is not None:
+            left, right = words[place + 2 : comma], words[comma + 1 : end]
+            words = [*words[:place], *_wrapped(left), ("%", words[comma][1]), *_wrapped(right), *words[end + 1 :]]
+    return words
+
+
+def _wrapped(words: list[Word]) -> list[Word]:
+    depth = 0
+    for place, (word, at) in enumerate(words):
+        if depth == 0 and place and word in _OPERATORS:
+            return [("(", at), *words, (")", at)]
+        depth += (word == "(") - (word == ")")
+    return words
+
+
 def _calls(words: list[Word]) -> list[Word]:
-    """CAST(x AS t) as x :: t, MOD(x, y) as x % y, DATE_PART(p, x) as EXTRACT(p FROM x), SUBSTRING with commas."""
+    """CAST(x AS t) as x :: t, DATE_PART(p, x) as EXTRACT(p FROM x), SUBSTRING with commas."""
     found: list[Word] = []
     open_calls: list[str] = []  # the function before each open parenthesis, or nothing
     skip = False
@@ -84,7 +113,7 @@ def _calls(words: list[Word]) -> list[Word]:
             continue
         following = words[place + 1][0] if place + 1 < len(words) else ""
         inside = open_calls[-1] if open_calls else ""
-        if following == "(" and word in ("CAST", "MOD"):
+        if following == "(" and word == "CAST":
             open_calls.append(word)
             skip = True
         elif following == "(" and word in _RENAMED:
@@ -97,7 +126,7 @@ def _calls(words: list[Word]) -> list[Word]:
         elif word == ")":
             if open_calls:
                 open_calls.pop()
-            if inside not in ("CAST", "MOD"):
+            if inside != "CAST":
                 found.append((word, at))
         else:
             found.append((_INSIDE.get(inside, _unchanged)(word), at))
@@ -128,7 +157,6 @@ def _unchanged(word: str) -> str:
 _RENAMED = {"DATE_PART": "EXTRACT", "SUBSTRING": "SUBSTRING"}
 _INSIDE: dict[str, Callable[[str], str]] = {
     "CAST": lambda word: "::" if word == "AS" else word,
-    "MOD": lambda word: "%" if word == "," else word,
     "DATE_PART": lambda word: "FROM" if word == "," else word,
     "SUBSTRING": lambda word: "," if word in ("FROM", "FOR") else word,
 }
