@@ -123,7 +123,7 @@ def float_up(value: Fraction) -> float:
 
 def float_down(value: Fraction) -> float:
     """The largest float <= value."""
-    return -float_up(-value)
+    return -float_up(-value) + 0.0  # no negative zero
 
 
 def dyadic_up(value: Fraction, bits: int = 53) -> Fraction:

@@ -14,7 +14,7 @@ from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import PureDP, _delta
 from dither.errors import ParameterError
 from dither.neighbours import Relation
-from dither.parameters import Number, non_negative
+from dither.parameters import LARGEST, Number, non_negative
 
 if TYPE_CHECKING:
     from dither.accounting.pld.pld import PLD
@@ -79,8 +79,9 @@ class ZCDP(Guarantee):
 
         if self.proven_mu_squared is not None:
             return PLD((), self.proven_mu_squared, self.relation)
-        # Gaussian noise with mu^2 = 2 rho is rho-zCDP, also if with probability delta all is lost.
-        return PLD(((TwoPoint(Fraction(0), self.delta), 1),) if self.delta else (), 2 * self.rho, self.relation)
+        # Gaussian noise with mu^2 = 2 rho (or less) is rho-zCDP, also if with probability delta all is lost.
+        lost = ((TwoPoint(Fraction(0), self.delta), 1),) if self.delta else ()
+        return PLD(lost, min(2 * self.rho, LARGEST), self.relation)
 
     def basic(self) -> PureDP:
         raise ParameterError(
