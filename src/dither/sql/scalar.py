@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dither.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
 from dither.errors import UnsupportedQuery
-from dither.sql import literals, normal
+from dither.sql import grammar, literals, normal
 from dither.sql.expressions import (
     Boolean,
     Comparison,
@@ -67,14 +67,22 @@ class Scalars:
                 raise self.refusal(
                     node, "an aggregate cannot stand here.", "Aggregates are items of SELECT by themselves."
                 )
-            raise self.refusal(
-                node, f"{type(node).__name__} cannot stand here.", "Use columns, literals and operators."
-            )
+            raise self._unknown(node)
         bound = rule(self, node)
         self.small(node, [bound.node])
         if isinstance(bound.node, Numeric):
             self._fits(node, bound.node)
         return bound
+
+    def _unknown(self, node: exp.Expr) -> UnsupportedQuery:
+        """What to say about syntax that may stand elsewhere, such as functions of finished answers."""
+        if not isinstance(node, exp.Func):
+            return self.refusal(
+                node, f"{type(node).__name__} cannot stand here.", "Use columns, literals and operators."
+            )
+        name = (self.scope.source.written(node) or node.sql_name())[:40].upper()
+        what, hint = grammar.FUNCTIONS.get(name, (f"the function {name} cannot stand here.", grammar.OTHERWISE))
+        return self.refusal(node, what.replace("{name}", name), hint)
 
     def compare(self, at: exp.Expr, operator: Comparison, left: Numeric, right: Numeric) -> Boolean:
         """The comparison of two numbers; brought to equal units they must still fit."""
