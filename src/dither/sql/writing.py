@@ -16,7 +16,7 @@ def _indicator(writer: Writer, node: e.Indicator) -> str:
 
 
 def _steps(writer: Writer, node: e.Steps) -> str:
-    """A tree of comparisons, each of which is true, false, or NULL where the value is: then no branch is taken."""
+    """A tree of comparisons; NULL where the value is."""
     value, type_ = writer.number(node.value), writer.type(node)
 
     def tree(first: int, last: int) -> str:
@@ -24,14 +24,10 @@ def _steps(writer: Writer, node: e.Steps) -> str:
             return writer.constant(node.results[first], type_)
         middle = (first + last + 1) // 2
         start = f"({node.starts[middle - 1]})"
-        return (
-            f"CASE WHEN {value} < {start} THEN {tree(first, middle - 1)} "
-            f"WHEN {value} >= {start} THEN {tree(middle, last)} END"
-        )
+        return f"CASE WHEN {value} < {start} THEN {tree(first, middle - 1)} ELSE {tree(middle, last)} END"
 
-    if not node.starts:
-        return f"CASE WHEN {value} IS NOT NULL THEN {tree(0, 0)} END"
-    return f"CAST({tree(0, len(node.results) - 1)} AS {type_})"
+    found = tree(0, len(node.results) - 1)
+    return f"CASE WHEN {value} IS NULL THEN NULL ELSE {found} END" if node.value.nullable else found
 
 
 def _shifted(writer: Writer, node: e.Shifted) -> str:

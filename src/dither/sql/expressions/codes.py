@@ -42,8 +42,8 @@ class Steps(Numeric):
 
     @cached_property
     def size(self) -> int:
-        """Each start is written with the value beside it, twice."""
-        return 1 + (2 * len(self.starts) + 1) * (self.value.size + 1)
+        """Each start is written with the value beside it."""
+        return 2 + (len(self.starts) + 1) * (self.value.size + 1)
 
 
 @dataclass(frozen=True)
