@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import networkx
 import numpy as np
@@ -176,3 +177,21 @@ def test_parameters():
         mst_cost.reach(graph, -1, 1)
     with pytest.raises(ValueError, match="proposed bound"):
         mst_cost.distance(graph, "nan", 1)
+
+
+@pytest.mark.parametrize("beta", ["1e-300", "0.001", 700, "1e9", "1e300"])
+@pytest.mark.parametrize("smallest", [0, "1e-320", 1])
+def test_every_beta_has_a_smooth_bound(beta, smallest):
+    """From nearly constant to nearly local, with bottlenecks down to nothing."""
+    ring = [(0, 1, Fraction(smallest)), (1, 2, Fraction(smallest)), (2, 0, Fraction(smallest))]
+    bound = mst_cost.smooth(ring, beta, 100)
+    assert mst_cost.local(ring, 100) <= bound <= 100
+
+
+def test_weights_beyond_machine_words():
+    """Fractions with large denominators are compared exactly."""
+    tiny = Fraction(1, 3**60)
+    ring = [(0, 1, 1 + tiny), (1, 2, 2 - tiny), (2, 3, Fraction(1, 2**80)), (3, 0, 4), (0, 2, 5 - tiny)]
+    coarse = [(0, 1, 1), (1, 2, 2), (2, 3, 0), (3, 0, 4), (0, 2, 5)]
+    for k in range(4):
+        assert abs(mst_cost.reach(ring, k, 10) - mst_cost.reach(coarse, k, 10)) < Fraction(1, 2**70)

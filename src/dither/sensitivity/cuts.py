@@ -74,7 +74,7 @@ def packed_forests(graph: WeightedGraph, level: int, count: int) -> list[Forest]
     Two vertices joined in the i-th have at least i edge-disjoint paths between them (Nagamochi, Ibaraki 1992).
     """
     forests = [Forest(graph.vertices) for _ in range(count)]
-    for e in sorted(range(len(graph.ends)), key=graph.weights.__getitem__):
+    for e in graph.by_weight:
         if graph.weights[e] > level:
             break
         # Ends joined in one forest are joined in all before it, so the first that lacks the edge is found by halving.

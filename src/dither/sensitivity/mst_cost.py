@@ -53,9 +53,10 @@ class MstCost:
         reach, best, steps = TreeReach(read), 0.0, []
         for k in range(farthest(rate, len(read.ends)) + 1):
             # Nothing at or below this can win, even after the rounding of floats.
-            enough = math.floor(Fraction(best * (1 - SLACK) * math.exp(float(rate) * k)) * read.upper)
-            if enough >= read.upper:
+            share = math.log(best * (1 - SLACK)) + float(rate) * k if best else -math.inf
+            if share >= 0:
                 break
+            enough = math.floor(Fraction(math.exp(share)) * read.upper)
             reached = reach.above(k, enough)
             steps.append((k, Fraction(reached, read.denominator)))
             best = max(best, reached / read.upper * math.exp(-float(rate) * k))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.errors import ParameterError
 from dither.sensitivity.weighted_graph import WeightedGraph
 
@@ -18,6 +21,13 @@ class Forest:
         while self.parent[v] != v:
             v = self.parent[v]
         return v
+
+    def roots(self) -> npt.NDArray[np.int64]:
+        """The root of every vertex."""
+        found = np.array(self.parent)
+        while not np.array_equal(found, further := found[found]):
+            found = further
+        return found
 
     def join(self, u: int, v: int, time: int) -> bool:
         """Join the sets of u and v; False if they are one already."""
@@ -44,7 +54,7 @@ class Forest:
 
 def spanning_tree(graph: WeightedGraph) -> tuple[list[bool], Forest, list[int]]:
     """Which edges are in a minimum spanning tree, the sets with their times, and the edge of each time."""
-    order = sorted(range(len(graph.ends)), key=graph.weights.__getitem__)
+    order = graph.by_weight
     forest, chosen = Forest(graph.vertices), [False] * len(graph.ends)
     for time, e in enumerate(order):
         chosen[e] = forest.join(*graph.ends[e], time)

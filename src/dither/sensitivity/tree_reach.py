@@ -8,72 +8,95 @@ B = B_e(k); and B_e(k - 1), if one of the changes puts e itself at 0 or `upper`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
 
-from dither.sensitivity.cuts import adjacency, packed_forests, separable
+import numpy as np
+import numpy.typing as npt
+
+from dither.sensitivity.cuts import Adjacency, adjacency, packed_forests, separable
 from dither.sensitivity.spanning import bottlenecks
 from dither.sensitivity.weighted_graph import WeightedGraph
+
+Whole = npt.NDArray[Any]  # int64, or Python ints where sums of two weights need more
+
+_LARGEST_WORD = 1 << 62
 
 
 class TreeReach:
     """The reach of one weighted graph; values over the graph's denominator."""
 
     def __init__(self, graph: WeightedGraph) -> None:
-        self._graph, self._adjacent = graph, adjacency(graph)
-        self._bottleneck = bottlenecks(graph)
-        place = [{e: i for i, (_, _, e) in enumerate(around)} for around in self._adjacent]
-        self._places = [(place[u][e], place[v][e]) for e, (u, v) in enumerate(graph.ends)]
-        self._levels = sorted({*graph.weights, graph.upper})
+        self._graph = graph
+        kind: Any = np.int64 if graph.upper < _LARGEST_WORD else object
+        self._weights: Whole = np.array(graph.weights, kind)
+        self._bottleneck: Whole = np.array(bottlenecks(graph), kind)
+        self._ends = np.array(graph.ends, np.int64)
+        levels, rank = np.unique(self._weights, return_inverse=True)
+        self._levels: list[int] = sorted({*levels.tolist(), graph.upper})
+        # Edges around each vertex, light ones first, one vertex after the other; and where each edge is among them.
+        edges, vertices = np.tile(np.arange(len(rank)), 2), self._ends.T.ravel()
+        order = np.lexsort((edges, np.tile(rank, 2), vertices))
+        self._around: Whole = self._weights[edges[order]]
+        self._degree = np.bincount(vertices, minlength=graph.vertices)
+        self._start = np.cumsum(self._degree) - self._degree
+        place = np.empty(order.size, np.int64)
+        place[order] = np.arange(order.size)
+        self._place = (place - self._start[vertices]).reshape(2, -1)
+
+    @cached_property
+    def _adjacent(self) -> Adjacency:
+        return adjacency(self._graph)
 
     def above(self, k: int, enough: int) -> int:
         """A^(k) if it is larger than `enough`; otherwise some number up to A^(k)."""
         graph = self._graph
-        best = max(_moved(graph.weights[e], self._easy(e, k)) for e in range(len(graph.ends)))
-        if k:
-            best = max(best, max(self._easy(e, k - 1) for e in range(len(graph.ends))))
+        best = int(_moved(self._weights, self._easy(k)).max())
         if not k:
             return best  # bottlenecks are exact
+        best = max(best, int(self._easy(k - 1).max()))
         for e, own in self._doubtful(k, max(best, enough)):
             # Raised since the list was made: check again that this edge can beat the best.
             wanted = max(best, enough)
-            level = self._level(e, wanted, own=own)
+            weight = graph.weights[e]
+            level = wanted if own or weight > wanted else weight + wanted
             allowed = k - own
             if level < graph.upper and separable(self._adjacent, graph.ends[e], e, level, allowed):
                 cut = self._bottleneck_after(e, allowed, level)
-                best = max(best, cut if own else _moved(graph.weights[e], cut))
+                best = max(best, cut if own else max(cut - min(weight, cut), min(weight, cut)))
         return best
 
-    def _easy(self, e: int, c: int) -> int:
-        """A lower bound of B_e(c): raise the lightest edges around one end. Exact for c = 0."""
-        if not c:
-            return self._bottleneck[e]
-        found = self._bottleneck[e]
-        for end, own_place in zip(self._graph.ends[e], self._places[e], strict=True):
-            place = c + (own_place <= c)  # of the (c + 1)-th lightest besides e
-            around = self._adjacent[end]
-            weight = around[place][0] if place < len(around) else self._graph.upper
-            if weight > found:
-                found = weight
+    def _easy(self, c: int) -> Whole:
+        """Lower bounds of B_e(c) for all e: raise the lightest edges around one end. Exact for c = 0."""
+        found = self._bottleneck
+        for side in (0, 1) if c else ():
+            end = self._ends[:, side]
+            place = c + (self._place[side] <= c)  # of the (c + 1)-th lightest besides e
+            there = place < self._degree[end]
+            weight = self._around[np.where(there, self._start[end] + place, 0)]
+            found = np.maximum(found, np.where(there, weight, self._graph.upper))
         return found
 
-    def _level(self, e: int, wanted: int, *, own: bool) -> int:
-        """Edge e beats `wanted` only if its ends can be put apart among edges of at most this weight."""
-        weight = self._graph.weights[e]
-        return wanted if own or weight > wanted else weight + wanted
-
     def _doubtful(self, k: int, wanted: int) -> Iterator[tuple[int, bool]]:
-        """Edges that may beat `wanted`, as they are or (own) set to 0 or `upper` by one of the k changes."""
+        """Edges that may beat `wanted`, as they are or (own) set to 0 or `upper` by one of the k changes.
+
+        An edge beats it only if its ends can be put apart among edges of at most a level: `wanted` itself if it is own
+        or heavier, its weight and `wanted` together otherwise.
+        """
         graph = self._graph
         if wanted >= graph.upper:
             return
         forests = packed_forests(graph, wanted, k + 2)
-        for e, (u, v) in enumerate(graph.ends):
-            for own in (True, False):
-                if self._level(e, wanted, own=own) >= graph.upper:
-                    continue
-                # More than `allowed` disjoint paths, one of which may be e itself: certainly not separable.
-                paths = k - own + 1 + (graph.weights[e] <= wanted)
-                if forests[paths - 1].root(u) != forests[paths - 1].root(v):
-                    yield e, own
+        # More than `allowed` disjoint paths, one of which may be e itself: certainly not separable.
+        spare = (self._weights <= wanted).astype(np.int64)
+        roots = np.stack([forest.roots() for forest in forests[k - 1 :]])
+        apart = np.stack([labels[self._ends[:, 0]] != labels[self._ends[:, 1]] for labels in roots])
+        every = np.arange(spare.size)
+        level = np.where(self._weights > wanted, wanted, self._weights + wanted)
+        own = every[apart[spare, every]]
+        plain = every[apart[spare + 1, every] & (level < graph.upper)]
+        for place in np.sort(np.concatenate([2 * own, 2 * plain + 1])).tolist():
+            yield place // 2, place % 2 == 0
 
     def _bottleneck_after(self, e: int, c: int, above: int) -> int:
         """B_e(c), known to be larger than `above`: the largest level whose lighter edges can be cut by c deletions."""
@@ -89,7 +112,8 @@ class TreeReach:
         return levels[low]
 
 
-def _moved(weight: int, bottleneck: int) -> int:
-    """How far the cost moves when this weight does, at most."""
-    kept = min(weight, bottleneck)
-    return max(bottleneck - kept, kept)
+def _moved(weights: Whole, bottleneck: Whole) -> Whole:
+    """How far the cost moves when each weight does, at most."""
+    kept = np.minimum(weights, bottleneck)
+    farther: Whole = np.maximum(bottleneck - kept, kept)
+    return farther

@@ -10,6 +10,7 @@ import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ class WeightedGraph:
     weights: list[int]
     upper: int
     denominator: int
+
+    @cached_property
+    def by_weight(self) -> list[int]:
+        """The edges, lightest first."""
+        return sorted(range(len(self.ends)), key=self.weights.__getitem__)
 
     @classmethod
     def read(cls, graph: GraphLike, upper: Number) -> WeightedGraph:
