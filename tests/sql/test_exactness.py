@@ -22,6 +22,7 @@ import pyarrow as pa
 import pytest
 import sql_reference_answers as reference
 import threats_population as population
+from sql_reference_aggregates import Values
 from sql_reference_relations import Relation
 from threats_generator import Generator, supported
 
@@ -31,8 +32,9 @@ from dither.answer.released import NoisyMeasure, Released
 from dither.curator import Curator
 from dither.errors import DitherError
 from dither.mechanisms.exact import _unseal
-from dither.mechanisms.groups import _Groups
+from dither.mechanisms.groups import _Groups, _Histogram
 from dither.present import present
+from dither.sql.aggregates import Variance
 
 WORLDS, QUESTIONS = 3, 150
 BERLIN = datetime.timezone(datetime.timedelta(hours=2))
@@ -111,11 +113,12 @@ class World:
     curator: Curator
     tables: dict[str, Relation]
 
-    def exact(self, text: str) -> Answer:
+    def exact(self, text: str) -> Exactly:
         """The answer whose noise is zero. Keys from the data are all shown."""
         priced = self.curator._price(text, epsilon=1)
         measures: list[NoisyMeasure] = []
         left, keys = list(priced.measures), None
+        counted: dict[str, dict[Any, Counter[int]]] = {}
         for aggregate, statement in zip(priced.aggregates, priced.statements, strict=True):
             shares = [left.pop(0) for _ in aggregate.measures]
             opened: list[Any] = [_unseal(sealed) for sealed in self.curator._engine.run(statement)]
@@ -123,12 +126,56 @@ class World:
                 keys = keys or tuple(key.to_pylist() for key in opened[0].keys)
                 order = in_order(opened[0].keys, keys)
                 opened = [measure[order] for measure in opened[0].measures]
+            elif isinstance(opened[0], _Histogram):
+                counted |= dict.fromkeys((item.measure.text for item in shares), in_groups(opened[0], keys))
+                size = len(keys[0]) if keys else aggregate.group_count
+                opened = [np.full(size, item.measure.value.bounds[0]) for item in shares]
             measures += [
                 NoisyMeasure(item.measure.text, np.asarray(values), item.parameters())
                 for item, values in zip(shares, opened, strict=True)
             ]
         stored = Released(priced.asked, measures, keys).to_bytes()
-        return present(priced.question, stored, Fraction(19, 20))
+        outputs = {output.name: output.aggregate for output in priced.question.outputs}
+        choices = {
+            name: Chosen(counted[text], aggregate)
+            for name, aggregate in outputs.items()
+            if (text := aggregate.measures()[0].text) in counted
+        }
+        return Exactly(present(priced.question, stored, Fraction(19, 20)), choices, outputs)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How often each code occurs in each group, by its row, for a value that is chosen from them."""
+
+    counts: dict[Any, Counter[int]]
+    aggregate: Any
+
+    def code(self, value: Any) -> int:
+        """What a value of the reference is stored as."""
+        column = self.aggregate.declared
+        if column is not None:
+            return int(column.encode(value))
+        return int(value * 10**self.aggregate.value.scale)
+
+
+@dataclass(frozen=True)
+class Exactly:
+    answer: Answer
+    choices: dict[str, Chosen]
+    aggregates: dict[str, Any]
+
+
+def in_groups(histogram: _Histogram, keys: Any) -> dict[Any, Counter[int]]:
+    """The histogram of each group, by the group's row in the answer."""
+    places = histogram.places
+    if places is None:
+        rows = {key: place for place, key in enumerate(zip(*keys, strict=True))}
+        places = [rows[key] for key in zip(*(key.to_pylist() for key in histogram.keys), strict=True)]
+    found: dict[Any, Counter[int]] = {}
+    for place, code, count in zip(places, histogram.codes.tolist(), histogram.counts.tolist(), strict=True):
+        found.setdefault(int(place), Counter())[code] += int(count)
+    return found
 
 
 def in_order(found: Any, wanted: Any) -> list[int]:
@@ -184,25 +231,36 @@ def test_random_questions(world: World, request: pytest.FixtureRequest, campaign
     assert set(answered) == supported(), "every form must be answered at least once, or this test shows little"
 
 
-def agree(found: Answer, wanted: reference.Reference, text: str) -> None:
+def agree(found: Exactly, wanted: reference.Reference, text: str) -> None:
     """Every group holds what the reference says; one that the reference does not know is empty."""
     missing = dict(wanted.groups)
-    for row in found.to_dicts():
+    for place, row in enumerate(found.answer.to_dicts()):
         key = tuple(plain(row[name]) for name in wanted.keys)
         expected = missing.pop(key, wanted.empty)
         for name in wanted.outputs:
-            close = same(row[name], expected[name], found.column(name))
-            assert close, f"{name} of {key} is {row[name]}, not {expected[name]}: {text}"
+            value, shown = expected[name], row[name]
+            if isinstance(value, Values):
+                chosen = found.choices[name]
+                value = Counter({chosen.code(each): count for each, count in value.counts.items()})
+                shown = chosen.counts.get(place, Counter())
+                close = shown == value
+            else:
+                close = same(shown, value, found.answer.column(name), found.aggregates[name])
+            assert close, f"{name} of {key} is {shown}, not {value}: {text}"
     assert not missing, f"no group {list(missing)}: {text}"
 
 
-def same(found: Any, wanted: Any, column: Any) -> bool:
+def same(found: Any, wanted: Any, column: Any, aggregate: Any) -> bool:
     """Counts and sums exactly; quotients to the digits that floats have of their largest possible value."""
     if wanted is None:  # an average of nothing: whatever is shown is made of noise
         return True
     if not isinstance(found, float):
         return Fraction(found) == wanted
     largest = max(map(abs, column.possible)) if isinstance(column, Value) and column.possible else 1
+    if isinstance(aggregate, Variance):  # squares of distances from the middle of the range, less the square of a mean
+        found, wanted = (found**2, wanted**2) if aggregate.root else (found, wanted)
+        reach = max(map(abs, aggregate.value.bounds)) / 10**aggregate.value.scale
+        return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-9 + 1e-14 * reach**2)
     return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-9 + 1e-14 * largest)
 
 

@@ -56,7 +56,7 @@ def form(place: str, name: str) -> Callable[[Method], Method]:
 
 # Forms of the grammar that are not yet supported.
 MISSING = {
-    "distinct values", "variance", "quantile", "mode", "totals of owners", "ratio", "having", "order and limit",
+    "ratio", "having", "order and limit",
 }  # fmt: skip
 
 
@@ -479,7 +479,11 @@ class Generator:
 
     @form("output", "filter")
     def filter(self, source: Source) -> str:
-        inner = self.draw.choice(["COUNT(*)", f"SUM({self.number(source, 1)})", f"AVG({self.number(source, 1)})"])
+        column = self.named(source, "number") or "1"
+        inner = self.draw.choice(
+            ["COUNT(*)", f"SUM({self.number(source, 1)})", f"AVG({self.number(source, 1)})", f"COUNT({column})",
+             f"MEDIAN({column})", f"COUNT(DISTINCT {column})", f"OWNER_SUM({column}, -5, 40)", f"VARIANCE({column})"]
+        )  # fmt: skip
         return f"{inner} FILTER (WHERE {self.truth(source, 1)})"
 
     @form("output", "quantile")
