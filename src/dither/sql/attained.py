@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from dither.sql import expressions as e
 from dither.sql.expressions.evaluate import NotEvaluated, Values, evaluate
 
-MOST_TRIED = 100_000  # combinations of column values
-MOST_WORK = 5_000_000  # combinations times the size of the expression
+MOST_TRIED = 20_000  # combinations of column values
+MOST_WORK = 1_000_000  # combinations times the size of the expression
 
 Listing = range | tuple[int, ...]
 
@@ -30,6 +31,7 @@ class Attained:
     null: bool
 
 
+@lru_cache(maxsize=256)
 def attained(node: e.Numeric) -> Attained | None:
     """What the expression can be; None if nothing better is known than its bounds."""
     return _tried(node) or _by_rule(node)

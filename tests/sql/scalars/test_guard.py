@@ -6,9 +6,11 @@ import inspect
 
 import pytest
 
+from dither.errors import UnsupportedQuery
 from dither.sql import expressions as e
 from dither.sql.dialect import DUCKDB
 from dither.sql.intervals import NUMBERS, OTHERS, UnsafePlan, interval, verify
+from dither.sql.scalar import MOST_WORDS
 from dither.sql.writer import NUMBERS as WRITTEN_NUMBERS
 from dither.sql.writer import TEXTS, TRUTHS, Writer
 
@@ -91,3 +93,38 @@ def test_an_unknown_expression_is_refused(bench):
         verify(Trick(X, (), (0,)), bench.schema)
     with pytest.raises(KeyError):
         Writer(DUCKDB, {"x": '"x"'}).number(Trick(X, (), (0,)))
+
+
+BOMBS = {
+    "SIGN": "x",
+    "rounding": "money",
+    "truth": "x > 0",
+    "labels": "region",
+    "zones": "at",
+    "buckets": "x",
+    "months": "day",
+}
+LEVELS = {
+    "SIGN": "SIGN({} * 2 - 1)",
+    "rounding": "ROUND({} * 1.5, 1)",
+    "truth": "(CASE WHEN {} THEN x ELSE n END) IN (1, 3, 5, 7)",
+    "labels": "CASE WHEN LENGTH({}) > 4 THEN region ELSE 'other' END",
+    "zones": "({} AT TIME ZONE 'Europe/Berlin') AT TIME ZONE 'UTC'",
+    "buckets": "WIDTH_BUCKET({} * 3, 0, 100, 7)",
+    "months": "({} + INTERVAL '1 month')",
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_is_accepted_is_never_written_out_at_great_length(bench, name):
+    """Some operators write an operand several times: nested deeply they would double at every level."""
+    text = BOMBS[name]
+    for _ in range(11):
+        text = LEVELS[name].format(text)
+        try:
+            node = bench.bind(text).node
+        except UnsupportedQuery:
+            break
+        sql = Writer(DUCKDB, {column: DUCKDB.name(column) for column in bench.table.columns}).any(node)
+        assert len(sql) < 60 * node.size
+        assert node.size <= MOST_WORDS

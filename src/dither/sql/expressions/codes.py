@@ -43,7 +43,7 @@ class Steps(Numeric):
     @cached_property
     def size(self) -> int:
         """Each start is written with the value beside it."""
-        return 2 + (len(self.starts) + 1) * (self.value.size + 1)
+        return 2 + (len(self.starts) + 2) * (self.value.size + 1)
 
 
 @dataclass(frozen=True)

@@ -251,6 +251,11 @@ class Clamp(Numeric):
     def bounds(self) -> tuple[int, int]:
         return self.least, self.most
 
+    @cached_property
+    def size(self) -> int:
+        """The value is written once more to see whether it is NULL."""
+        return 3 + self.value.size * (2 if self.value.nullable else 1)
+
 
 def cut(dividend: int, divisor: int) -> int:
     """The quotient cut toward zero."""

@@ -74,6 +74,12 @@ class Among(Boolean):
     value: Numeric
     runs: tuple[Run, ...]
 
+    @cached_property
+    def size(self) -> int:
+        """The value is written with each run of more than two numbers, and once more with the list of all others."""
+        ranges = sum(last - first > 1 for first, last in self.runs)
+        return 1 + 2 * len(self.runs) + self.value.size * (ranges + 1 if self.runs else 2)
+
 
 @dataclass(frozen=True)
 class TextAmong(Boolean):
