@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -18,6 +18,7 @@ from dither.sql.expressions import Comparison, Run
 from dither.sql.source import Source
 
 MOST_LABELS = 100_000  # comparisons of one query with labels
+MOST_ZONES = 4  # time zones that a query may name
 MOST_RUNS = 1_000  # runs of neighbouring codes that its conditions may stand for
 _CHARACTERS = 200  # so many of them compared take about as long as one label
 _PATTERN = 600  # a pattern takes as long to prepare as so many labels to compare, and each character of it adds
@@ -38,6 +39,7 @@ class LabelReader:
     source: Source
     comparisons: int = 0
     runs: int = 0
+    zones: set[str] = field(default_factory=set)
 
     def like(self, at: exp.Expr, category: Category, pattern: str, *, any_case: bool = False) -> tuple[Run, ...]:
         """The codes of the labels that match a normal pattern."""
@@ -59,6 +61,13 @@ class LabelReader:
         if one.values is not other.values:
             self._spend(at, one)
         return one.values is other.values or one.values == other.values
+
+    def zone(self, at: exp.Expr, name: str) -> None:
+        """Count a time zone, whose changes have to be looked up, or refuse it."""
+        self.zones.add(name)
+        if len(self.zones) > MOST_ZONES:
+            what = f"this query names more than {MOST_ZONES} time zones."
+            raise self.source.refusal(at, what, "Ask several questions.")
 
     def take(self, at: exp.Expr, category: Category) -> None:
         """Count one look at every label, or refuse it."""

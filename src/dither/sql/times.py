@@ -179,6 +179,7 @@ def _at_zone(scalars: Scalars, node: exp.Expr) -> Value:
         name = zones.zone_name(str(zone.this))
     except zones.UnknownZone:
         raise scalars.refusal(zone, f"there is no time zone {str(zone.this)[:40]!r}.", hint) from None
+    scalars.labels.zone(node, name)
     value, kind = moment(scalars, node.this, "AT TIME ZONE")
     value = calendar.moment(value, kind)
     to: Shown = "timestamp" if kind == "local" else "local"

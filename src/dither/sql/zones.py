@@ -6,8 +6,9 @@ Rules come from the installed `tzdata` package and from nowhere else, so that on
 from __future__ import annotations
 
 import io
+import re
 import struct
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from importlib import resources
 from zoneinfo import ZoneInfo
@@ -15,7 +16,12 @@ from zoneinfo import ZoneInfo
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
 MOST_CHANGES = 1_000
-_PROBE = 28 * 86_400  # rules that go on for ever change at most once in so many seconds
+_NAME, _TIME = r"(?:<[^>]+>|[A-Za-z]+)", r"[+-]?\d+(?::\d+){0,2}"
+_RULE = re.compile(
+    rf"{_NAME}(?P<standard>{_TIME}){_NAME}(?P<summer>{_TIME})?"
+    rf",M(?P<m1>\d+)\.(?P<w1>\d)\.(?P<d1>\d)(?:/(?P<t1>{_TIME}))?"
+    rf",M(?P<m2>\d+)\.(?P<w2>\d)\.(?P<d2>\d)(?:/(?P<t2>{_TIME}))?"
+)
 
 
 class UnknownZone(ValueError):
@@ -54,28 +60,47 @@ def offsets(name: str, low: int, high: int) -> tuple[tuple[int, ...], tuple[int,
 def _changes(name: str, low: int, high: int) -> list[int]:
     """Seconds at which something about the zone may change: those in its file, then those that its last rule makes."""
     first, last = low // _SECOND, high // _SECOND
-    listed, goes_on = _listed(name)
+    listed, rule = _listed(name)
     changes = [moment for moment in listed if first < moment <= last]
-    zone, start = _zone(name), max(first, listed[-1] if listed else first)
-    if goes_on and last - start > MOST_CHANGES // 2 * 366 * 86_400:  # two changes a year
-        raise TooManyChanges(name)
-    before = _offset(zone, start)
-    while goes_on and start < last:
-        end = min(start + _PROBE, last)
-        after = _offset(zone, end)
-        if before != after:
-            changes.append(_change(zone, start, end))
-        start, before = end, after
+    start = max(first, listed[-1] if listed else first)
+    if rule and last > start:
+        years = range(_year(start) - 1, _year(last) + 2)
+        if 2 * len(years) > MOST_CHANGES:
+            raise TooManyChanges(name)
+        changes += [moment for year in years for moment in _ruled(rule, year) if start < moment <= last]
     return changes
 
 
-def _change(zone: ZoneInfo, before: int, after: int) -> int:
-    """The first second with the offset of `after`, by halving."""
-    wanted = _offset(zone, after)
-    while after - before > 1:
-        middle = (before + after) // 2
-        before, after = (before, middle) if _offset(zone, middle) == wanted else (middle, after)
-    return after
+def _year(second: int) -> int:
+    return 1970 + second // 31_556_952  # of the average year: right to within one
+
+
+def _ruled(rule: str, year: int) -> list[int]:
+    """The two changes of a year by a rule such as CET-1CEST,M3.5.0,M10.5.0/3: POSIX, with hours from -167 to 167."""
+    found = _RULE.fullmatch(rule)
+    if found is None or not datetime.min.year < year < datetime.max.year:
+        return []
+    standard = _seconds(found["standard"])
+    summer = _seconds(found["summer"]) if found["summer"] else standard - 3600
+    # The first change is told by standard time, the second by summer time; such offsets count westwards.
+    start = _day(year, found["m1"], found["w1"], found["d1"]) + _seconds(found["t1"] or "2") + standard
+    end = _day(year, found["m2"], found["w2"], found["d2"]) + _seconds(found["t2"] or "2") + summer
+    return sorted((start, end))
+
+
+def _day(year: int, month: str, week: str, weekday: str) -> int:
+    """Midnight of the n-th weekday of a month (0 is Sunday, the fifth is the last), in seconds since 1970."""
+    first = date(year, int(month), 1)
+    day = first + timedelta(days=(int(weekday) - first.isoweekday()) % 7 + 7 * (int(week) - 1))
+    day = day - timedelta(days=7) if day.month != int(month) else day
+    return (day - _EPOCH.date()).days * 86_400
+
+
+def _seconds(text: str) -> int:
+    """[+-]h[:m[:s]] in seconds."""
+    parts = [int(part) for part in text.lstrip("+-").split(":")]
+    size = sum(part * unit for part, unit in zip(parts, (3600, 60, 1), strict=False))
+    return -size if text.startswith("-") else size
 
 
 def _offset(zone: ZoneInfo, second: int) -> int:
@@ -102,8 +127,8 @@ def _file(name: str) -> bytes:
 
 
 @lru_cache(maxsize=32)
-def _listed(name: str) -> tuple[tuple[int, ...], bool]:
-    """The seconds of change that a zone's file lists, and whether it goes on changing by a rule after them.
+def _listed(name: str) -> tuple[tuple[int, ...], str]:
+    """The seconds of change that a zone's file lists, and the rule by which it goes on changing; empty if it does not.
 
     RFC 8536: a block of 32-bit times, one of 64-bit times, and a line that has a comma if there is a rule.
     """
@@ -112,5 +137,7 @@ def _listed(name: str) -> tuple[tuple[int, ...], bool]:
     *_, utc, standard, leap, times, types, letters = head.unpack_from(content)
     second = head.size + times * 5 + types * 6 + letters + leap * 8 + standard + utc
     *_, times, _, _ = head.unpack_from(content, second)
-    moments = struct.unpack_from(f">{times}q", content, second + head.size)
-    return moments, b"," in content.rstrip(b"\n").rpartition(b"\n")[2]
+    rule = content.rstrip(b"\n").rpartition(b"\n")[2].decode("ascii")
+    if "," in rule and not _RULE.fullmatch(rule):
+        raise UnknownZone(name)
+    return struct.unpack_from(f">{times}q", content, second + head.size), rule if "," in rule else ""

@@ -274,6 +274,14 @@ def test_a_zone_with_too_many_changes_is_refused_at_once(bench):
         bench.bind(f"{wide} AT TIME ZONE 'Europe/Berlin'")
 
 
+def test_a_query_names_a_few_zones_only(bench):
+    zones = ("UTC", "Europe/Berlin", "Asia/Tokyo", "Europe/London", "Europe/Paris")
+    few = " = ".join(f"(at AT TIME ZONE '{name}' > at)" for name in zones[:4])
+    assert bench.bind(few)
+    with pytest.raises(UnsupportedQuery, match="more than 4 time zones"):
+        bench.bind(" = ".join(f"(at AT TIME ZONE '{name}' > at)" for name in zones))
+
+
 def test_seconds_are_exact(bench):
     found = bench.values("EXTRACT(second FROM at)")
     assert Fraction(max(value for value in found if value is not None), 10**6) == Fraction("59.999999")
