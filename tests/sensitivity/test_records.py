@@ -121,3 +121,30 @@ def test_empty_is_refused_and_one_is_enough():
             sensitivity.median.smooth(empty, 1, 0, 9)
     assert sensitivity.median.local([4], 0, 9) == 5
     assert sensitivity.median.value([4], 0, 9) == 4
+
+
+COLUMNS = {
+    "floats": np.array([0.1, -5.5, 1e300, np.nan, 3, -np.inf, 2.0**-1074, 9.75, np.inf, 0.3, -0.0]),
+    "halves": np.array([0.1, 7.5, np.nan, 2.25], np.float16),
+    "words": np.array([2**63 - 1, -(2**63), 5, 7, -3]),
+    "unsigned": np.array([2**64 - 1, 2**63, 1, 9], np.uint64),
+    "bytes": np.array([200, 3, 9], np.uint8),
+    "truths": np.array([True, False, True]),
+    "list": [0.1, None, "x", Fraction(1, 3), Decimal("2.5"), 10**400, 4],
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("bounds", [(0, 10), (Fraction(-1, 3), 2**63), (-(2**70), 2**70), (50, 60)])
+def test_totals_are_exact(name, bounds):
+    column = COLUMNS[name]
+    records = Records(column, *bounds)
+    for first in range(1, records.size + 1):
+        for last in range(first, records.size + 1):
+            assert records.total(first, last) == sum(Records(column, *bounds).ranks(first, last))
+
+
+def test_totals_of_many_records_do_not_overflow():
+    assert Records(np.full(10**5, 2**63 - 1), 0, 2**63).total(1, 10**5) == 10**5 * (2**63 - 1)
+    tenth = Fraction(0.1)
+    assert Records(np.full(10**5, 0.1), 0, 1).total(3, 10**5) == (10**5 - 2) * tenth

@@ -24,6 +24,7 @@ from dither.sensitivity.bounds import declared
 Column = Any  # a NumPy array, a list or tuple, an Arrow, pandas or polars column
 
 _MARGIN = 4096
+_FLOAT_BITS = 53
 _FARTHEST_DIGIT = 2000  # decimal exponents beyond this are past every bound, or indistinguishable from 0
 
 
@@ -52,6 +53,10 @@ class Records:
         clamped_low, clamped_high = [self.lower] * low, [self.upper] * (len(inside) - high)
         return [*before, *clamped_low, *map(Fraction, inside[low:high]), *clamped_high, *after]
 
+    def total(self, first: int, last: int) -> Fraction:
+        """The exact sum of the values of ranks 1 <= first..last <= n."""
+        return self._order.total(first, last, self.lower, self.upper)
+
     def rank(self, r: int) -> Fraction:
         """The r-th smallest value."""
         return self.ranks(r, r)[0]
@@ -75,6 +80,14 @@ class _Listed:
     def between(self, first: int, last: int) -> list[Any]:
         return self._sorted[first - 1 : last]
 
+    def total(self, first: int, last: int, lower: Fraction, upper: Fraction) -> Fraction:
+        inside = self.between(first, last)
+        low, high = bisect_right(inside, lower), bisect_left(inside, upper)
+        values = [Fraction(value) for value in inside[low:high]]
+        denominator = math.lcm(*{value.denominator for value in values})
+        whole = sum(value.numerator * (denominator // value.denominator) for value in values)
+        return Fraction(whole, denominator) + low * lower + (len(inside) - high) * upper
+
 
 class _Selected:
     """A NumPy array in which one stretch of ranks is put in order by selection, and grows when more is asked."""
@@ -87,15 +100,26 @@ class _Selected:
         self._start = self._stop = 0  # positions in order: start <= position < stop
 
     def between(self, first: int, last: int) -> list[Any]:
+        absent, inside = self._ordered(first, last)
+        return [*([self._missing] * absent), *inside.tolist()]
+
+    def total(self, first: int, last: int, lower: Fraction, upper: Fraction) -> Fraction:
+        absent, inside = self._ordered(first, last)
+        low = bisect_right(range(inside.size), lower, key=lambda place: inside[place].item())
+        high = bisect_left(range(inside.size), upper, key=lambda place: inside[place].item())
+        return exact_sum(inside[low:high]) + (absent + low) * lower + (inside.size - high) * upper
+
+    def _ordered(self, first: int, last: int) -> tuple[int, np.ndarray[Any, Any]]:
+        """How many of these ranks are missing records, which come first, and the others in order."""
         start, stop = max(0, first - 1 - self._absent), max(0, last - self._absent)
-        absent = [self._missing] * (last - first + 1 - (stop - start))
+        absent = last - first + 1 - (stop - start)
         if start == stop:
-            return absent
+            return absent, self._array[:0]
         if start < self._start or stop > self._stop or self._start == self._stop:
             # Selection costs the same for a wider stretch; the next look will be there already.
             margin = max(_MARGIN, 2 * (stop - start))
             self._put_in_order(max(0, start - margin), min(self.size - self._absent, stop + margin))
-        return [*absent, *self._array[start:stop].tolist()]
+        return absent, self._array[start:stop]
 
     def _put_in_order(self, start: int, stop: int) -> None:
         array = self._array
@@ -111,6 +135,24 @@ class _Selected:
             array[self._stop :].partition(stop - 1 - self._stop)
             array[self._stop : stop].sort()
             self._stop = stop
+
+
+def exact_sum(values: np.ndarray[Any, Any]) -> Fraction:
+    """The sum of finite numbers of at most 64 bits, without rounding: floats as whole numbers of each power of two."""
+    if values.dtype.kind != "f":
+        return Fraction(_whole_sum(values))
+    share, power = np.frexp(values.astype(np.float64))
+    whole = np.ldexp(share, _FLOAT_BITS).astype(np.int64)
+    powers, place = np.unique(power, return_inverse=True)
+    parts = (_whole_sum(whole[place == i]) * Fraction(2) ** (int(p) - _FLOAT_BITS) for i, p in enumerate(powers))
+    return sum(parts, Fraction(0))
+
+
+def _whole_sum(values: np.ndarray[Any, Any]) -> int:
+    """Both halves of the words by themselves: neither sum can overflow below 2^31 numbers."""
+    if values.dtype.itemsize < 8:
+        values = values.astype(np.int64)
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
 
 
 def _order(column: Column, missing: Fraction) -> _Listed | _Selected:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -43,11 +42,7 @@ class trimmed_mean(GapStatistic):
         return Sensitivity.scalar((high - low) / kept, read)
 
     def of(self, records: Records) -> Fraction:
-        kept = self._kept(records.size)
-        values = records.ranks(self.m + 1, records.size - self.m)
-        denominator = math.lcm(*{value.denominator for value in values})
-        total = sum(value.numerator * (denominator // value.denominator) for value in values)
-        return Fraction(total, denominator * kept)
+        return records.total(self.m + 1, records.size - self.m) / self._kept(records.size)
 
     def gaps(self, records: Records) -> Gaps:
         return Gaps(records, self.m + 1, records.size - self.m, Fraction(1, self._kept(records.size)))
