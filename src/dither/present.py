@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dither.answer import Answer, Key, NoiseScale, Value
+from dither.answer import Answer, Chosen, Key, NoiseScale, Value
 from dither.answer.keys import dense_keys, sparse_keys
 from dither.answer.released import NoisyMeasure, Released
 from dither.columns import Coded
@@ -23,8 +23,17 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
     noisy = {measure.measure: measure for measure in released.measures}
     keys = _keys(question, released)
     values = [_value(output, noisy, confidence) for output in question.outputs]
-    columns: list[Key | Value] = [(keys if item.kind == "key" else values)[item.index] for item in question.order]
-    return Answer(tuple(columns), released.price, _guarantee(question), confidence, notes(question), charged)
+    complete = released.keys is None
+    if question.after is not None:
+        rows = question.after.rows([key.values for key in keys], values, len(values[0]))
+        complete = complete and len(rows) == len(values[0])
+        keys, values = tuple(key.take(rows) for key in keys), [value.take(rows) for value in values]
+    columns = [
+        keys[item.index] if item.kind == "key" else _decoded(values[item.index], question.outputs[item.index])
+        for item in question.order
+    ]
+    told = notes(question)
+    return Answer(tuple(columns), released.price, _guarantee(question), confidence, told, charged, complete)
 
 
 def _keys(question: Question, released: Released) -> tuple[Key, ...]:
@@ -33,6 +42,15 @@ def _keys(question: Question, released: Released) -> tuple[Key, ...]:
         return sparse_keys([(key.name, key.declaration) for key in question.keys], released.keys)
     coded = [(key.name, key.declaration) for key in question.keys if isinstance(key.declaration, Coded)]
     return dense_keys(coded)
+
+
+def _decoded(value: Value, output: Output) -> Key | Value:
+    """A chosen day, moment or label in place of its code."""
+    declared = getattr(output.aggregate, "declared", None)
+    if declared is None:
+        return value
+    (shown,) = sparse_keys([(value.name, declared)], [value.values.tolist()])
+    return Chosen(shown.name, shown.values, value.mechanism)
 
 
 def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> Value:
@@ -52,6 +70,7 @@ def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction)
         mechanism=" and ".join(dict.fromkeys(type(mechanism).__name__ for mechanism in mechanisms)),
         scale=_scales(output, mechanisms),
         possible=column.possible,
+        additive=column.additive,
     )
 
 

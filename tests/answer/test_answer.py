@@ -115,7 +115,7 @@ def test_labels_cannot_break_the_table_or_the_page() -> None:
         *dense_keys([("k", Category(["<b>x</b>\n\x1b[31m"], nullable=False, default="<b>x</b>\n\x1b[31m"))])
     )
     assert "\x1b" not in str(hostile)
-    assert len(str(hostile).splitlines()) == 6
+    assert len(str(hostile).splitlines()) == 5
     assert "<b>" not in hostile._repr_html_()
     assert "&lt;b&gt;" in hostile._repr_html_()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from dither.answer import numbers
 from dither.answer.answer import Answer
-from dither.answer.columns import Key, NoiseScale, Value
+from dither.answer.columns import Chosen, Key, NoiseScale, Value
 from dither.digits import counted
 from dither.errors import DitherError, ParameterError
 
@@ -92,7 +92,8 @@ def _describe(column: Key | Value, arrays: list[Any]) -> dict[str, Any]:
     place = len(arrays)
     if isinstance(column, Key):
         arrays.append(column.values)
-        return {"role": "key", "name": column.name, "at": place}
+        chosen = {"role": "chosen", "mechanism": column.mechanism} if isinstance(column, Chosen) else {"role": "key"}
+        return {**chosen, "name": column.name, "at": place}
     described: dict[str, Any] = {"role": "value", "name": column.name, "at": place, "decimals": column.decimals}
     described |= {"mechanism": column.mechanism, "scale": [[noise.measure, noise.scale] for noise in column.scale]}
     if column.possible is not None:
@@ -116,6 +117,8 @@ def _column(name: str, described: Mapping[str, Any], batch: Any) -> Key | Value:
     values = batch.column(described["at"])
     if described["role"] == "key":
         return Key(name, values)
+    if described["role"] == "chosen":
+        return Chosen(name, values, described["mechanism"])
     decimals, half_width = described["decimals"], described["half_width"]
     scales = described["scale"]
     lower = upper = None

@@ -1,4 +1,4 @@
-"""The two kinds of column an answer has: public keys, and noisy values with their error."""
+"""The kinds of column an answer has: public keys, values that were chosen, and noisy numbers with their error."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ class Key:
         """The values as NumPy shows them: text and NULLs in an object array."""
         array: NDArray[Any] = self.values.to_numpy(zero_copy_only=False)
         return array
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen(Key):
+    """A column of declared values that a mechanism chose, such as a mode or a median day: noisy, without interval."""
+
+    mechanism: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from dither.answer.columns import Key, Value
+from dither.answer.columns import Chosen, Key, Value
 from dither.digits import number_above
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def to_json(answer: Answer) -> str:
 
 
 def _column(column: Key | Value) -> dict[str, Any]:
+    if isinstance(column, Chosen):
+        return {"name": column.name, "role": "chosen", "mechanism": column.mechanism}
     if isinstance(column, Key):
         return {"name": column.name, "role": "key"}
     described: dict[str, Any] = {"name": column.name, "role": "value", "mechanism": column.mechanism}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from dither.answer.columns import Key, Value, in_shown_units
+from dither.answer.columns import Chosen, Key, Value, in_shown_units
 from dither.answer.intervals import ends
 from dither.answer.text import percent, price_line
 from dither.errors import ParameterError
@@ -32,7 +32,7 @@ def chart(answer: Answer) -> Any:
     from dither.plot.bars import Series, bars
     from dither.plot.lines import lines
 
-    keys = [column for column in answer.columns if isinstance(column, Key)]
+    keys = [column for column in answer.columns if isinstance(column, Key) and not isinstance(column, Chosen)]
     values = [column for column in answer.columns if isinstance(column, Value)]
     if not values:
         raise ParameterError("this answer has no value column, so there is nothing to draw.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.answer.columns import Key, Value
+from dither.answer.columns import Chosen, Key, Value
 from dither.answer.intervals import ends
 from dither.answer.numbers import narrow
 from dither.errors import ParameterError
@@ -67,7 +67,7 @@ def consistent(answer: Answer, total: Answer) -> Answer:
 
 
 def _check(answer: Answer, total: Answer) -> None:
-    names = [{column.name for column in each.columns if isinstance(column, Key)} for each in (answer, total)]
+    names = [set(_key_names(each)) for each in (answer, total)]
     if not names[1] < names[0]:
         raise ParameterError("a total has some of the keys of the answer, or none: group it by fewer columns.")
     if not (answer.complete and total.complete):
@@ -85,13 +85,17 @@ def _match(column: Value, other: Value) -> bool:
 
 def _members(answer: Answer, total: Answer) -> list[NDArray[np.intp]]:
     """The rows of the answer that each row of the total sums up."""
-    shared = [column.name for column in total.columns if isinstance(column, Key)]
+    shared = _key_names(total)
     if not shared:
         return [np.arange(len(answer))] * len(total)
     found: dict[tuple[object, ...], list[int]] = {}
     for place, row in enumerate(_keys(answer, shared)):
         found.setdefault(row, []).append(place)
     return [np.array(found.get(row, []), dtype=np.intp) for row in _keys(total, shared)]
+
+
+def _key_names(answer: Answer) -> list[str]:
+    return [column.name for column in answer.columns if isinstance(column, Key) and not isinstance(column, Chosen)]
 
 
 def _keys(answer: Answer, names: list[str]) -> list[tuple[object, ...]]:

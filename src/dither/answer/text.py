@@ -42,11 +42,10 @@ def footer(answer: Answer) -> Iterator[str]:
     yield price_line(answer)
     if answer.guarantee:
         yield f"guarantee: {answer.guarantee}"
-    yield (
-        f"± holds for each number by itself with probability {percent(float(answer.confidence))}; "
-        "digits below it are not shown"
-    )
     values = [column for column in answer.columns if isinstance(column, Value)]
+    if values:
+        sure = percent(float(answer.confidence))
+        yield f"± holds for each number by itself with probability {sure}; digits below it are not shown"
     if any(column.uninformative().any() for column in values):
         yield "no information: the noise allows every value of the declared range, as in a group with hardly any rows"
     if any(unbounded(column) for column in values):

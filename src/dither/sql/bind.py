@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dither.sql.aggregates import bounded
+from dither.sql.after.bind import Selected, bind_after
+from dither.sql.aggregates import Aggregator, bounded
 from dither.sql.catalog import Catalog
 from dither.sql.items import aggregate, is_aggregated
 from dither.sql.keys import group_key
 from dither.sql.labels import LabelReader
+from dither.sql.noisy.bind import bind_formula, is_formula
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
 from dither.sql.relations import Binder, Rows
@@ -30,9 +32,6 @@ class Item:
 def bind(parsed: Parsed, catalog: Catalog) -> Question:
     """The question that a parsed SELECT asks of the catalogue."""
     select, source = parsed.select, parsed.source
-    having = select.args.get("having")
-    if having is not None:
-        raise source.refusal(having, "HAVING is not supported.", "Filter the answer instead.")
     binder = Binder(source, catalog, labels=LabelReader(source)).within(select)
     rows = binder.rows(select)
     if not rows.people:
@@ -75,14 +74,20 @@ class _Answering:
                 self.order.append(Shown("key", place))
             else:
                 self._output(item)
-        if not any(shown.kind == "output" for shown in self.order):
-            hint = "Add COUNT(*), SUM(x) or AVG(x)."
-            raise self.scalars.refusal(select, "the query asks for no aggregate.", hint)
-        self.scalars.small(select, [*(output.aggregate for output in self.outputs), *(key.code for key in self.keys)])
         keys = tuple(
             GroupKey(names.get(place, key.name), key.code, key.declaration) for place, key in enumerate(self.keys)
         )
-        return Question(self.rows.node, self.rows.people, keys, tuple(self.outputs), tuple(self.order))
+        selected = Selected(self.scope.source, self.outputs, keys, self.order, self._key_of, self._aggregate)
+        after, hidden = bind_after(select, selected)
+        outputs = (*self.outputs, *hidden)
+        if not outputs:
+            hint = "Add COUNT(*), SUM(x) or AVG(x)."
+            raise self.scalars.refusal(select, "the query asks for no aggregate.", hint)
+        self.scalars.small(select, [*(output.aggregate for output in outputs), *(key.code for key in self.keys)])
+        return Question(self.rows.node, self.rows.people, keys, outputs, tuple(self.order), after)
+
+    def _aggregate(self, node: exp.Expr) -> Aggregator:
+        return aggregate(self.scalars, node)[0]
 
     def _output(self, item: Item) -> None:
         node = item.node
@@ -91,7 +96,10 @@ class _Answering:
             name = node.name
             self.scope.find(node)
             raise self.scalars.refusal(node, f"{name!r} is neither grouped by nor aggregated.", hint)
-        found, plain = aggregate(self.scalars, node)
+        if is_formula(node):
+            found, plain = bind_formula(self.scope.source, node, self._aggregate), "value"
+        else:
+            found, plain = aggregate(self.scalars, node)
         self.order.append(Shown("output", len(self.outputs)))
         self.outputs.append(Output(self.fresh.name(item, plain), found))
 

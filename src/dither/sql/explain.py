@@ -81,6 +81,8 @@ def _column(output: Output, by_measure: dict[Measure, PricedMeasure], confidence
     for size in _GROUP_SIZES if output.aggregate.depends_on_size else (None,):
         width = output.aggregate.half_width_at(size or 0, errors)
         expected.append({"rows": size, "half_width": None if width is None else float(width)})
+    if all(error["half_width"] is None for error in expected):
+        expected = [{"rows": None, "half_width": None}]
     if all(isinstance(item.measure, Choice) for item in needed):
         expected = [{"rows": None, "half_width": None, "ranks": _ranks(needed[0], sure)}]
     measures = [_measure(name, item) for name, item in zip(names(output.aggregate), needed, strict=True)]

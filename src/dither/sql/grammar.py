@@ -8,7 +8,9 @@ _TWO = frozenset({"this", "expression"})
 
 ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     # the query
-    exp.Select: frozenset({"expressions", "from_", "where", "group", "joins", "with_", "having", "order", "limit", "offset"}),
+    exp.Select: frozenset(
+        {"expressions", "from_", "where", "group", "joins", "with_", "having", "order", "limit", "offset"}
+    ),
     exp.Join: frozenset({"this", "on", "using", "side", "kind"}),
     exp.With: frozenset({"expressions"}),
     exp.CTE: frozenset({"this", "alias"}),
@@ -46,8 +48,6 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.PercentileCont: frozenset({"this"}),
     exp.PercentileDisc: frozenset({"this"}),
     exp.WithinGroup: _TWO,
-    exp.Order: frozenset({"expressions"}),
-    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
     exp.Anonymous: frozenset({"this", "expressions"}),
     exp.Star: frozenset(),
     # names and literals

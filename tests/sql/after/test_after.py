@@ -172,3 +172,5 @@ def test_notes_say_that_noise_chose_the_rows(after):
     assert "HAVING and LIMIT chose rows by their noisy values" in found.notes()[0]
     assert After(order=(Sorting(0),)).notes() == ()
     assert After(limit=3).notes() == ()
+    public, _ = after("SELECT COUNT(*) AS n FROM t GROUP BY region HAVING region > 'a' ORDER BY region LIMIT 3")
+    assert public.notes() == ()

@@ -93,7 +93,7 @@ REFUSED = {
     "HAVING region": ("region", "no condition"),
     "HAVING region > 1": ("region", "a text cannot be compared with a number"),
     "HAVING COUNT(*) = 'five'": ("COUNT", "cannot be compared with text"),
-    "HAVING COUNT(*) > CAST('5' AS INT)": ("'5'", "casts are not supported here"),
+    "HAVING COUNT(*) > CAST(COUNT(*) AS TEXT)": ("COUNT", "cast is not supported here"),
     "HAVING region = region": ("region", "with a literal"),
     "HAVING region LIKE 'n%'": ("region", "no condition on an answer"),
     "HAVING COUNT(*) > 1 / 0": ("1 / 0", "divides by zero"),
@@ -116,7 +116,7 @@ def test_refusals_say_where_and_what_instead(after, clause):
     assert text[caught.value.column - 1 :].startswith(word)
 
 
-@pytest.mark.parametrize("clause", ["HAVING COUNT(*) > 1", "ORDER BY x", "LIMIT 5", "OFFSET 5"])
+@pytest.mark.parametrize("clause", ["ORDER BY x", "LIMIT 5", "OFFSET 5"])
 def test_inside_a_subquery_they_would_act_on_exact_values(after, clause):
     with pytest.raises(UnsupportedQuery, match="cannot stand in a subquery"):
         after(f"SELECT COUNT(*) FROM (SELECT x FROM t {clause}) s")

@@ -78,6 +78,21 @@ def test_sums_and_products_stay_exact():
     assert finished("GREATEST(COUNT(*), 0)", [-5], errors=[3]).lower.tolist() == [0]
 
 
+def test_casts_round_or_leave_a_number_as_it_is():
+    assert formula("CAST(COUNT(*) AS FLOAT) / SUM(age)") == formula("COUNT(*) / SUM(age)")
+    assert formula("SUM(age)::numeric / COUNT(*)") == formula("SUM(age) / COUNT(*)")
+    assert finished("SUM(cost)::int", [12350]).values.tolist() == [124]
+    assert finished("SUM(cost)::decimal(10, 1)", [12350]).decimals == 1
+
+
+def test_a_formula_that_grows_when_written_out_is_refused_quickly():
+    text = "COUNT(*)"
+    for _ in range(20):
+        text = f"CASE {text} WHEN 1 THEN 2 WHEN 3 THEN 4 END"
+    with pytest.raises(UnsupportedQuery, match="longer than 10,000 words"):
+        formula(text)
+
+
 def test_a_ratio_is_not_cut_to_whole_numbers():
     column = finished("COUNT(DISTINCT owner) / COUNT(*)", [1], [2])
     assert column.values.tolist() == [0.5]
@@ -171,7 +186,8 @@ REFUSED = {
     "COUNT(*) > 1": ("COUNT", r"construct \(GT\) cannot stand here"),
     "ROUND(COUNT(*), 100)": ("100", "from -18 to 18"),
     "ROUND(COUNT(*), COUNT(*))": ("COUNT", "from -18 to 18"),
-    "CAST(COUNT(*) AS INT)": ("COUNT", "casts are not supported here"),
+    "CAST(COUNT(*) AS DATE)": ("COUNT", "cast is not supported here"),
+    "CAST(COUNT(*) AS VARCHAR(5))": ("COUNT", "cast is not supported here"),
     "COUNT(*) * 1e99": ("1e99", "number cannot be read"),
     "1 + 1": ("1", "has no aggregate in it"),
     "CASE WHEN age > 1 THEN COUNT(*) END": ("age", "stands outside of an aggregate"),

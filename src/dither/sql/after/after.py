@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.sql.noisy import Condition, Given, Term, from_column
+from dither.sql.noisy.estimate import Finished
+from dither.sql.noisy.terms import Part
 from dither.sql.noisy.words import from_key, sortable
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from dither.sql.aggregates.value import ValueColumn
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class After:
     offset: int = 0
     limit: int | None = None
 
-    def rows(self, keys: Sequence[pa.Array], outputs: Sequence[ValueColumn], groups: int) -> NDArray[np.intp]:
+    def rows(self, keys: Sequence[pa.Array], outputs: Sequence[Finished], groups: int) -> NDArray[np.intp]:
         """The places of the rows that are shown, in their order; the same for the same columns."""
         given = Given([from_column(output) for output in outputs], [from_key(values) for values in keys])
         kept = np.arange(groups)
@@ -53,17 +53,24 @@ class After:
 
     def notes(self) -> tuple[str, ...]:
         """What an analyst should know about rows that noise has chosen."""
-        chosen = [
-            word
-            for word, used in (("HAVING", self.having is not None), ("LIMIT", self.limit is not None and self.order))
-            if used
-        ]
+        cut = self.offset > 0 or self.limit is not None
+        sorted_by = [item.by for item in self.order if isinstance(item.by, Term)]
+        noisy = {
+            "HAVING": self.having is not None and _is_noisy(self.having),
+            "LIMIT": cut and any(_is_noisy(term) for term in sorted_by),
+        }
+        chosen = [word for word, used in noisy.items() if used]
         if not chosen:
             return ()
         return (
             f"{' and '.join(chosen)} chose rows by their noisy values: rows near the border are in or out by chance, "
             "and numbers that were chosen for being large tend to be too large.",
         )
+
+
+def _is_noisy(tree: Term | Condition) -> bool:
+    """Whether it looks at an aggregate, and not at public keys alone."""
+    return any(isinstance(node, Part) for node in tree.walk())
 
 
 def _ranks(item: Sorting, given: Given, keys: Sequence[pa.Array], groups: int) -> NDArray[np.int64]:

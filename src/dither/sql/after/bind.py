@@ -8,29 +8,17 @@ from typing import Any
 
 from sqlglot import exp
 
-from dither.columns import Bool, Column
+from dither.columns import Column
 from dither.errors import UnsupportedQuery
-from dither.listed import Computed
 from dither.sql.after.after import After, Sorting
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.noisy import terms
-from dither.sql.noisy.bind import Binder, Bound, Kind, is_formula
+from dither.sql.noisy.bind import Binder, Bound, is_formula, kind_of, part_bound
 from dither.sql.question import GroupKey, Output, Shown
 from dither.sql.source import Source
 
 CLAUSES = ("having", "order", "limit", "offset")
 MOST_ROWS = 10**9
-
-# The words of these clauses, for the grammar.
-SYNTAX: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Having: frozenset({"this"}),
-    exp.Order: frozenset({"expressions"}),
-    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
-    exp.Limit: frozenset({"expression"}),
-    exp.Offset: frozenset({"expression"}),
-    exp.Fetch: frozenset({"direction", "count", "limit_options"}),
-    exp.LimitOptions: frozenset({"rows", "row"}),
-}
 
 
 @dataclass(frozen=True)
@@ -63,14 +51,13 @@ def bind_after(select: exp.Select, selected: Selected) -> tuple[After | None, tu
         _limit(select.args.get("limit"), selected.source),
     )
     hidden = binder.parts[len(selected.outputs) :]
-    taken = {name.lower() for name in _shown(selected)}
-    return after, tuple(Output(_fresh(f"hidden_{place}", taken), part) for place, part in enumerate(hidden, 1))
+    return after, tuple(Output(f"not shown {place}", part) for place, part in enumerate(hidden, 1))
 
 
 def only_outside(select: exp.Select, source: Source) -> None:
-    """Inside a subquery these clauses would act on exact values."""
+    """Inside a subquery these clauses would act on exact values; HAVING of owners' totals is another matter."""
     for inner in select.find_all(exp.Query):
-        for clause in CLAUSES:
+        for clause in CLAUSES[1:]:
             node = inner.args.get(clause)
             if inner is not select and node:
                 word = {"order": "ORDER BY"}.get(clause, clause.upper())
@@ -116,32 +103,21 @@ def _alias(node: exp.Expr, selected: Selected) -> Bound | None:
     shown = names.get(node.name) or {name.lower(): shown for name, shown in names.items()}.get(node.name.lower())
     if shown is None:
         return None
-    return _key(shown.index, selected) if shown.kind == "key" else Bound("number", terms.Part(shown.index))
+    if shown.kind == "key":
+        return _key(shown.index, selected)
+    return part_bound(shown.index, selected.outputs[shown.index].aggregate)
 
 
 def _key(place: int, selected: Selected) -> Bound:
     return key_bound(place, selected.keys[place].declaration)
 
 
-_KINDS: dict[str, Kind] = {
-    "int": "number",
-    "fixed": "number",
-    "number": "number",
-    "date": "date",
-    "timestamp": "timestamp",
-    "local": "timestamp",
-}
-
-
 def key_bound(place: int, declaration: Column) -> Bound:
     """The key at a place, as what its declaration makes of it."""
-    number = terms.KeyNumber(place)
-    kind = _KINDS.get(declaration.shown) if isinstance(declaration, Computed) else _KINDS.get(declaration.kind)
-    if kind is not None:
-        return Bound(kind, number, key=place)
-    if isinstance(declaration, Bool):
-        return Bound("boolean", number, key=place, condition=terms.Compare("=", number, terms.Number(1)))
-    return Bound("text", key=place)
+    kind, number = kind_of(declaration), terms.KeyNumber(place)
+    if kind == "boolean":
+        return Bound(kind, number, key=place, condition=terms.Compare("=", number, terms.Number(1)))
+    return Bound(kind, None if kind == "text" else number, key=place)
 
 
 def _sorting(item: exp.Expr, binder: Binder, selected: Selected) -> Sorting:
@@ -154,7 +130,7 @@ def _sorting(item: exp.Expr, binder: Binder, selected: Selected) -> Sorting:
     bound = _named(node, selected, alias_first=True) or binder.bound(node)
     if bound.key is not None:
         return Sorting(bound.key, descending, nulls_first)
-    if bound.kind != "number" or bound.term is None:
+    if bound.term is None:
         hint = "Order by a column of the answer, its number, or an aggregate."
         raise selected.source.refusal(node, "this cannot be ordered by.", hint)
     return Sorting(bound.term, descending, nulls_first)
@@ -192,9 +168,3 @@ def _whole(node: exp.Expr, word: str, source: Source) -> int:
         what = f"{word} takes a whole number of rows from 0 to {MOST_ROWS}."
         raise source.refusal(node, what, f"Write {word} 10, or leave it out.")
     return int(text)
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name = f"{name}_"
-    return name

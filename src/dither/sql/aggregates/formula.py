@@ -19,6 +19,7 @@ from dither.sql.aggregates.sum import Sum
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.noisy import Given, Term, from_column, to_column
 from dither.sql.noisy.expected import Expected, half_width
+from dither.sql.noisy.terms import Apply
 from dither.sql.plan import Measure
 
 _WHOLE = (Count, CountDistinctOwner)  # exact values are whole numbers from zero upward
@@ -33,6 +34,12 @@ class Formula(Aggregator):
 
     term: Term
     parts: tuple[Aggregator, ...]
+
+    @property
+    def depends_on_size(self) -> bool:  # type: ignore[override]
+        """Products and quotients do: their error follows from how large their operands are."""
+        computed = (node.function for node in self.term.walk() if isinstance(node, Apply))
+        return any(part.depends_on_size for part in self.parts) or not {"multiply", "divide"}.isdisjoint(computed)
 
     def measures(self) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys(measure for part in self.parts for measure in part.measures()))

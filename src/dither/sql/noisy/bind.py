@@ -8,12 +8,15 @@ from typing import Literal
 
 from sqlglot import exp
 
+from dither.columns import Column
 from dither.errors import UnsupportedQuery
+from dither.listed import Computed
 from dither.sql import literals
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.names import listed, meant
 from dither.sql.noisy import terms
 from dither.sql.noisy.terms import Condition, Term
+from dither.sql.scalar import MOST_WORDS
 from dither.sql.source import Source
 
 Kind = Literal["number", "date", "timestamp", "boolean", "text"]
@@ -52,16 +55,6 @@ KNOWN = (
     "Supported are + - * / %, ABS, ROUND, FLOOR, CEIL, GREATEST, LEAST, COALESCE, NULLIF, "
     "SQRT, LN, EXP, POWER and CASE."
 )
-# Words of this grammar that a formula of aggregates may hold, besides those of row expressions.
-SYNTAX: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Round: frozenset({"this", "decimals"}),
-    exp.Floor: frozenset({"this"}),
-    exp.Ceil: frozenset({"this"}),
-    exp.Sqrt: frozenset({"this"}),
-    exp.Ln: frozenset({"this"}),
-    exp.Exp: frozenset({"this"}),
-    exp.Pow: frozenset({"this", "expression"}),
-}
 
 
 @dataclass(frozen=True)
@@ -73,6 +66,29 @@ class Bound:
     key: int | None = None
     literal: str | None = None
     condition: Condition | None = None
+
+
+_KINDS: dict[str, Kind] = {
+    "int": "number",
+    "fixed": "number",
+    "number": "number",
+    "bool": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "local": "timestamp",
+}
+
+
+def kind_of(declaration: Column | None) -> Kind:
+    """What values of a declaration are compared as; without one they are numbers."""
+    if declaration is None:
+        return "number"
+    return _KINDS.get(declaration.shown if isinstance(declaration, Computed) else declaration.kind, "text")
+
+
+def part_bound(place: int, aggregate: Aggregator) -> Bound:
+    """The aggregate at a place; a value that it chooses, such as MIN(day), is of the kind of its declaration."""
+    return Bound(kind_of(getattr(aggregate, "declared", None)), terms.Part(place))
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -109,7 +125,11 @@ class Binder:
 
     def condition(self, node: exp.Expr) -> Condition:
         """A truth."""
-        node = node.unnest()
+        found = self._condition(node.unnest())
+        self._small(node, found)
+        return found
+
+    def _condition(self, node: exp.Expr) -> Condition:
         if isinstance(node, (exp.And, exp.Or)):
             operands = tuple(self.condition(operand) for operand in node.flatten())
             return terms.And(operands) if isinstance(node, exp.And) else terms.Or(operands)
@@ -138,9 +158,20 @@ class Binder:
 
     def bound(self, node: exp.Expr) -> Bound:
         """Whatever a piece of syntax stands for."""
-        node = node.unnest()
+        found = self._bound(node.unnest())
+        if found.term is not None:
+            self._small(node, found.term)
+        return found
+
+    def _small(self, node: exp.Expr, found: Term | Condition) -> None:
+        """CASE x WHEN, BETWEEN and IN use an operand more than once; written out, it must stay short."""
+        if found.size > MOST_WORDS:
+            what = f"this is longer than {MOST_WORDS:,} words when written out."
+            raise self.source.refusal(node, what, "Nest fewer CASE, BETWEEN and IN.")
+
+    def _bound(self, node: exp.Expr) -> Bound:
         if is_aggregate(node):
-            return Bound("number", self._part(node))
+            return self._part(node)
         named = self.name_of(node)
         if named is not None:
             return named
@@ -170,11 +201,11 @@ class Binder:
         hint = " ".join(filter(None, (meant(node.name, self.names), f"The answer has: {listed(self.names)}.")))
         return self.source.refusal(node, f"{node.name!r} is no column of the answer and no grouped column.", hint)
 
-    def _part(self, node: exp.Expr) -> Term:
+    def _part(self, node: exp.Expr) -> Bound:
         aggregate = self.aggregate_of(node)
         if aggregate not in self.parts:
             self.parts.append(aggregate)
-        return terms.Part(self.parts.index(aggregate))
+        return part_bound(self.parts.index(aggregate), aggregate)
 
     def _apply(self, function: str, node: exp.Expr, *operands: exp.Expr) -> Bound:
         bound = tuple(self.term(operand) for operand in operands)
@@ -243,13 +274,24 @@ def _literal(binder: Binder, node: exp.Expr) -> Bound:
 
 
 def _cast(binder: Binder, node: exp.Expr) -> Bound:
-    """DATE '...' and TIMESTAMP '...': casts of anything but a literal are refused."""
-    kind, inner = _CASTS.get(node.args["to"].this), node.this
-    if kind is None or not isinstance(inner, exp.Literal) or not inner.args.get("is_string"):
-        raise binder.source.refusal(
-            node, "casts are not supported here.", "Noisy numbers need none; ROUND shortens them."
-        )
-    return binder._read(node, str(inner.this), kind)
+    """DATE '...' and TIMESTAMP '...'; whole and decimal types round a number, all others leave it as it is."""
+    to, inner = node.args["to"], node.this
+    kind = _CASTS.get(to.this)
+    if isinstance(inner, exp.Literal) and inner.args.get("is_string") and kind is not None:
+        return binder._read(node, str(inner.this), kind)
+    sizes = [int(size.name) for size in to.expressions if size.name.isascii() and size.name.isdigit()]
+    if to.this in _WHOLE and not sizes:
+        return Bound("number", terms.Rounded(binder.term(inner), 0))
+    if to.this == exp.DType.DECIMAL and len(sizes) in (1, 2) and sizes[-1] <= 18:
+        return Bound("number", terms.Rounded(binder.term(inner), sizes[1] if len(sizes) == 2 else 0))
+    if to.this in _AS_IT_IS and not sizes:
+        return Bound("number", binder.term(inner))
+    hint = "Noisy numbers can be cast to INT, BIGINT, DECIMAL, FLOAT and DOUBLE PRECISION."
+    raise binder.source.refusal(node, "this cast is not supported here.", hint)
+
+
+_WHOLE = (exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT)
+_AS_IT_IS = (exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE)
 
 
 _CASTS: dict[object, Kind] = {
@@ -260,13 +302,13 @@ _CASTS: dict[object, Kind] = {
 
 
 def _case(binder: Binder, node: exp.Expr) -> Bound:
-    subject = node.args.get("this")
+    subject = None if node.args.get("this") is None else binder.bound(node.args["this"])
     conditions, values = [], []
     for case in node.args["ifs"]:
         if subject is None:
             conditions.append(binder.condition(case.this))
         else:
-            conditions.append(binder._compare(case, "=", binder.bound(subject), binder.bound(case.this)))
+            conditions.append(binder._compare(case, "=", subject, binder.bound(case.this)))
         values.append(binder.term(case.args["true"]))
     otherwise = node.args.get("default")
     bound = None if otherwise is None or isinstance(otherwise, exp.Null) else binder.term(otherwise)
@@ -299,10 +341,10 @@ def bind_formula(source: Source, node: exp.Expr, aggregate_of: Callable[[exp.Exp
     from dither.sql.aggregates.formula import Formula
 
     binder = Binder(source, aggregate_of)
-    term = binder.term(node)
-    if not binder.parts:
+    term = binder.bound(node).term if is_aggregate(node.unnest()) else binder.term(node)
+    if term is None or not binder.parts:
         raise source.refusal(node, "this item has no aggregate in it.", "Add COUNT(*), SUM(x) or AVG(x).")
     return binder.parts[0] if term == terms.Part(0) else Formula(term, tuple(binder.parts))
 
 
-__all__ = ["KNOWN", "SYNTAX", "Binder", "Bound", "bind_formula", "is_aggregate", "is_formula"]
+__all__ = ["KNOWN", "Binder", "Bound", "bind_formula", "is_aggregate", "is_formula", "kind_of", "part_bound"]

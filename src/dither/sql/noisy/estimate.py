@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,22 +72,40 @@ def floats(values: Floats, lower: Floats, upper: Floats, maybe_null: Flags = _NO
     return Estimate(values, lower, upper, None, maybe_null)
 
 
-def from_column(column: ValueColumn, *, whole: bool = False) -> Estimate:
+class Finished(Protocol):
+    """A column of an answer, as aggregates finish it and as it is shown."""
+
+    @property
+    def values(self) -> NDArray[Any]: ...
+    @property
+    def decimals(self) -> int: ...
+    @property
+    def half_width(self) -> Fraction | None: ...
+    @property
+    def lower(self) -> NDArray[Any] | None: ...
+    @property
+    def upper(self) -> NDArray[Any] | None: ...
+
+
+def from_column(column: Finished, *, whole: bool = False) -> Estimate:
     """A finished column of an aggregate. Without a stated error every value is possible."""
     values = column.values
     if values.dtype != np.float64 and column.half_width is not None:
         width = math.ceil(column.half_width * 10**column.decimals)
         return Estimate(values, shift(values, -width), shift(values, width), column.decimals, whole=whole)
-    if values.dtype != np.float64 and _is_exact(column.lower) and _is_exact(column.upper):
-        return Estimate(values, column.lower, column.upper, column.decimals, whole=whole)  # type: ignore[arg-type]
+    lower, upper = column.lower, column.upper
+    exact = values.dtype != np.float64 and all(end is not None and end.dtype != np.float64 for end in (lower, upper))
+    if exact and lower is not None and upper is not None:
+        return Estimate(values, lower, upper, column.decimals, whole=whole)
     decimals = 0 if values.dtype == np.float64 else column.decimals
     shown = to_float(values, decimals) if values.dtype != np.float64 else values
-    lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
     if column.half_width is not None:
         width_shown = float_above(column.half_width)
         lower, upper = below(shown - width_shown), above(shown + width_shown)
-    elif column.lower is not None and column.upper is not None:
-        lower, upper = _end(column.lower, decimals, below), _end(column.upper, decimals, above)
+    elif lower is not None and upper is not None:
+        lower, upper = _end(lower, decimals, below), _end(upper, decimals, above)
+    else:
+        lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
     return replace(floats(shown, lower, upper, np.isnan(shown)), whole=whole)
 
 
@@ -155,10 +174,6 @@ def shift(numbers: Integers, by: int) -> Integers:
 
 def _size(numbers: Integers) -> int:
     return max(abs(int(numbers.min())), abs(int(numbers.max()))) if len(numbers) else 0
-
-
-def _is_exact(numbers: NDArray[Any] | None) -> bool:
-    return numbers is not None and numbers.dtype != np.float64
 
 
 # -- floats rounded outward -------------------------------------------------------------------------------------------
