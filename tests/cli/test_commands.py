@@ -209,7 +209,7 @@ def test_explain_spends_nothing(clinic: Any) -> None:
     assert "expected error" in done.out
     assert "epsilon 0.5" in done.out
     document = json.loads(clinic("explain", "clinic", BY_REGION, "--rho", "0.01", "--json").out)
-    assert document["table"] == "visits"
+    assert document["tables"] == ["visits"]
     assert clinic("budget", "clinic", "--json").out == before
 
 

@@ -30,7 +30,7 @@ def test_nothing_is_spent(clinic: dt.Curator) -> None:
 
 def test_the_explanation_of_a_count(clinic: dt.Curator) -> None:
     told = clinic.explain(COUNT, epsilon="0.5").to_dict()
-    assert told["table"] == "visits"
+    assert told["tables"] == ["visits"]
     assert told["groups"] == 1
     assert told["rows_per_owner"] == 2
     assert told["price"] == {"epsilon": "0.5"}
@@ -39,7 +39,7 @@ def test_the_explanation_of_a_count(clinic: dt.Curator) -> None:
     assert (measure["sensitivity"], measure["mechanism"], measure["scale"]) == (2, "Laplace", 4.0)
     expected = dt.Laplace(epsilon="0.5", sensitivity=2).error("0.95")
     assert column["expected_error"] == [{"rows": None, "half_width": float(expected)}]
-    assert told["statements"] == ['SELECT COUNT(*) AS m0 FROM "rows" WHERE "_rank" <= 2']
+    assert told["statements"] == ['SELECT COUNT(*) AS m0 FROM "t_visits"."rows" AS s1 WHERE s1."_rank" <= 2']
 
 
 def test_the_explanation_of_several_columns(clinic: dt.Curator) -> None:

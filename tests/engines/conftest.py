@@ -13,7 +13,7 @@ from dither.engines.protocol import LoadReport
 from dither.mechanisms.exact import _unseal
 from dither.sql.catalog import Table
 from dither.sql.plan import Key
-from dither.sql.statement import Statement
+from dither.sql.statement import Statement, schema_name
 
 
 class Loaded:
@@ -32,7 +32,8 @@ class Loaded:
             return connection.execute(f"SELECT {what} FROM rows WHERE {where}").fetchall()
 
     def ask(self, sql: str, keys: tuple[Key, ...] = (), measures: int = 1) -> list[Any]:
-        sealed = self.engine.run(Statement(self.table, sql, keys, measures))
+        generated = sql.replace('FROM "rows"', f'FROM "{schema_name(self.table)}"."rows"')
+        sealed = self.engine.run(Statement((self.table,), generated, keys, measures))
         return [_unseal(one) for one in sealed]
 
     def one(self, sql: str) -> int:

@@ -13,6 +13,7 @@ import pytest
 from dither.columns import Category, Fixed, Int, Text
 from dither.engines import owners
 from dither.engines.protocol import EngineError
+from dither.sql.expressions import Stored
 from dither.sql.plan import Key
 
 SPECIAL = [math.nan, math.inf, -math.inf, 2.0**63, -(2.0**63), 1.7976931348623157e308, 5e-324, None]
@@ -22,7 +23,7 @@ COLUMNS = {
     "region": Category(["north", "south"]),
     "note": Text(max_length=20),
 }
-REGION = Key("region", 0, 1, nullable=True)
+REGION = Key(Stored("region", 0, 1, 0, True), True, 0, 1, True)
 MOST = 5
 
 

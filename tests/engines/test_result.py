@@ -11,9 +11,10 @@ import pytest
 
 from dither.engines.protocol import EngineError
 from dither.engines.result import dense
+from dither.sql.expressions import Stored
 from dither.sql.plan import Key
 
-COLOUR, SIZE = Key("colour", 0, 2, nullable=True), Key("size", -1, 1, nullable=False)
+COLOUR, SIZE = Key(Stored("colour", 0, 2, 0, True), True, 0, 2, True), Key(Stored("size", -1, 1, 0, False), True, -1, 1, False)
 
 
 def table(*columns: pa.Array) -> pa.Table:
@@ -34,7 +35,7 @@ def test_groups_in_row_major_order_with_null_last() -> None:
 def test_wide_sums_are_exact() -> None:
     values = [2**126, -(2**126), 2**64 - 1, -1, 0]
     wide = pa.array([Decimal(value) for value in values], pa.decimal128(38, 0))
-    key = Key("k", 0, 5, nullable=False)
+    key = Key(Stored("k", 0, 5, 0, False), True, 0, 5, False)
     (sums,) = dense(table(pa.array([0, 1, 2, 3, 5], pa.int8()), wide), (key,), 1)
     assert sums.tolist() == [2**126, -(2**126), 2**64 - 1, -1, 0, 0]
     assert all(isinstance(value, int) for value in sums.tolist())

@@ -21,13 +21,14 @@ from dither.engines.protocol import EngineError
 from dither.errors import PolicyError
 from dither.mechanisms.exact import Exact, _unseal
 from dither.sql.catalog import Table
+from dither.sql.expressions import Stored
 from dither.sql.plan import Key
 from dither.sql.statement import Statement
 
 COLUMNS = {"x": Int(0, 9), "r": Category(["n", "s"])}
 SOURCE = pa.table({"id": [1, 1, 2, 3], "x": [1, 2, 3, 4], "r": ["n", "s", "s", "n"]})
 TABLE = Table("visits", "people", "id", 2, COLUMNS, snapshot=1)
-TOTAL = Statement(TABLE, 'SELECT CAST(COALESCE(SUM("x"), 0) AS BIGINT) AS m0 FROM "rows"', (), 1)
+TOTAL = Statement((TABLE,), 'SELECT CAST(COALESCE(SUM("x"), 0) AS BIGINT) AS m0 FROM "t_visits"."rows"', (), 1)
 
 
 @pytest.fixture
@@ -43,8 +44,8 @@ def total(engine: DuckDBEngine, statement: Statement = TOTAL) -> int:
 
 
 def test_answers_are_sealed_and_dense(engine: DuckDBEngine) -> None:
-    sql = 'SELECT "r" AS k0, COUNT(*) AS m0, CAST(SUM("x") AS HUGEINT) AS m1 FROM "rows" WHERE "x" < 4 GROUP BY "r"'
-    answers = engine.run(Statement(TABLE, sql, (Key("r", 0, 1, nullable=True),), 2))
+    sql = 'SELECT "r" AS k0, COUNT(*) AS m0, CAST(SUM("x") AS HUGEINT) AS m1 FROM "t_visits"."rows" WHERE "x" < 4 GROUP BY "r"'
+    answers = engine.run(Statement((TABLE,), sql, (Key(Stored("r", 0, 1, 0, True), True, 0, 1, True),), 2))
     assert all(isinstance(answer, Exact) for answer in answers)
     with pytest.raises(TypeError):
         repr(answers[0])
@@ -79,7 +80,7 @@ def test_has_drop_and_refresh(engine: DuckDBEngine) -> None:
     assert not engine.has(fresh)
     assert total(engine) == 10
     engine.load(fresh, SOURCE.slice(0, 2))
-    moved = Statement(fresh, TOTAL.sql, (), 1)
+    moved = Statement((fresh,), TOTAL.sql, (), 1)
     assert (total(engine), total(engine, moved)) == (10, 3)  # both exist until the old one is dropped
     engine.drop(TABLE)
     assert not engine.has(TABLE)
@@ -87,7 +88,7 @@ def test_has_drop_and_refresh(engine: DuckDBEngine) -> None:
     (Path(engine._folder) / "visits-000002.duckdb").unlink()  # as another process would drop it
     third = Table("visits", "people", "id", 2, COLUMNS, snapshot=3)
     engine.load(third, SOURCE.slice(0, 1))
-    assert total(engine, Statement(third, TOTAL.sql, (), 1)) == 1
+    assert total(engine, Statement((third,), TOTAL.sql, (), 1)) == 1
     with pytest.raises(EngineError):
         engine.run(TOTAL)
     engine.drop(TABLE)
@@ -110,17 +111,17 @@ def test_a_snapshot_never_changes(engine: DuckDBEngine) -> None:
         "SET threads = 1",
         "INSTALL httpfs",
         "LOAD httpfs",
-        "DELETE FROM rows",
-        "CREATE TABLE snapshot.main.more (x INTEGER)",
-        "SELECT CAST(x AS DOUBLE) AS m0 FROM rows LIMIT 1",
-        "SELECT error(CAST(x AS VARCHAR)) AS m0 FROM rows",
+        "DELETE FROM t_visits.rows",
+        "CREATE TABLE t_visits.main.more (x INTEGER)",
+        "SELECT CAST(x AS DOUBLE) AS m0 FROM t_visits.rows LIMIT 1",
+        "SELECT error(CAST(x AS VARCHAR)) AS m0 FROM t_visits.rows",
         "SELECT nonsense",
         "",
     ],
 )
 def test_whatever_fails_fails_the_same(engine: DuckDBEngine, sql: str) -> None:
     with pytest.raises(EngineError) as caught:
-        engine.run(Statement(TABLE, sql, (), 1))
+        engine.run(Statement((TABLE,), sql, (), 1))
     assert str(caught.value) == "the engine could not answer this statement"
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None, "the engine's own error could quote data"

@@ -60,7 +60,7 @@ class Passthrough(Curator):
     def _price(self, text: str, **stated: Any) -> Any:
         (table,) = self.tables()
         try:
-            self._engine.run(Statement(table, text, (), 1))
+            self._engine.run(Statement((table,), text, (), 1))
         except Exception:  # noqa: BLE001
             raise UnsupportedQuery("no") from None
         return super()._price(text, **stated)
