@@ -21,13 +21,21 @@ from dither.parameters import sqrt_up, whole
 
 Family = Callable[[Fraction], Guarantee]
 
+_LARGEST_SIGMA = 10**149
+
 # One release as a function of its noise, in units of the sensitivity: more noise, more privacy.
 FAMILIES: dict[str, Callable[[Fraction, Relation], Guarantee]] = {
-    "gaussian": lambda sigma, relation: GDP(mu_squared=1 / sigma**2, relation=relation),
+    "gaussian": lambda sigma, relation: _gaussian(sigma, relation),
     "laplace": lambda scale, relation: PureDP(1 / scale, relation, proven_laplace_steps=1),
     "continuous_laplace": lambda scale, relation: PLD.laplace(1 / scale, relation),
     "pure": lambda scale, relation: PureDP(1 / scale, relation),
 }
+
+
+def _gaussian(sigma: Fraction, relation: Relation) -> Guarantee:
+    if not sigma <= _LARGEST_SIGMA:
+        raise ParameterError("the target needs a sigma above 1e149, which is too much to state; allow a larger delta.")
+    return GDP(mu_squared=1 / sigma**2, relation=relation)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _MOST_RESPONSES = 1000
 _MOST_LAPLACE = 200
 _LARGEST = 300.0
 _SMALLEST = 1e-290
-_NARROW = 1e-9
+_NARROW = 1e-8
 _TURNS = 8
 
 
@@ -85,7 +85,7 @@ def laplace_epsilon(epsilon: Fraction, count: int, delta: Fraction) -> Bracket |
         if change > 0 and distance >= e:
             return None
         distance = min(distance * math.exp(max(-3.0, min(3.0, change))), e)
-        if abs(change) < 1e-5:
+        if abs(change) < 3e-5:
             break
     # The sum is certain up to `error`; a few times that to either side is checked, not believed.
     move = 4 * (error + abs(change) ** 2) / slope

@@ -42,8 +42,10 @@ class PLD(Guarantee):
     relation: Relation = Relation.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu_squared", non_negative(self.mu_squared, "mu_squared"))
-        object.__setattr__(self, "relation", Relation.read(self.relation))
+        if self.mu_squared or not isinstance(self.mu_squared, Fraction):
+            object.__setattr__(self, "mu_squared", non_negative(self.mu_squared, "mu_squared"))
+        if not isinstance(self.relation, Relation):
+            object.__setattr__(self, "relation", Relation.read(self.relation))
         for law, count in self.laws:
             if not isinstance(law, Law):
                 raise ParameterError(f"a privacy loss is made of laws with counts; got {type(law).__name__}.")
@@ -122,6 +124,9 @@ class PLD(Guarantee):
     def privacy_loss(self) -> PLD:
         return self
 
+    def _law_says_all(self) -> bool:
+        return True
+
     def epsilon_at(self, delta: Number) -> float:
         return epsilon_bracket(self.laws, self.mu_squared, _delta(delta))[1]
 
@@ -182,7 +187,8 @@ def merge(parts: Sequence[tuple[PLD, int]], relation: Relation) -> PLD:
         if part.mu_squared:
             mu_squared += part.mu_squared * times
         for law, count in part.laws:
-            laws[law] = laws.get(law, 0) + count * times
+            if law.lost or law.stated_epsilon != 0:  # what is free adds nothing
+                laws[law] = laws.get(law, 0) + count * times
     if mu_squared.denominator.bit_length() > 1024:
         mu_squared = dyadic_up(mu_squared, 1024)
     return PLD(tuple(laws.items()), mu_squared, relation)
