@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 from scipy.stats import chi2
 
@@ -25,7 +29,7 @@ def sample(n, rng, noise=1.0):
 
 def test_the_noise_is_that_of_the_price_and_half_as_large_off_the_diagonal():
     nothing = [np.zeros(0, np.int64)] * 3
-    for relation, moved in ((Relation.ADD_REMOVE, 4), (Relation.REPLACE, 8)):
+    for relation, moved in ((Relation.ADD_REMOVE, 4), (Relation.REPLACE, 4 * math.sqrt(2))):
         rho = Fraction(1, 10)
         draws = np.array([_noisy_table(nothing, rho, relation)[0] for _ in range(400)])
         variance = moved**2 / (2 * float(rho))
@@ -99,3 +103,22 @@ def test_wrong_parameters():
         stats.linear_regression(x, y[:5], epsilon=1, delta="1e-6", **BOUNDS)
     with pytest.raises(ParameterError):
         stats.linear_regression(np.zeros((2, 2, 2)), y, epsilon=1, delta="1e-6", **BOUNDS)
+
+
+def test_a_replaced_record_moves_the_table_by_no_more_than_is_paid_for_and_can_move_it_so_far():
+    """||z z^T - z' z'^T|| <= sqrt(2) count, attained by records at right angles."""
+    corners = [np.array([1, *corner]) for corner in itertools.product((-1, -0.3, 0.5, 1), repeat=3)]
+    tables = [np.outer(z, z) for z in corners]
+    moved = max(np.linalg.norm(one - two) for one in tables for two in tables)
+    assert moved == pytest.approx(4 * math.sqrt(2), rel=1e-12)
+
+
+def test_tables_of_every_kind():
+    x, y = sample(2000, np.random.default_rng(5))
+    columns = {"a": x[:, 0], "b": x[:, 1]}
+    frames = [pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns), list(columns.values()), x]
+    for frame in frames:
+        found = stats.linear_regression(frame, y, rho=10**6, **BOUNDS)
+        assert found.value == pytest.approx((3, 2, -1), abs=0.3)
+    with pytest.raises(ParameterError, match="one pair of x_bounds"):
+        stats.linear_regression(pandas.DataFrame({"a": x[:, 0]}), y, rho=1, **BOUNDS)

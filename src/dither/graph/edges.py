@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dither.graph.estimates import with_interval
+from dither.graph.price import public_noise
 from dither.graph.reading import GraphLike, read_graph
-from dither.mechanisms.laplace import Laplace
 from dither.parameters import Number
 from dither.sensitivity.edges import edges as edges_sensitivity
 from dither.stats.estimate import Estimate
 
 
-def edges(graph: GraphLike, *, epsilon: Number, vertices: int | None = None) -> Estimate:
-    """epsilon-DP under edge: how many edges there are, with Laplace noise of scale 1/epsilon and a public interval.
+def edges(
+    graph: GraphLike, *, epsilon: Number | None = None, rho: Number | None = None, vertices: int | None = None
+) -> Estimate:
+    """epsilon-DP or rho-zCDP under edge: how many edges there are, with a public interval.
+
+    Laplace noise of scale 1/epsilon, or Gaussian noise of variance 1/(2 rho).
 
     >>> edges([(0, 1), (1, 2)], vertices=3, epsilon=100).value
     2
     """
-    mechanism = Laplace(epsilon=epsilon, sensitivity=edges_sensitivity())
+    mechanism = public_noise(edges_sensitivity(), epsilon, rho)
     return with_interval(mechanism.release(len(read_graph(graph, vertices).first)))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dither.errors import ParameterError
 from dither.parameters import whole
 from dither.sensitivity.graphs import Graph, is_igraph, is_networkx
+from dither.stats.tables import table_columns
 
 GraphLike = Any  # a networkx or igraph graph, a SciPy sparse matrix, or a table of edges
 
@@ -70,25 +71,13 @@ def _columns(table: Any, count: int) -> list[Any]:
     if isinstance(table, (list, tuple, set, frozenset)):
         rows = [row if _is_row(row, count) else (None,) * count for row in table]
         return [[row[i] for row in rows] for i in range(count)]
-    columns = _table_columns(table)
+    columns = table_columns(table)
     if columns is None:
         raise ParameterError(f"{type(table).__name__} is not a table of edges; give {_FORMS}.")
     if len(columns) != count:
         wanted = "two columns: the ends" if count == 2 else "three columns: the ends and the weight"
         raise ParameterError(f"this table of edges needs {wanted}; got {len(columns)}.")
     return columns
-
-
-def _table_columns(table: Any) -> list[Any] | None:
-    if isinstance(table, np.ndarray):
-        return [table[:, i] for i in range(table.shape[1])] if table.ndim == 2 else None
-    if hasattr(table, "itercolumns"):  # Arrow
-        return list(table.itercolumns())
-    if hasattr(table, "get_columns"):  # polars
-        return list(table.get_columns())
-    if hasattr(table, "iloc") and getattr(table, "ndim", 0) == 2:  # pandas
-        return [table.iloc[:, i] for i in range(table.shape[1])]
-    return None
 
 
 def _is_row(row: Any, count: int) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from dither.errors import ParameterError
 from dither.graph.estimates import with_bound, with_interval, without_interval
+from dither.graph.price import public_noise
 from dither.graph.reading import GraphLike, read_graph
 from dither.mechanisms.additive import check_scale
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
-from dither.mechanisms.laplace import Laplace
+from dither.mechanisms.smooth import SmoothNoise
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.mechanisms.smooth_laplace_log_normal import SmoothLaplaceLogNormal
 from dither.neighbours import Relation
 from dither.parameters import Number
 from dither.sensitivity.triangles import triangles as sensitivity
@@ -26,16 +28,18 @@ _COMPARED_AT = Fraction(95, 100)
 def triangles(
     graph: GraphLike,
     *,
-    epsilon: Number,
+    epsilon: Number | None = None,
     delta: Number | None = None,
+    rho: Number | None = None,
     method: Method | None = None,
     vertices: int | None = None,
 ) -> Estimate:
-    """epsilon-DP, or (epsilon, delta)-DP if delta is given, under edge: how many triangles there are.
+    """epsilon-DP, (epsilon, delta)-DP if delta is given, or rho-zCDP, under edge: how many triangles there are.
 
-    method "smooth" (pure) adds Cauchy noise in proportion to the smooth sensitivity; its scale and interval are not
-    public. "bounded" (needs delta) first publishes a private bound on the local sensitivity, then adds Laplace noise
-    for it; `bound`, scale and interval are public. "global" (pure) adds Laplace noise for n - 2.
+    method "smooth" adds noise in proportion to the smooth sensitivity, Cauchy for epsilon and Laplace-log-normal for
+    rho; its scale and interval are not public. "bounded" (needs delta) first publishes a private bound on the local
+    sensitivity, then adds Laplace noise for it; `bound`, scale and interval are public. "global" adds Laplace noise, or
+    Gaussian for rho, for n - 2.
 
     By default "bounded" with a delta and "smooth" without; but "global" where, on a graph without any edges, the other
     would be no more accurate: then no data make it better. That depends on n, epsilon and delta only.
@@ -50,12 +54,13 @@ def triangles(
         raise ParameterError(f'method must be "global", "smooth" or "bounded"; got {method!r}.')
     if method == "bounded" and delta is None:
         raise ParameterError('"bounded" publishes a bound that may fail with probability delta: give delta=.')
-    if method in ("global", "smooth") and delta is not None:
-        raise ParameterError(f'"{method}" is pure differential privacy and spends no delta: leave out delta=.')
+    if delta is not None and (rho is not None or method in ("global", "smooth")):
+        stated = "a price in rho" if rho is not None else f'"{method}"'
+        raise ParameterError(f'{stated} spends no delta: leave out delta=, or take "bounded" with epsilon=.')
     read = read_graph(graph, vertices, least=3)
     n = read.vertices
-    worst = Laplace(epsilon=epsilon, sensitivity=sensitivity(n))
-    if delta is not None:
+    worst = public_noise(sensitivity(n), epsilon, rho)
+    if delta is not None and epsilon is not None:
         bounded = BoundedLocalSensitivity(
             epsilon=epsilon, delta=delta, slope=1, ceiling=n - 2, grid=1, relation=Relation.EDGE
         )
@@ -64,12 +69,17 @@ def triangles(
         if method == "bounded" or bounded.shift / bounded.answer_epsilon < worst.scale:
             return with_bound(bounded.release(sensitivity.value(read), sensitivity.local(read)))
     elif method != "global":
-        smooth = SmoothCauchy(epsilon=epsilon, grid=1, lower=0, upper=math.comb(n, 3), relation=Relation.EDGE)
+        output: dict[str, Any] = {"grid": 1, "lower": 0, "upper": math.comb(n, 3), "relation": Relation.EDGE}
+        smooth: SmoothNoise = (
+            SmoothCauchy(epsilon=epsilon, **output)
+            if epsilon is not None
+            else SmoothLaplaceLogNormal(rho=rho, **output)
+        )
         if method == "smooth" or _at_best(smooth, n) < worst.error(_COMPARED_AT):
             return without_interval(smooth.release(*sensitivity.with_smooth(read, smooth.beta)))
     return with_interval(worst.release(sensitivity.value(read)))
 
 
-def _at_best(mechanism: SmoothCauchy, n: int) -> Fraction:
+def _at_best(mechanism: SmoothNoise, n: int) -> Fraction:
     """The error with the smallest smooth sensitivity there is, that of n vertices without an edge."""
     return mechanism.spread(_COMPARED_AT) * sensitivity.smooth([], mechanism.beta, vertices=n)

@@ -20,8 +20,9 @@ from dither.mechanisms.codes import Grid, codes_of, plain_column
 from dither.mechanisms.exact import seal
 from dither.mechanisms.gaussian import Gaussian
 from dither.neighbours import Relation
-from dither.parameters import Number, interval, probability
+from dither.parameters import Number, interval, probability, sqrt_up
 from dither.stats.price import Price
+from dither.stats.tables import table_columns
 
 Matrix = npt.NDArray[np.float64]
 # Every column becomes whole numbers in [-_UNIT, _UNIT].
@@ -96,8 +97,8 @@ def linear_regression(
     with half the variance off the diagonal); everything else follows from the noisy table: a ridge as large as
     the noise demands (none when the table is far from singular), coefficients, intervals and prediction errors.
 
-    x is a table with one row a record (a NumPy array), or a list of columns. A missing number counts as the middle of
-    its bounds. Sheffet 2019; Wang 2018 for the adaptive ridge.
+    x is a table with one row a record (a NumPy array, an Arrow, pandas or polars table), or a list of columns. A
+    missing number counts as the middle of its bounds. Sheffet 2019; Wang 2018 for the adaptive ridge.
     """
     price = Price.read(epsilon, delta, rho, relation)
     rho, guarantee = _gaussian_price(price)
@@ -136,12 +137,12 @@ def _gaussian_price(price: Price) -> tuple[Fraction, Guarantee]:
 
 
 def _columns(x: Any, count: int) -> list[Any]:
-    if isinstance(x, np.ndarray):
-        if x.ndim == 1:
-            x = x.reshape(-1, 1)
-        if x.ndim != 2:
-            raise ParameterError(f"x is a table; got an array of {x.ndim} dimensions.")
-        x = [x[:, j] for j in range(x.shape[1])]
+    if isinstance(x, np.ndarray) and x.ndim == 1:
+        x = x.reshape(-1, 1)
+    if isinstance(x, np.ndarray) and x.ndim != 2:
+        raise ParameterError(f"x is a table; got an array of {x.ndim} dimensions.")
+    columns = table_columns(x)
+    x = x if columns is None else columns
     if not isinstance(x, (list, tuple)) or len(x) != count or not count:
         raise ParameterError("x is a table (or a list of columns) with one pair of x_bounds for each column.")
     return list(x)
@@ -168,8 +169,9 @@ def _noisy_table(columns: list[npt.NDArray[np.int64]], rho: Fraction, relation: 
         for i in range(count):
             for j in range(count):
                 exact[i][j] += int(products[i, j])
-    # ||z z^T|| = ||z||^2; a replaced record takes one such table away and adds another.
-    moved = count * (1 if relation is Relation.ADD_REMOVE else 2)
+    # ||z z^T|| = ||z||^2 <= count. A replaced record takes one such table away and adds another; their product
+    # (z . z')^2 is not negative, so ||z z^T - z' z'^T||^2 <= ||z||^4 + ||z'||^4 <= 2 count^2.
+    moved = count if relation is Relation.ADD_REMOVE else sqrt_up(Fraction(2 * count**2))
     unit = _UNIT**2
     diagonal = Gaussian(rho=rho, sensitivity=moved * unit, relation=relation)
     # In Frobenius norm an entry off the diagonal counts twice, so half the variance is enough for it.
