@@ -111,17 +111,34 @@ def _product(node: e.Multiply) -> int | None:
 
 
 def _quotient(node: e.Divide) -> int | None:
-    rest = node.left.left if isinstance(node.left, e.Add) and isinstance(node.left.left, e.Modulo) else None
-    if rest is not None and isinstance(node.left, e.Add) and rest == e.Modulo(node.left.right, node.right):
-        step = _step(node.left.right)  # rounding: (v % d + v) / d
-    else:
-        step = _step(node.left)
-    if step is None or not isinstance(node.right, e.Constant) or node.right.value < 1:
+    if not isinstance(node.right, e.Constant) or node.right.value < 1:
         return None
-    if step <= node.right.value:
+    gap = _gap(_before_rounding(node))
+    if gap is not None and gap <= node.right.value:
         return 1
-    even = step % node.right.value == 0 and node.left.low % node.right.value == 0
-    return step // node.right.value if even else None
+    step = _step(node.left)
+    even = step is not None and step % node.right.value == 0 and node.left.low % node.right.value == 0
+    return step // node.right.value if step is not None and even else None
+
+
+def _before_rounding(node: e.Divide) -> e.Numeric:
+    """The v of (v + v % d) / d, which rounds; of any other quotient what is divided."""
+    if isinstance(node.left, e.Add):
+        for value, rest in ((node.left.left, node.left.right), (node.left.right, node.left.left)):
+            if rest == e.Modulo(value, node.right):
+                return value
+    return node.left
+
+
+def _gap(node: e.Numeric) -> int | None:
+    """How far apart neighbouring values are at most."""
+    if isinstance(node, e.Clamp):
+        return _gap(node.value)
+    if isinstance(node, e.Add) and isinstance(node.left, e.Constant):
+        return _gap(node.right)
+    if isinstance(node, e.Add) and isinstance(node.right, e.Constant):
+        return _gap(node.left)
+    return _step(node)
 
 
 def _rest(node: e.Modulo) -> int | None:
