@@ -25,7 +25,9 @@ from dither.parameters import Number, exact, non_negative, whole
 
 Probabilities = Mapping[Hashable, Number] | Sequence[Number]
 
-_LEAST_UNITS = 16
+_LEAST_UNITS = 1 << 32
+_FAR = Fraction(1, 1 << 24)
+_NOTICED = Fraction(1, 1 << 40)
 
 
 class Bounds(NamedTuple):
@@ -36,7 +38,7 @@ class Bounds(NamedTuple):
 
 
 class HasMass(Protocol):
-    """Noise whose probabilities are known: certified bounds of P[noise = steps]."""
+    """Symmetric noise whose probabilities are known, and fall ever faster: certified bounds of P[noise = steps]."""
 
     def pmf(self, steps: int) -> tuple[Fraction, Fraction]: ...
 
@@ -120,34 +122,46 @@ def renyi(p: Probabilities, q: Probabilities, order: Number) -> Bounds:
     return Bounds(builtins.max(low, 0.0), high)
 
 
-def law(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 64) -> dict[int, Fraction]:
+def law(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 128) -> dict[int, Fraction]:
     """The output law of value + noise in grid steps, clamped to [lower, upper] (which is post-processing).
 
-    Probabilities are exact fractions within 2^-bits of the true ones; what the roundings leave is at `lower`.
-    Divergences between two such laws are those of the clamped mechanism up to these roundings: a window with an
-    outcome less likely than 16 of them is refused, where a likelihood ratio would say little, or be infinite.
+    Probabilities are exact fractions, each within 2^-31 of itself of the true one, so divergences between two such laws
+    are those of the clamped mechanism to nine digits. A window with an outcome less likely than 2^(32 - bits) is
+    refused: a likelihood ratio would say little there, or be infinite.
     """
     low, high = whole(lower, "lower", least=-(2**62)), whole(upper, "upper", least=-(2**62))
     if not low < high:
         raise ParameterError(f"the window must satisfy lower < upper; got [{low}, {high}].")
-    scale = 2 ** whole(bits, "bits", most=512)
-    inside = {out: Fraction(math.floor(mechanism.pmf(out - value)[0] * scale), scale) for out in range(low + 1, high)}
-    above = Fraction(math.floor(_upper_tail(mechanism, high - value) * scale), scale)
-    inside[high] = above
-    rest = 1 - sum(inside.values(), Fraction(0))
-    if not builtins.min(rest, *inside.values()) * scale >= _LEAST_UNITS:
+    scale = 2 ** whole(bits, "bits", least=33, most=512)
+    masses = {out: mechanism.pmf(out - value)[0] for out in range(low + 1, high)}
+    masses = {low: _upper_tail(mechanism, value - low), **masses, high: _upper_tail(mechanism, high - value)}
+    found = {out: Fraction(math.floor(mass * scale), scale) for out, mass in masses.items()}
+    if not builtins.min(found.values()) * scale >= _LEAST_UNITS:
         raise ParameterError(
             f"[{low}, {high}] reaches outcomes less likely than {bits} bits can tell; narrow the window or raise bits=."
         )
-    return {low: rest, **inside}
+    # What the roundings leave hardly changes the likeliest outcome.
+    likeliest = builtins.max(found, key=found.__getitem__)
+    found[likeliest] += 1 - sum(found.values(), Fraction(0))
+    return found
 
 
 def _upper_tail(mechanism: HasMass, start: int) -> Fraction:
-    """P[noise >= start], from the symmetry of the noise."""
+    """P[noise >= start] to 2^-39 of itself: from the symmetry of the noise, or far out as a sum to where it ends."""
     if start <= 0:
         return 1 - _upper_tail(mechanism, 1 - start)
     near = sum((mechanism.pmf(step)[0] for step in range(1, start)), Fraction(0))
-    return (1 - mechanism.pmf(0)[0]) / 2 - near
+    # Right to 2^-63, as every mass is to 2^-64 of itself.
+    rest = (1 - mechanism.pmf(0)[0]) / 2 - near
+    if rest >= _FAR:
+        return rest
+    total, step = Fraction(0), start
+    while True:
+        mass, further = mechanism.pmf(step)[0], mechanism.pmf(step + 1)[0]
+        total, step = total + mass, step + 1
+        # Masses fall at least as fast from here on as they just did: the rest is below a geometric series.
+        if not further or (further < mass and further * mass < (mass - further) * total * _NOTICED):
+            return total
 
 
 def _pairs(p: Probabilities, q: Probabilities) -> tuple[list[tuple[Fraction, Fraction]], Fraction]:

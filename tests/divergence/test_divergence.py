@@ -101,7 +101,7 @@ def test_numbers():
         lambda: divergence.hockey_stick([1], [1], "nan"),
         lambda: divergence.approximate_max([1], [1], -1),
         lambda: divergence.approximate_max([1], [1], 2),
-        lambda: divergence.law(Laplace(epsilon=1, sensitivity=1), 0, lower=-60, upper=61),
+        lambda: divergence.law(Laplace(epsilon=1, sensitivity=1), 0, lower=-100, upper=101),
         lambda: divergence.law(Laplace(epsilon=1, sensitivity=1), 0, lower=3, upper=3),
     ],
 )
@@ -124,3 +124,18 @@ def test_laws_of_mechanisms_have_the_curves_they_state():
     here, there = (divergence.law(gauss, value, lower=-12, upper=13, bits=256) for value in (0, 1))
     assert divergence.hockey_stick(here, there, 1).lower <= gauss.guarantee.delta_at(1)
     assert divergence.renyi(here, there, 2).lower <= 1
+
+
+@pytest.mark.parametrize("mechanism", [Laplace(epsilon=1, sensitivity=1), Gaussian(rho="0.05", sensitivity=1)])
+@pytest.mark.parametrize("ends", [(-3, 4), (-30, 31), (-31, 12), (5, 33)])
+def test_every_probability_of_a_window_is_right_to_nine_digits(mechanism, ends):
+    low, high = ends
+    found = divergence.law(mechanism, 0, lower=low, upper=high)
+    assert sum(found.values()) == 1
+    for out in range(low + 1, high):
+        assert float(found[out]) == pytest.approx(float(mechanism.pmf(out)[1]), rel=1e-9)
+    far = 200
+    above = sum(mechanism.pmf(step)[0] for step in range(high, far))
+    below = sum(mechanism.pmf(step)[0] for step in range(-far, low + 1))
+    assert float(found[high]) == pytest.approx(float(above), rel=1e-9)
+    assert float(found[low]) == pytest.approx(float(below), rel=1e-9)
