@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from dither.accounting import ApproxDP, PureDP
 from dither.curator import Curator
 
 for _name in ("population", "generator", "mutations", "harness", "queries", "clinic"):
@@ -41,9 +40,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, harnes
     sources |= {f"few without {owner}": population.without(few, owner) for owner in (population.NASTY, 3, 7, 8)}
     built: dict[str, harness.Side] = {}
     for number, (name, rows) in enumerate(sources.items()):
-        # Keys from the data need a budget with delta.
-        budget = ApproxDP(4, "1e-6") if name.startswith("few") else PureDP(4)
-        built[name] = harness.make_side(place / str(number), rows, built.get("D"), budget)
+        built[name] = harness.make_side(place / str(number), rows, built.get("D"))
     yield built
     for side in built.values():
         side.curator.close()

@@ -22,7 +22,7 @@ from dither.accounting.currency import Currency
 from dither.answer.released import NoisyMeasure, Released
 from dither.curator import Curator
 from dither.engines.protocol import Engine
-from dither.errors import DitherError, ParameterError, QueryFailed
+from dither.errors import DitherError, QueryFailed
 from dither.mechanisms import Gaussian, KeySelection, Laplace, Quantile
 from dither.mechanisms.exact import Exact, _unseal
 from dither.mechanisms.groups import _Groups, _Histogram
@@ -32,6 +32,7 @@ from dither.sql.price import PricedQuestion, price
 from dither.sql.statement import Statement
 
 CONFIDENCE = Fraction(19, 20)
+BUDGET = ApproxDP(4, "1e-6")  # keys from the data need delta
 CURRENCIES = (Currency.of(PureDP(4)), Currency.of(ApproxDP(4, "1e-6")))
 Vector = dict[Any, int]  # where an exact result is not 0: by place, by key, or by group and value
 
@@ -100,7 +101,7 @@ class Observed:
         return {name: value for name, value in vars(self).items() if name not in ("exact", "priced")}
 
 
-def make_side(folder: Path, sources: Any, like: Side | None = None, budget: Any = PureDP(4)) -> Side:  # noqa: B008
+def make_side(folder: Path, sources: Any, like: Side | None = None, budget: Any = BUDGET) -> Side:
     """A curator with the tables of the population on a real engine and a real ledger.
 
     `sources` may be the events alone. Ranks are drawn with the key of `like`.
@@ -231,7 +232,7 @@ def check_keys(selection: KeySelection, moved: Vector, text: str) -> None:
 def _in_every_currency(priced: PricedQuestion) -> Iterator[PricedQuestion]:
     """The question at epsilon=1 under each kind of budget that can pay for it."""
     for currency in CURRENCIES:
-        with suppress(ParameterError):  # bounds so wide that no noise for them can be drawn
+        with suppress(DitherError):  # noise too wide to be drawn, or keys from the data under a pure budget
             yield price(priced.question, currency, epsilon=1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,12 +22,13 @@ from threats_harness import Leak, Side, check_neighbours, check_same_aggregates
 from dither.accounting.currency import Price
 from dither.engines import snapshot
 from dither.errors import PolicyError
-from dither.mechanisms import Laplace
+from dither.mechanisms import Gaussian, KeySelection
 from dither.mechanisms.exact import _unseal, seal
 from dither.sensitivity import Sensitivity
 from dither.sql.check import UnsafePlan, check
+from dither.sql.expressions import Constant
 from dither.sql.lower import lower
-from dither.sql.plan import Filter, OwnerLimit, SumRows
+from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, OwnerLimit, Retruncate, SumRows
 from dither.sql.price import PricedQuestion
 from dither.sql.statement import Statement
 
@@ -174,7 +176,7 @@ def test_planted_wrong_norms(sides: Sides, words: str, norms: dict[str, int]) ->
 def test_planted_every_column_gets_the_whole_price(sides: Sides) -> None:
     def unsplit(priced: PricedQuestion) -> PricedQuestion:
         whole = [
-            replace(item, mechanism=Laplace(epsilon=priced.price.cost, sensitivity=item.sensitivity))
+            replace(item, mechanism=Gaussian(rho=priced.price.cost, sensitivity=item.sensitivity.l2))
             for item in priced.measures
         ]
         return replace(priced, measures=tuple(whole))
@@ -328,3 +330,164 @@ def test_planted_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expressi
     monkeypatch.setattr(snapshot, "_RANKS", 'SELECT COUNT(*) FILTER ("_rank" = 1), 0 FROM rows_file.rows')
     with pytest.raises(Leak, match=words):
         check_ranks(tmp_path / "planted")
+
+
+# Relations: what a wrong plan, or a construct that should have been refused, would do.
+
+
+def rewritten(sql: str) -> Callable[[Side], Any]:
+    """A statement that was let through in place of the one that was asked for."""
+    return lambda side: lambda statement: side.run(replace(statement, sql=sql))
+
+
+def replanned(change: Callable[[Aggregate], Aggregate]) -> Callable[[Side], Any]:
+    """Another plan under the sensitivities that were proven of the right one."""
+
+    def replan(priced: PricedQuestion) -> PricedQuestion:
+        aggregates = tuple(map(change, priced.aggregates))
+        return replace(priced, aggregates=aggregates, statements=tuple(map(lower, aggregates)))
+
+    return repriced(replan)
+
+
+def test_planted_fan_out(sides: Sides) -> None:
+    """Threat 8: the rows of a join are not cut again after it has multiplied them."""
+
+    def multiplied(aggregate: Aggregate) -> Aggregate:
+        return replace(aggregate, child=aggregate.child.child) if isinstance(aggregate.child, Retruncate) else aggregate
+
+    text = "SELECT COUNT(*) FROM t a JOIN t b ON a.uid = b.uid"
+    caught(sides, "L1 gap 16 exceeds 8", text, price=replanned(multiplied))
+    (aggregate,) = sides["D"].price(text, epsilon=1).aggregates
+    assert check((multiplied(aggregate),))[0][0].l1 == 16, "the guard counts what a join multiplies"
+
+
+def test_planted_fan_out_of_a_public_table(sides: Sides) -> None:
+    """Threat 8: a public table joined on a column that is not its key."""
+    sql = 'SELECT COUNT(*) AS m0 FROM "t_t"."rows" s JOIN "t_pub"."rows" p ON s."h" % 2 = p."kind" WHERE s."_rank" <= 4'
+    caught(sides, "L1 gap", "SELECT COUNT(*) FROM t a JOIN pub b ON a.n = b.code", run=rewritten(sql))
+
+
+def test_planted_regroup(sides: Sides) -> None:
+    """Threat 9: totals bounded in each group of an owner are put together again in one."""
+
+    def put_together(aggregate: Aggregate) -> Aggregate:
+        return replace(aggregate, keys=tuple(replace(key, code=Constant(key.low)) for key in aggregate.keys))
+
+    text = "SELECT day, OWNER_COUNT(1) FROM t GROUP BY day"
+    caught(sides, "L2 gap", text, price=replanned(put_together))
+    aggregates = sides["D"].price(text, epsilon=1).aggregates
+    proven, regrouped = check(aggregates)[0][0], check(tuple(map(put_together, aggregates)))[0][0]
+    assert regrouped.l2_squared > proven.l2_squared, "the guard sees that groups are put together"
+
+
+def test_planted_rows_decide_about_keys(sides: Sides) -> None:
+    """Threat 16: a key is shown for its many rows, all of one owner."""
+
+    def counting_rows(aggregate: Aggregate) -> Aggregate:
+        first, *rest = aggregate.measures
+        return replace(aggregate, measures=(CountRows() if first == CountOwners() else first, *rest))
+
+    text = "SELECT LEFT(word, 0), COUNT(*) FROM t GROUP BY LEFT(word, 0)"
+    caught(sides, "gap", text, price=replanned(counting_rows))
+    seen = harness.observe(sides["D"], "SELECT s, COUNT(*) FROM t GROUP BY s")
+    assert seen.exact[0][(population.CANARY,)] == 1, "the key of one owner has one owner, however many rows"
+
+
+def test_planted_owner_in_too_many_keys(sides: Sides) -> None:
+    """Threat 16: nobody limits in how many keys an owner is counted."""
+
+    def unlimited(aggregate: Aggregate) -> Aggregate:
+        return replace(aggregate, child=aggregate.child.child) if isinstance(aggregate.child, OwnerLimit) else aggregate
+
+    caught(sides, "L1 gap", "SELECT s, COUNT(*) FROM t GROUP BY s", price=replanned(unlimited))
+
+
+@pytest.mark.parametrize("keys", [1, 4])
+def test_planted_threshold_off_by_one(sides: Sides, keys: int) -> None:
+    """Threat 17: a key of one owner is shown with probability delta at most; one step lower, with more."""
+    text = {1: "SELECT name, COUNT(*) FROM p GROUP BY name", 4: "SELECT s, COUNT(*) FROM t GROUP BY s"}[keys]
+    priced = sides["few"].price(text, epsilon=1)
+    selection = priced.measures[0].mechanism
+    assert isinstance(selection, KeySelection)
+    assert selection.keys_per_owner == keys
+    assert selection.delta == priced.price.delta
+
+    def shown(threshold: int) -> float:
+        """That some key of an owner without company is kept: Gaussian noise, rounded, lifts 1 to the threshold."""
+        scale = float(selection.noise.scale) * math.sqrt(2)
+        return -math.expm1(keys * math.log1p(-math.erfc((threshold - 1 - 0.5) / scale) / 2))
+
+    assert shown(selection.threshold) <= float(selection.delta) * (1 + 1e-9)
+    assert shown(selection.threshold - 1) > float(selection.delta)
+
+
+ROWS = '(SELECT * FROM "t_t"."rows" WHERE "_rank" <= 4)'
+LET_THROUGH = {
+    "row-level output": (
+        "SELECT h, COUNT(*) FROM t GROUP BY h",
+        'SELECT "h" AS k0, 1 AS m0 FROM "t_t"."rows"',
+        "must not fail|status differs",
+    ),
+    "scalar subquery over private rows": (
+        "SELECT COUNT(*) FROM t WHERE x > 5",
+        f'SELECT COUNT(*) AS m0 FROM {ROWS} WHERE "x" > (SELECT AVG("x") FROM "t_t"."rows")',
+        "L1 gap",
+    ),
+    "IN without owner equality": (
+        "SELECT COUNT(*) FROM t WHERE h IN (1, 2)",
+        f'SELECT COUNT(*) AS m0 FROM {ROWS} WHERE "h" IN (SELECT "h" FROM {ROWS} WHERE "_owner" = 4217)',
+        "L1 gap",
+    ),
+    "EXISTS without owner equality": (
+        "SELECT COUNT(*) FROM t WHERE x > 5",
+        f'SELECT COUNT(*) AS m0 FROM {ROWS} WHERE EXISTS (SELECT 1 FROM "t_t"."rows" WHERE "g" = 3)',
+        "L1 gap",
+    ),
+    "per-group aggregate joined back": (
+        "SELECT COUNT(*) FROM t",
+        f'SELECT COUNT(*) AS m0 FROM {ROWS} JOIN (SELECT "h", COUNT(*) AS m FROM "t_t"."rows" GROUP BY "h") q '
+        'USING ("h") WHERE q.m > 1000',
+        "L1 gap",
+    ),
+    "window function": (
+        "SELECT COUNT(*) FROM t WHERE x > 5",
+        'SELECT COUNT(*) AS m0 FROM (SELECT ROW_NUMBER() OVER (ORDER BY "_owner" DESC) AS r, * FROM "t_t"."rows") '
+        "WHERE r > 500",
+        "L1 gap",
+    ),
+    "DISTINCT in a derived table": (
+        "SELECT COUNT(DISTINCT uid) FROM t WHERE x > 5",
+        'SELECT COUNT(DISTINCT o) AS m0 FROM (SELECT DISTINCT ON ("eid" % 50) "_owner" AS o FROM "t_t"."rows" '
+        'ORDER BY "eid" % 50, "_owner" DESC)',
+        "L1 gap",
+    ),
+    "public LEFT JOIN private": (
+        "SELECT flag, COUNT(*) FROM t GROUP BY flag",
+        'SELECT r."flag" AS k0, COUNT(*) AS m0 FROM (SELECT UNNEST(range(0, 2000001)) AS e) q '
+        f'LEFT JOIN {ROWS} r ON r."eid" = q.e GROUP BY 1',
+        "L1 gap",
+    ),
+    "rows without an owner": (
+        "SELECT COUNT(*) FROM c",
+        'SELECT COUNT(*) AS m0 FROM (SELECT * FROM "t_c"."rows" UNION ALL SELECT * FROM "t_c"."rows")',
+        "L1 gap",
+    ),
+    "LIMIT on raw rows": (
+        "SELECT SUM(n) FROM t",
+        'SELECT CAST(SUM("n") AS BIGINT) AS m0 FROM (SELECT "n" FROM "t_t"."rows" ORDER BY "_owner" DESC LIMIT 50)',
+        "L1 gap",
+    ),
+    "volatile function": (
+        "SELECT COUNT(*) FROM t WHERE x > 5",
+        "SELECT CAST(FLOOR(RANDOM() * 1e15) AS BIGINT) AS m0",
+        "L1 gap",
+    ),
+}
+
+
+@pytest.mark.parametrize("construct", LET_THROUGH)
+def test_planted_refused_construct_let_through(sides: Sides, construct: str) -> None:
+    """What is refused would break what is proven of the question it stands in for."""
+    text, sql, words = LET_THROUGH[construct]
+    caught(sides, words, text, run=rewritten(sql))
