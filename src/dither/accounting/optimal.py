@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.accounting.approx import ApproxDP
-from dither.accounting.balls import Ball, ball, bounds, float_down, float_up
 from dither.accounting.composition import compose
 from dither.accounting.pld.closed import TwoPoint
 from dither.accounting.pld.exact import binomial_epsilon
@@ -40,37 +39,10 @@ def optimal(*, epsilon: Number, k: int, at: Number, delta: Number = 0) -> Bracke
     if not count:
         return Bracket(0.0, 0.0)
     low, high = PLD(((TwoPoint(each, lost), count),)).bounds_at(delta=target)
-    if not lost and each and low < high:
-        least, most = _around_the_mean(each, count, target)
-        high = min(high, most)
-        low = max(low, min(high, least))
     if lost or not each or not math.isfinite(high) or high == 0:
         return Bracket(low, high)
     exact = binomial_epsilon(each, count, target, (low, high))
     return Bracket(low, high) if exact is None else Bracket(max(low, exact[0]), min(high, exact[1]))
-
-
-def _around_the_mean(epsilon: Fraction, count: int, delta: Fraction) -> tuple[float, float]:
-    """Bounds that are sharp for very many steps, whose loss is hardly ever far from its mean m.
-
-    Above: delta(e) <= P[L > e], and by Hoeffding P[L > m + c] <= e^(-c^2/(2 k epsilon^2)). Below: by Cantelli's
-    inequality P[L <= m - c] <= v/(v + c^2), v the variance, and delta(e) >= P[L > e + a] (1 - e^-a) for all a > 0. With
-    1 - e^-a = (1 + delta)/2 and c^2 = 2 delta v/(1 - delta) their product is delta, at e = m - c - a.
-    """
-
-    def mean() -> Ball:
-        return count * ball(epsilon) * (ball(epsilon) / 2).tanh()
-
-    def below() -> Ball:
-        variance = count * (ball(epsilon) / (ball(epsilon) / 2).cosh()) ** 2
-        away = (2 * ball(delta) * variance / (1 - ball(delta))).sqrt() if delta else ball(0)
-        return mean() - away + (1 - ball(delta)).log() - ball(2).log()
-
-    def above() -> Ball:
-        return mean() + ball(epsilon) * (-2 * count * ball(delta).log()).sqrt()
-
-    most = float_up(bounds(above)[1]) if delta else math.inf
-    return max(0.0, float_down(bounds(below)[0])), most
 
 
 def optimal_of(guarantees: Sequence[PureDP | ApproxDP], *, at: Number) -> Bracket:

@@ -11,7 +11,7 @@ from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
 from dither.accounting.pld.adaptive import adaptive_delta, adaptive_epsilon
 from dither.accounting.pld.atoms import Atoms
 from dither.accounting.pld.closed import ContinuousLaplace, TwoPoint
-from dither.accounting.pld.exact import FEW, binomial_delta, binomial_epsilon
+from dither.accounting.pld.exact import FEW, around_the_mean, binomial_delta, binomial_epsilon
 from dither.accounting.pld.far import LARGEST, far_delta, far_epsilon
 from dither.accounting.pld.few import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
 from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
@@ -24,6 +24,7 @@ Counted = tuple[tuple[Law, int], ...]
 
 _CACHE = 512
 _WIDE = 1e-3
+_VERY_MANY = 10**8
 
 
 def sums(counted: Counted, mu_squared: Fraction) -> list[tuple[Sum, Sum]]:
@@ -54,6 +55,9 @@ def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> 
             quick = laplace_epsilon(law.epsilon, count, delta)
         elif isinstance(law, TwoPoint) and not law.lost:
             quick = responses_epsilon(law.epsilon, count, delta)
+            if quick is None and count > _VERY_MANY and law.epsilon:
+                low, high = around_the_mean(law.epsilon, count, delta)
+                quick = outward(low, high) if high - low <= _WIDE / 2 * high else None
         elif isinstance(law, SampledGaussian) and count == 1:
             quick = _one_sampled_epsilon(law, delta)
         if quick is not None:

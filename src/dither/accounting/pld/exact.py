@@ -54,6 +54,29 @@ def binomial_epsilon(
     return best
 
 
+def around_the_mean(epsilon: Fraction, count: int, delta: Fraction) -> tuple[float, float]:
+    """Bounds that are sharp for very many steps, whose loss is hardly ever far from its mean m.
+
+    Above: delta(e) <= P[L > e], and by Hoeffding P[L > m + c] <= e^(-c^2/(2 k epsilon^2)). Below: by Cantelli's
+    inequality P[L <= m - c] <= v/(v + c^2), v the variance, and delta(e) >= P[L > e + a] (1 - e^-a) for all a > 0. With
+    1 - e^-a = (1 + delta)/2 and c^2 = 2 delta v/(1 - delta) their product is delta, at e = m - c - a.
+    """
+
+    def mean() -> Ball:
+        return count * ball(epsilon) * (ball(epsilon) / 2).tanh()
+
+    def below() -> Ball:
+        variance = count * (ball(epsilon) / (ball(epsilon) / 2).cosh()) ** 2
+        away = (2 * ball(delta) * variance / (1 - ball(delta))).sqrt() if delta else ball(0)
+        return mean() - away + (1 - ball(delta)).log() - ball(2).log()
+
+    def above() -> Ball:
+        return mean() + ball(epsilon) * (-2 * count * ball(delta).log()).sqrt()
+
+    most = float_up(bounds(above)[1]) if delta else math.inf
+    return max(0.0, float_down(bounds(below)[0])), most
+
+
 def _log(ratio: Fraction, *, up: bool) -> float:
     low, high = bounds(lambda: ball(ratio).log()) if ratio != 1 else (Fraction(0), Fraction(0))
     return float_up(high) if up else float_down(low)

@@ -28,7 +28,8 @@ _FAR = 0.2
 _WIDE = 1e-3
 # ln of how much larger than delta the terms of the sum may be: rounding grows with it.
 _LARGER = 8.0
-_TRIES = 16
+_TRIES, _FAILED = 16, 8
+_LIKELY = -0.5
 _AROUND = np.geomspace(1 / 32, 2, 31)
 # How much of delta the left out losses may take.
 _TRIMMED, _TRIMMED_LESS = 2.0**-15, 2.0**-24
@@ -47,6 +48,8 @@ class Reading:
         self.theta = 0.0
         for measure in measures:
             near, bound = best_order(measure, epsilon, log_delta=False)
+            if bound > _LIKELY:  # below the mean loss no order is best at epsilon
+                near = best_order(measure, min(log_delta, _LIKELY), log_delta=True)[0]
             if len(measures) > 1 and bound < log_delta + _NEGLIGIBLE:
                 self.small.append((near, bound + near * epsilon))
                 continue
@@ -185,13 +188,14 @@ def _epsilon_bounds(losses: Sum, smallest: float, largest: float, enough: float)
     low, high = max(low, closer[0]), min(high, closer[1])
     # Close to the largest loss the curve falls off a cliff, where lines cannot be read. Epsilon at a larger delta is
     # smaller, so it may serve as the lower bound.
-    easier = largest
+    easier, failed = largest, 0
     for _ in range(_TRIES):
         if high - low <= _WIDE * high or not math.isfinite(high):
             break
         easier *= 0.8
         found = _near(losses, easier, easier, 0.0, _TRIMMED)[0]
-        if not found:  # nothing can be read here at all
+        failed += not found
+        if failed > _FAILED:  # nothing can be read here at all
             break
         low = max(low, min(high, found))
     return low, high
