@@ -16,7 +16,6 @@ Owner = str | ForeignKey | EachRow
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 _FOREIGN_KEY = re.compile(r"\s*([A-Za-z]\w*)\s*->\s*([A-Za-z]\w*)\s*\.\s*([A-Za-z]\w*)\s*", re.ASCII)
-_ENGINES_OWN = {"information_schema", "main", "memory", "pg_catalog", "snapshot", "system", "temp"}
 
 
 def private_table(
@@ -124,8 +123,6 @@ def _comparable(mine: Column, theirs: Column) -> bool:
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise PolicyError(f"a table name starts with a letter and has letters, digits and _; got {name!r}.")
-    if name.lower() in _ENGINES_OWN:
-        raise PolicyError(f"{name!r} is a name that databases keep for themselves; choose another for the table.")
 
 
 def _check_columns(table: str, columns: Mapping[str, Column]) -> None:

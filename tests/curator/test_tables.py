@@ -170,12 +170,6 @@ def test_rows_as_owners_need_no_more(full: dt.Curator, changed: dict[str, Any], 
         full.register("r", regions(), people="buyers", owner=dt.EACH_ROW, columns=REGIONS, **changed)
 
 
-@pytest.mark.parametrize("name", ["temp", "Memory", "system", "main"])
-def test_names_that_an_engine_keeps(full: dt.Curator, name: str) -> None:
-    with pytest.raises(dt.PolicyError, match="databases keep for themselves"):
-        full.register_public(name, regions(), columns=REGIONS, key="code")
-
-
 def test_a_public_table_needs_a_key(full: dt.Curator) -> None:
     with pytest.raises(dt.PolicyError, match="needs key="):
         full.register_public("regions", regions(), columns=REGIONS, key=())
