@@ -63,14 +63,25 @@ def condition(dice, depth):
     kind = dice.randrange(7) if depth else dice.randrange(4)
     name = dice.choice([*VALUES, "n", "mean"])
     literals = LITERALS.get(name, [0, 1, -1, 0.5])
+    if kind == 0 and dice.random() < 0.5:
+        return f"{name} IS NOT NULL", lambda row: row[name] is not None
     if kind == 0:
         return f"{name} IS NULL", lambda row: row[name] is None
+    if kind == 1 and dice.random() < 0.3:
+        low, high = dice.choice(literals), dice.choice(literals)
+        return (
+            f"{name} NOT BETWEEN {written(low)} AND {written(high)}",
+            lambda row: None if row[name] is None else not low <= row[name] <= high,
+        )
     if kind == 1:
         low, high = dice.choice(literals), dice.choice(literals)
         return (
             f"{name} BETWEEN {written(low)} AND {written(high)}",
             lambda row: None if row[name] is None else low <= row[name] <= high,
         )
+    if kind == 2 and dice.random() < 0.5:
+        one = dice.choice(literals)
+        return f"{name} NOT IN ({written(one)})", lambda row: None if row[name] is None else row[name] != one
     if kind == 2:
         some = [dice.choice(literals) for _ in range(2)]
         return (

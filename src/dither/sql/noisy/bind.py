@@ -145,7 +145,8 @@ class Binder:
             this = self.bound(node.this)
             return terms.Or(tuple(self._compare(node, "=", this, self.bound(value)) for value in node.expressions))
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return self._is_null(node.this)
+            found = self._is_null(node.this)
+            return terms.Not(found) if node.args.get("negate") else found
         if isinstance(node, exp.Boolean):
             return terms.Always(bool(node.this))
         if isinstance(node, exp.Null):
