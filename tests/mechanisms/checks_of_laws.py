@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +21,27 @@ from dither.neighbours import Relation
 
 SLACK = 1e-11
 FALSE_ALARM = 1e-12
+CANARY = 987654321
+STRANGE = [
+    math.nan,
+    math.inf,
+    "987654321",
+    None,
+    True,
+    Decimal("nan"),
+    Decimal(CANARY) / 7,
+    Fraction(-CANARY, 2),
+    [],
+    [math.nan, CANARY + 0.5],
+    ["x", str(CANARY)],
+    [[1, 2], [3, CANARY]],
+    {},
+    np.array([]),
+    np.full(3, math.nan),
+    np.array([None, CANARY], object),
+    {CANARY: "x"},
+    object(),
+]
 
 
 def geometric(scale, reach):
@@ -321,7 +343,37 @@ def check_releases_have_the_exact_law_and_a_weaker_mechanism_is_told_apart(entry
     assert p_value(positions, others(given)) < FALSE_ALARM
 
 
-OF_AN_ENTRY = (check_hostile_parameters_are_refused,)
+def check_strange_data_are_answered_or_refused_without_being_shown(entry):
+    """Nothing but an outcome or a ParameterError comes of them, whatever they are."""
+    mechanism = entry.make(**dict(entry.examples[0]))
+    name = entry.make.__name__
+    release = {
+        "SparseVector": lambda data: mechanism.session(0).ask(data),
+        "NameAndShame": lambda data: mechanism.release(data, counterexample=True),
+        "StableRelease": lambda data: mechanism.release("a", data),
+        "ProposeTestRelease": lambda data: mechanism.release(data, 3),
+        "BoundedLocalSensitivity": lambda data: mechanism.release(data, 3),
+    }.get(name, lambda data: mechanism.release(data))
+    for data in STRANGE:
+        try:
+            found = release(data)
+        except ParameterError as refused:
+            message = str(refused)
+        else:
+            assert found.guarantee == mechanism.guarantee
+            message = ""
+        # Randomised response lists its public alphabet; no message lists data.
+        assert "98765" not in message
+    if name in ("ProposeTestRelease", "BoundedLocalSensitivity"):
+        for data in (math.nan, "3", None, True, Fraction(-1, 2), [], [3, 4]):
+            with pytest.raises(ParameterError):
+                mechanism.release(3, data)
+
+
+OF_AN_ENTRY = (
+    check_hostile_parameters_are_refused,
+    check_strange_data_are_answered_or_refused_without_being_shown,
+)
 OF_AN_EXAMPLE = (
     check_frozen_and_equal_by_value,
     check_the_relation_is_carried,

@@ -68,6 +68,8 @@ class NameAndShame:
                 "name-and-shame publishes whole records; it exists as a counter-example. "
                 "Say counterexample=True to run it, on data that nobody needs to protect."
             )
+        if isinstance(records, (str, bytes)) or not isinstance(records, Iterable):
+            raise ParameterError("give the records as a list or an array.")
         listed = list(records)
         exposed = uniform_below(self.delta.denominator, len(listed)) < self.delta.numerator
         return Outcome([record if shown else None for record, shown in zip(listed, exposed, strict=True)], self)
