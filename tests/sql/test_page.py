@@ -3,46 +3,63 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
-from dither.errors import UnsupportedQuery
+import dither as dt
 from dither.sql import grammar, labels, limits, scalar
-from dither.sql.bound import plan
-from dither.sql.catalog import Catalog, Table
-from dither.sql.check import check
-from dither.sql.read import read
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
-DECLARED = dict(re.findall(r"^\| `(\w+)` \| `(.*)` \|$", PAGE, re.MULTILINE))
-KINDS = {kind.__name__: kind for kind in (Bool, Category, Date, Fixed, Int, Text, Timestamp)}
-
-
-def examples(kind: str) -> list[str]:
-    (block,) = re.findall(rf"^```{kind}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    return block.strip().split("\n")
+(SETTING,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+ANSWERED = [
+    text.strip()
+    for block in re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    for text in block.split(";\n")
+    if text.strip()
+]
+REFUSED = re.findall(r"^\| `(SELECT .*?)` \| [^|]* \| [^|]* \|$", PAGE, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def visits() -> Catalog:
-    columns = {name: eval(text, dict(KINDS)) for name, text in DECLARED.items()}
-    return Catalog({"visits": Table("visits", "patients", "patient_id", 10, columns)})
+def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dt.Curator]:
+    """The tables of the page, made by the page's own words."""
+    folder = tmp_path_factory.mktemp("page") / "hospital"
+    told: dict[str, object] = {}
+    exec(SETTING.replace('"hospital")\ncur.people', f"{str(folder)!r})\ncur.people"), told)
+    curator = told["cur"]
+    assert isinstance(curator, dt.Curator)
+    yield curator
+    curator.close()
 
 
-@pytest.mark.parametrize("text", examples("sql"))
-def test_examples_are_answered(visits, text):
-    assert check(plan(read(text, visits)))
+@pytest.mark.parametrize("text", ANSWERED)
+def test_examples_are_answered(hospital: dt.Curator, text: str) -> None:
+    before = hospital.budget("patients").spent
+    answer = hospital.sql(text, epsilon="0.5")
+    assert answer.names
+    assert answer.charged
+    assert hospital.budget("patients").spent != before
 
 
-@pytest.mark.parametrize("text", examples("sql refused"))
-def test_refused_examples_are_refused(visits, text):
-    with pytest.raises(UnsupportedQuery):
-        read(text, visits)
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused_examples_are_refused(hospital: dt.Curator, text: str) -> None:
+    entries = len([*hospital.ledger()])
+    with pytest.raises((dt.UnsupportedQuery, dt.PolicyError)) as caught:
+        hospital.sql(text.replace("\\|", "|"), epsilon="0.5")
+    if isinstance(caught.value, dt.UnsupportedQuery):
+        assert caught.value.line
+        assert caught.value.hint
+    assert len([*hospital.ledger()]) == entries
 
 
-def test_limits_are_those_of_the_code():
+def test_the_page_has_an_example_of_every_form_and_refusal() -> None:
+    assert len(ANSWERED) > 40
+    assert len(REFUSED) > 30
+
+
+def test_limits_are_those_of_the_code() -> None:
     for number in (limits.MOST_BYTES, limits.MOST_TOKENS, limits.MOST_NESTING, grammar.MOST_OPTIONS):
         assert f"{number:,}" in PAGE
     for number in (scalar.MOST_WORDS, labels.MOST_LABELS, labels.MOST_RUNS):

@@ -38,6 +38,9 @@ def parse(source: Source, catalog: Catalog) -> Parsed:
     _only_allowed(tree, source, catalog)
     _shallow(tree, source)
     _short_lists(tree, source)
+    if isinstance(tree, exp.Union):
+        hint = "Ask one question for each part, or unite the rows: SELECT COUNT(*) FROM (... UNION ALL ...) AS u."
+        raise source.refusal(tree.expression, "UNION of answers is not supported.", hint)
     if not isinstance(tree, exp.Select):
         raise source.refusal(tree, "a query is one SELECT.", "Write SELECT ..., COUNT(*) FROM a table.")
     return Parsed(tree, source)
