@@ -11,7 +11,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -124,7 +124,7 @@ class World:
             opened: list[Any] = [_unseal(sealed) for sealed in self.curator._engine.run(statement)]
             if isinstance(opened[0], _Groups):
                 keys = keys or tuple(key.to_pylist() for key in opened[0].keys)
-                order = in_order(opened[0].keys, keys)
+                order = places_of(opened[0].keys, keys)
                 opened = [measure[order] for measure in opened[0].measures]
             elif isinstance(opened[0], _Histogram):
                 counted |= dict.fromkeys((item.measure.text for item in shares), in_groups(opened[0], keys))
@@ -141,7 +141,9 @@ class World:
             for name, aggregate in outputs.items()
             if (text := aggregate.measures()[0].text) in counted
         }
-        return Exactly(present(priced.question, stored, Fraction(19, 20)), choices, outputs)
+        shown = present(priced.question, stored, Fraction(19, 20))
+        whole = present(replace(priced.question, after=None), stored, Fraction(19, 20))
+        return Exactly(shown, whole, choices, outputs)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,10 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Exactly:
+    """The answer, the same before HAVING, ORDER BY and LIMIT, what values are chosen from, and the aggregates."""
+
     answer: Answer
+    whole: Answer
     choices: dict[str, Chosen]
     aggregates: dict[str, Any]
 
@@ -178,7 +183,7 @@ def in_groups(histogram: _Histogram, keys: Any) -> dict[Any, Counter[int]]:
     return found
 
 
-def in_order(found: Any, wanted: Any) -> list[int]:
+def places_of(found: Any, wanted: Any) -> list[int]:
     """Where each of the wanted groups stands among those found."""
     places = {key: place for place, key in enumerate(zip(*(key.to_pylist() for key in found), strict=True))}
     return [places[key] for key in zip(*wanted, strict=True)]
@@ -233,21 +238,40 @@ def test_random_questions(world: World, request: pytest.FixtureRequest, campaign
 
 def agree(found: Exactly, wanted: reference.Reference, text: str) -> None:
     """Every group holds what the reference says; one that the reference does not know is empty."""
-    missing = dict(wanted.groups)
-    for place, row in enumerate(found.answer.to_dicts()):
-        key = tuple(plain(row[name]) for name in wanted.keys)
+    missing, rows = dict(wanted.groups), found.answer.to_dicts()
+    places = {key_of(row, wanted): place for place, row in enumerate(found.whole.to_dicts())}
+    for row in rows:
+        key = key_of(row, wanted)
         expected = missing.pop(key, wanted.empty)
+        assert wanted.kept.get(key, wanted.empty_kept) is not False, f"HAVING does not keep {key}: {text}"
         for name in wanted.outputs:
             value, shown = expected[name], row[name]
             if isinstance(value, Values):
                 chosen = found.choices[name]
                 value = Counter({chosen.code(each): count for each, count in value.counts.items()})
-                shown = chosen.counts.get(place, Counter())
+                shown = chosen.counts.get(places[key], Counter())
                 close = shown == value
             else:
                 close = same(shown, value, found.answer.column(name), found.aggregates[name])
             assert close, f"{name} of {key} is {shown}, not {value}: {text}"
-    assert not missing, f"no group {list(missing)}: {text}"
+    left = {key: values for key, values in missing.items() if wanted.kept[key]}
+    if wanted.order is None:
+        assert not left, f"no group {list(left)}: {text}"
+    else:
+        in_order(rows, left, wanted, text)
+
+
+def in_order(rows: list[dict[str, Any]], left: dict[Any, Any], wanted: reference.Reference, text: str) -> None:
+    """Rows stand in the order asked for, and none that was left out belongs before the last of them."""
+    assert wanted.limit is None or len(rows) <= wanted.limit
+    name, descending = wanted.order or ("", False)
+    if isinstance(wanted.empty[name], Values) or not rows:
+        return
+    shown = [-row[name] if descending else row[name] for row in rows if row[name] is not None]
+    assert shown == sorted(shown), f"the rows are in another order: {text}"
+    others = [values[name] for values in left.values() if values[name] is not None]
+    last = rows[-1][name]
+    assert last is None or all(float(last) >= other if descending else float(last) <= other for other in others)
 
 
 def same(found: Any, wanted: Any, column: Any, aggregate: Any) -> bool:
@@ -262,6 +286,10 @@ def same(found: Any, wanted: Any, column: Any, aggregate: Any) -> bool:
         reach = max(map(abs, aggregate.value.bounds)) / 10**aggregate.value.scale
         return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-9 + 1e-14 * reach**2)
     return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-9 + 1e-14 * largest)
+
+
+def key_of(row: dict[str, Any], wanted: reference.Reference) -> tuple[Any, ...]:
+    return tuple(plain(row[name]) for name in wanted.keys)
 
 
 def plain(value: Any) -> Any:

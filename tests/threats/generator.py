@@ -54,14 +54,9 @@ def form(place: str, name: str) -> Callable[[Method], Method]:
     return register
 
 
-# Forms of the grammar that are not yet supported.
-MISSING = {
-    "ratio", "having", "order and limit",
-}  # fmt: skip
-
-
 def supported() -> set[str]:
-    return {name for names in FORMS.values() for name in names} - MISSING
+    """The names of all forms."""
+    return {name for names in FORMS.values() for name in names}
 
 
 class Generator:
@@ -519,7 +514,10 @@ class Generator:
 
     @form("after", "having")
     def having(self, outputs: list[str]) -> str:
-        return f" HAVING {outputs[0].rsplit(' AS ', 1)[0]} > 2"
+        aggregate = outputs[0].rsplit(" AS ", 1)[0]
+        return self.draw.choice(
+            [f" HAVING {aggregate} > 2", f" HAVING COUNT(*) > 1 OR {aggregate} < 0", " HAVING COUNT(*) < 3"]
+        )
 
     @form("after", "order and limit")
     def order(self, outputs: list[str]) -> str:

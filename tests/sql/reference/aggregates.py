@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from sql_reference_scalars import Scalars
-from sql_reference_terms import Row, Unknown, cut
+from sql_reference_terms import COMPARE, Row, Unknown, cut
 from sqlglot import exp
 
 AVERAGE_DECIMALS = 6  # an average inside another SELECT has so many more than its values, cut toward zero
@@ -48,6 +48,21 @@ class Aggregates:
         if compute is None or any(isinstance(part, Values) for part in parts):
             raise Unknown(f"{type(node).__name__}: {node.sql()}")
         return None if any(part is None for part in parts) else compute(*parts)
+
+    def truth(self, node: exp.Expr, rows: Sequence[Row]) -> bool | None:
+        """A condition on aggregates, in three-valued logic."""
+        node = node.unnest()
+        if isinstance(node, (exp.And, exp.Or)):
+            decisive = isinstance(node, exp.Or)
+            parts = [self.truth(part, rows) for part in (node.this, node.expression)]
+            return decisive if decisive in parts else None if None in parts else not decisive
+        compare = COMPARE.get(type(node).__name__)
+        if compare is None:
+            raise Unknown(node.sql())
+        left, right = self.value(node.this, rows), self.value(node.expression, rows)
+        if isinstance(left, Values) or isinstance(right, Values):
+            return None
+        return None if left is None or right is None else compare(left, right)
 
     def given(self, node: exp.Expr, rows: Sequence[Row]) -> list[Any]:
         """The values of an argument that are not NULL."""

@@ -36,6 +36,10 @@ class Reference:
     outputs: tuple[str, ...]
     groups: Mapping[tuple[Any, ...], Mapping[str, Any]]
     empty: Mapping[str, Any]
+    kept: Mapping[tuple[Any, ...], bool | None]  # by HAVING; NULL where the outcome would be made of noise
+    empty_kept: bool | None
+    order: tuple[str, bool] | None  # the output that ORDER BY names, and whether it is descending
+    limit: int | None
 
 
 def answer(text: str, tables: Mapping[str, Relation], dialect: str = "postgres") -> Reference:
@@ -46,8 +50,22 @@ def answer(text: str, tables: Mapping[str, Relation], dialect: str = "postgres")
     def values(rows: Sequence[Row]) -> dict[str, Any]:
         return {name: found.aggregates.value(inner, rows) for name, inner in found.outputs}
 
-    groups = {key: values(rows) for key, rows in found.groups.items()}
-    return Reference(tuple(found.keys), tuple(name for name, _ in found.outputs), groups, values([]))
+    def kept(rows: Sequence[Row]) -> bool | None:
+        having = node.args.get("having")
+        return True if having is None else found.aggregates.truth(having.this, rows)
+
+    order, limit = node.args.get("order"), node.args.get("limit")
+    ordered = order and order.expressions[0]
+    return Reference(
+        tuple(found.keys),
+        tuple(name for name, _ in found.outputs),
+        {key: values(rows) for key, rows in found.groups.items()},
+        values([]),
+        {key: kept(rows) for key, rows in found.groups.items()},
+        kept([]),
+        ordered and (ordered.this.name.lower(), bool(ordered.args.get("desc"))),
+        limit and int(limit.expression.this),
+    )
 
 
 def stored(columns: Mapping[str, Column], rows: Iterable[Mapping[str, Any]], owner: str | None = None) -> Relation:
