@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from dither.accounting.balls import Ball, ball, bounds, float_up
 from dither.accounting.pure import PureDP
-from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.probabilities import certified, nearest
-from dither.mechanisms.scores import LargestChange, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.choice import Choice
+from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
 from dither.mechanisms.weights import choose, weights_of
 from dither.neighbours import Relation
 from dither.parameters import Number, probability, whole
 
 
 @dataclass(frozen=True, init=False)
-class Exponential:
+class Exponential(Choice):
     """epsilon-DP, and epsilon^2/8-zCDP, for scores of which each moves by at most `sensitivity` between neighbours.
 
     Candidate r is chosen with probability proportional to exp(epsilon u_r / (2 sensitivity)), or to
@@ -60,27 +57,6 @@ class Exponential:
     def guarantee(self) -> PureDP:
         return PureDP(self.epsilon, self.relation, proven_rho=self.epsilon**2 / 8)
 
-    def release(self, scores: ScoreTable) -> Outcome:
-        """The chosen candidate: its key if the scores are a mapping, its position otherwise."""
-        read = read_scores(scores)
-        return Outcome(read.label(int(self._draw(read, 1)[0])), self)
-
-    def probabilities(self, scores: ScoreTable) -> Any:
-        """The exact probabilities, each rounded to the nearest float. They are as private as the scores."""
-        read = read_scores(scores)
-        return read.labelled(read.by_gap(nearest, self._law(read)))
-
-    def probability_bounds(self, scores: ScoreTable) -> Any:
-        """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
-        read = read_scores(scores)
-        return read.labelled(read.by_gap(certified, self._law(read)))
-
-    def plot(self, scores: ScoreTable | None = None, neighbour: ScoreTable | None = None) -> Any:
-        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
-        from dither.mechanisms.pictures.choices import plot_choice
-
-        return plot_choice(self, scores, neighbour)
-
     def error(self, confidence: Number, *, candidates: int, optimal: int = 1) -> float:
         """w, rounded up, such that the winner's score is above the best one less w with at least this probability.
 
@@ -91,7 +67,7 @@ class Exponential:
         _, high = bounds(lambda: (ball(Fraction(size, best)).log() - ball(1 - sure).log()) / ball(self.rate))
         return float_up(high)
 
-    def _law(self, scores: Scores) -> Callable[[], list[Ball]]:
+    def _law(self, scores: Scores) -> LawByGap:
         """The probability of one candidate for each distinct gap."""
 
         def evaluate() -> list[Ball]:
@@ -101,5 +77,5 @@ class Exponential:
 
         return evaluate
 
-    def _draw(self, scores: Scores, count: int) -> Any:
-        return choose(weights_of(scores.gaps, self.rate / scores.denominator), count)
+    def _draw(self, scores: Scores) -> int:
+        return int(choose(weights_of(scores.gaps, self.rate / scores.denominator), 1)[0])

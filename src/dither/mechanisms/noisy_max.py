@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
+from dither.mechanisms.choice import Choice
 from dither.mechanisms.exponential import Exponential
-from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.probabilities import certified, nearest
 from dither.mechanisms.race import largest
-from dither.mechanisms.scores import LargestChange, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
 from dither.mechanisms.winning import laplace_max_law, permute_and_flip_law
 from dither.neighbours import Relation
 from dither.parameters import Number
@@ -21,7 +20,7 @@ Noise = Literal["exponential", "laplace", "gumbel"]
 
 
 @dataclass(frozen=True, init=False)
-class NoisyMax:
+class NoisyMax(Choice):
     """epsilon-DP for scores of which each moves by at most `sensitivity` between neighbours; the winner's name only.
 
     The noise is continuous, of scale 2 sensitivity / epsilon; sensitivity / epsilon with monotone=True, which says that
@@ -71,44 +70,22 @@ class NoisyMax:
         rho = self.epsilon**2 / 8 if self.noise == "gumbel" else None
         return PureDP(self.epsilon, self.relation, proven_rho=rho)
 
-    def release(self, scores: ScoreTable) -> Outcome:
-        """The winner: its key if the scores are a mapping, its position otherwise."""
-        read = read_scores(scores)
-        return Outcome(read.label(self._draw(read)), self)
-
-    def probabilities(self, scores: ScoreTable) -> Any:
-        """The exact winning probabilities, each rounded to the nearest float (at most 300 candidates)."""
-        if self.noise == "gumbel":
-            return self._exponential.probabilities(scores)
-        read = read_scores(scores)
-        return read.labelled(read.by_gap(nearest, self._law(read)))
-
-    def probability_bounds(self, scores: ScoreTable) -> Any:
-        """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
-        if self.noise == "gumbel":
-            return self._exponential.probability_bounds(scores)
-        read = read_scores(scores)
-        return read.labelled(read.by_gap(certified, self._law(read)))
-
     @property
     def _exponential(self) -> Exponential:
         return Exponential(
             epsilon=self.epsilon, sensitivity=self.sensitivity, monotone=self.monotone, relation=self.relation
         )
 
-    def _law(self, scores: Scores) -> Any:
+    def _law(self, scores: Scores) -> LawByGap:
+        """Of at most 300 candidates, unless the noise is Gumbel noise."""
+        if self.noise == "gumbel":
+            return self._exponential._law(scores)
         if self.noise == "laplace":
             return laplace_max_law(scores, self.scale)
         return permute_and_flip_law(scores, 1 / self.scale)
 
-    def plot(self, scores: ScoreTable | None = None, neighbour: ScoreTable | None = None) -> Any:
-        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
-        from dither.mechanisms.pictures.choices import plot_choice
-
-        return plot_choice(self, scores, neighbour)
-
     def _draw(self, scores: Scores) -> int:
         if self.noise == "gumbel":
             # The largest of score/scale + Gumbel noise is an exponential mechanism's choice, drawn directly.
-            return int(self._exponential._draw(scores, 1)[0])
+            return self._exponential._draw(scores)
         return largest(scores.gaps, scores.denominator, self.scale, signed=self.noise == "laplace")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from dither.accounting.pure import PureDP
-from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.probabilities import certified, nearest
-from dither.mechanisms.scores import LargestChange, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.choice import Choice
+from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
 from dither.mechanisms.weights import flip, weights_of
 from dither.mechanisms.winning import permute_and_flip_law
 from dither.neighbours import Relation
@@ -20,7 +18,7 @@ from dither.parameters import Number
 
 
 @dataclass(frozen=True, init=False)
-class PermuteAndFlip:
+class PermuteAndFlip(Choice):
     """epsilon-DP for scores of which each moves by at most `sensitivity` between neighbours.
 
     Candidates are visited in random order; r is taken with probability exp(rate (u_r - max u)), rate = epsilon /
@@ -60,26 +58,9 @@ class PermuteAndFlip:
     def guarantee(self) -> PureDP:
         return PureDP(self.epsilon, self.relation)
 
-    def release(self, scores: ScoreTable) -> Outcome:
-        """The chosen candidate: its key if the scores are a mapping, its position otherwise."""
-        read = read_scores(scores)
-        return Outcome(read.label(self._draw(read)), self)
-
-    def probabilities(self, scores: ScoreTable) -> Any:
-        """The exact probabilities, each rounded to the nearest float (at most 300 candidates)."""
-        read = read_scores(scores)
-        return read.labelled(read.by_gap(nearest, permute_and_flip_law(read, self.rate)))
-
-    def probability_bounds(self, scores: ScoreTable) -> Any:
-        """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
-        read = read_scores(scores)
-        return read.labelled(read.by_gap(certified, permute_and_flip_law(read, self.rate)))
-
-    def plot(self, scores: ScoreTable | None = None, neighbour: ScoreTable | None = None) -> Any:
-        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
-        from dither.mechanisms.pictures.choices import plot_choice
-
-        return plot_choice(self, scores, neighbour)
+    def _law(self, scores: Scores) -> LawByGap:
+        """Of at most 300 candidates."""
+        return permute_and_flip_law(scores, self.rate)
 
     def _draw(self, scores: Scores) -> int:
         # All coins at once: the first heads of a random order is a uniform choice among the heads.

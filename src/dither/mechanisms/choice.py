@@ -1,0 +1,49 @@
+"""What mechanisms that choose by scores have in common: one candidate is published, by an exact law."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from dither.accounting.guarantee import Guarantee
+from dither.mechanisms.outcome import Outcome
+from dither.mechanisms.probabilities import certified, nearest
+from dither.mechanisms.scores import LawByGap, Scores, ScoreTable, read_scores
+
+
+class Choice(ABC):
+    """Only the name of the winner is published, never its score."""
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """The guarantee of one choice."""
+
+    @abstractmethod
+    def _law(self, scores: Scores) -> LawByGap:
+        """The probability of one candidate for each distinct gap."""
+
+    @abstractmethod
+    def _draw(self, scores: Scores) -> int:
+        """The position of the chosen candidate."""
+
+    def release(self, scores: ScoreTable) -> Outcome:
+        """The chosen candidate: its key if the scores are a mapping, its position otherwise."""
+        read = read_scores(scores)
+        return Outcome(read.label(self._draw(read)), self)
+
+    def probabilities(self, scores: ScoreTable) -> Any:
+        """The exact probabilities, each rounded to the nearest float. They are as private as the scores."""
+        read = read_scores(scores)
+        return read.labelled(read.by_gap(nearest, self._law(read)))
+
+    def probability_bounds(self, scores: ScoreTable) -> Any:
+        """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
+        read = read_scores(scores)
+        return read.labelled(read.by_gap(certified, self._law(read)))
+
+    def plot(self, scores: ScoreTable | None = None, neighbour: ScoreTable | None = None) -> Any:
+        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
+        from dither.mechanisms.pictures.choices import plot_choice
+
+        return plot_choice(self, scores, neighbour)
