@@ -14,6 +14,7 @@ from dither.sql.expressions import (
     Constant,
     DatePart,
     FirstDay,
+    MonthStart,
     Numeric,
     Part,
     add_months,
@@ -84,19 +85,17 @@ def extracted(name: str, value: Numeric, kind: Shown) -> Numeric:
 
 def truncated(unit: Unit, value: Numeric, kind: Shown) -> Numeric:
     """DATE_TRUNC(unit, value), a value of the same kind."""
-    if unit in MICROSECONDS:
-        return value if kind == "date" else _multiples(value, MICROSECONDS[unit])
-    day = day_of(value, kind)
-    if unit == "week":
-        day = normal.subtract(_multiples(normal.add(day, Constant(3)), 7), Constant(3))
-    elif unit != "day":
+    if unit in _MONTHS:
+        day = day_of(value, kind)
         constant = isinstance(day, Constant)
-        day = Constant(first_day(unit, day.low)) if constant else FirstDay(unit, day)  # type: ignore[arg-type]
-    return day if kind == "date" else normal.multiply(day, Constant(DAY))
-
-
-def _multiples(value: Numeric, step: int) -> Numeric:
-    return normal.multiply(floor_divide(value, step), Constant(step))
+        first = Constant(first_day(unit, day.low)) if constant else FirstDay(unit, day)  # type: ignore[arg-type]
+        return first if kind == "date" else moment(first, "date")
+    one_day = 1 if kind == "date" else DAY
+    if unit == "week":  # Monday, 3 days before 1970-01-01
+        return normal.subtract(value, floor_modulo(normal.add(value, Constant(3 * one_day)), 7 * one_day))
+    if kind == "date":
+        return value
+    return normal.subtract(value, floor_modulo(value, DAY if unit == "day" else MICROSECONDS[unit]))
 
 
 def period(unit: Unit, value: Numeric, kind: Shown) -> Numeric:
@@ -114,6 +113,18 @@ def period(unit: Unit, value: Numeric, kind: Shown) -> Numeric:
     months = 12 // _MONTHS[unit]
     within = extracted(unit, day, "date")
     return normal.subtract(normal.add(normal.multiply(year, Constant(months)), within), Constant(1))
+
+
+def start_of(unit: Unit, code: Numeric, kind: Shown) -> Numeric:
+    """The first day or moment of a period, given how many lie between it and that of 1970-01-01."""
+    if unit in MICROSECONDS:
+        return normal.multiply(code, Constant(MICROSECONDS[unit]))
+    day = code
+    if unit in _MONTHS:
+        day = MonthStart(normal.multiply(code, Constant(_MONTHS[unit])) if unit != "month" else code)
+    elif unit == "week":
+        day = normal.subtract(normal.multiply(code, Constant(7)), Constant(3))
+    return day if kind == "date" else moment(day, "date")
 
 
 def later(value: Numeric, kind: Shown, months: int, days: int, microseconds: int) -> tuple[Numeric, Shown]:

@@ -73,6 +73,10 @@ class DuckDB:
         """A date so many months later, as a number of days; the last day of a month that is too short."""
         return f"(CAST({day} + to_months({months}) AS DATE) - DATE '1970-01-01')"
 
+    def month_start(self, months: str) -> str:
+        """The first day of the month so many months after January 1970, as a number of days."""
+        return f"(CAST(DATE '1970-01-01' + to_months(CAST({months} AS INTEGER)) AS DATE) - DATE '1970-01-01')"
+
     # Texts, counted in code points
 
     def length(self, value: str) -> str:

@@ -191,6 +191,14 @@ def _add_months(node: e.AddMonths, schema: Schema) -> Interval:
     return ends[0], ends[1] + 30
 
 
+def _month_start(node: e.MonthStart, schema: Schema) -> Interval:
+    low, high = (1970 * 12 + month for month in interval(node.value, schema))
+    if not 12 <= low <= high < 120_000:
+        raise UnsafePlan("a month may leave the years 1 to 9999.")
+    first, last = (datetime.date(month // 12, month % 12 + 1, 1).toordinal() - _EPOCH for month in (low, high))
+    return first, last
+
+
 def _length(node: e.Length, schema: Schema) -> Interval:
     verify(node.value, schema)
     return 0, _longest(node.value)
@@ -265,6 +273,7 @@ NUMBERS: dict[type[e.Expression], Callable[[Any, Schema], Interval]] = {
     e.DatePart: _date_part,
     e.FirstDay: _first_day,
     e.AddMonths: _add_months,
+    e.MonthStart: _month_start,
     e.Length: _length,
 }
 OTHERS: dict[type[e.Expression], Callable[[Any, Schema], None]] = {

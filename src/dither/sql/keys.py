@@ -13,15 +13,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dither.columns import Bool, Column, Date, Int, Text, Timestamp
-from dither.listed import MICROSECONDS, Listed, Periods, Shown, Unit, Unlisted
+from dither.listed import MICROSECONDS, Computed, Listed, Periods, Shown, Unit, Unlisted
 from dither.sql import calendar, normal
 from dither.sql.attained import Attained, attained
 from dither.sql.casts import shown
-from dither.sql.expressions import Boolean, Case, Clamp, Coalesce, Constant, Null, Numeric, Steps, Textual
+from dither.sql.computed import column_of, declared
+from dither.sql.expressions import Boolean, Case, Clamp, Coalesce, Constant, Expression, Null, Numeric, Steps, Textual
 from dither.sql.facts import stored
 from dither.sql.relabel import MOST_STEPS
 from dither.sql.rounding import in_units
-from dither.sql.scalar import Scalars, Value
+from dither.sql.scalar import Scalars, Value, decoded
 from dither.sql.statement import MOST_GROUPS
 from dither.sql.times import truncation
 
@@ -44,6 +45,28 @@ def group_key(scalars: Scalars, node: exp.Expr) -> tuple[Numeric | Textual, Colu
         unit, (value, kind) = period
         return _period(unit, value, kind)
     return _computed(scalars, node, scalars.value(node))
+
+
+def carried(scalars: Scalars, node: exp.Expr) -> tuple[Expression, Column]:
+    """An expression as a column of a derived table. One whose values have gaps is carried as the code of its key, so
+    that grouping by that column has no group that no row can be in."""
+    period = truncation(scalars, node)
+    if period is not None:
+        unit, (moment, kind) = period
+        return _period(unit, moment, kind)
+    value = scalars.value(node)
+    number = value.node
+    plain = value.category is None and isinstance(number, Numeric) and not isinstance(number, (Constant, Null))
+    if plain and isinstance(number, Numeric) and -MOST_CODE <= number.low <= number.high <= MOST_CODE:
+        code, declaration = _number(number, "number" if value.kind == "number" else shown(value.kind))
+        if isinstance(declaration, Listed):
+            return code, declaration
+    return column_of(scalars, node)
+
+
+def plain_column(name: str, column: Column) -> tuple[Expression, Column]:
+    """A column by its values, whatever it is carried as."""
+    return declared(decoded(name, column)) if isinstance(column, Computed) else (stored(name, column), column)
 
 
 def _computed(scalars: Scalars, at: exp.Expr, value: Value) -> tuple[Numeric | Textual, Column]:

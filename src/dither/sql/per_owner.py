@@ -11,6 +11,7 @@ from dither.sql import normal
 from dither.sql.computed import column_of, number
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored
 from dither.sql.facts import stored
+from dither.sql.keys import carried
 from dither.sql.limiting import most_rows
 from dither.sql.plan import Filter, Node, OwnerAggregate, Project, Total
 from dither.sql.relations import Binder, Rows
@@ -101,7 +102,7 @@ class _Building:
             if isinstance(node, exp.Column) and scope.is_owner(node):
                 owned = True
                 continue
-            value, column = column_of(scalars, node)
+            value, column = carried(scalars, node)
             name = self.binder.names.name("c")
             self.keys.append((name, value))
             self.columns[self._text(node)] = (name, column)
@@ -211,7 +212,7 @@ class _Building:
         computed: list[tuple[str, Expression]] = []
         for item, alias in self.binder.items(self.query, self.rows.scope):
             if isinstance(item, exp.Column) and self.rows.scope.is_owner(item):
-                owners.add((alias or item.name).lower())
+                owners.add(alias or item.name)
                 continue
             name = alias or (item.name if isinstance(item, exp.Column) else _plain_name(item))
             if name.lower() in {known.lower() for known in columns}:

@@ -10,9 +10,10 @@ from sqlglot import exp
 
 from dither.columns import Column
 from dither.sql.catalog import Catalog, PublicTable, Table
-from dither.sql.computed import column_of, nullable
+from dither.sql.computed import nullable
 from dither.sql.expressions import Boolean, Expression, Truth
 from dither.sql.facts import stored
+from dither.sql.keys import carried
 from dither.sql.labels import LabelReader
 from dither.sql.plan import Filter, Node, Project, PublicScan, Scan
 from dither.sql.rules import RULES
@@ -137,7 +138,7 @@ class Binder:
             identities[by_own[table.via.column.lower()]] = (table.via.table.lower(), table.via.key.lower())
         if len(table.key) == 1 and table.key[0].lower() in by_own:
             identities.setdefault(by_own[table.key[0].lower()], (table.name.lower(), table.key[0].lower()))
-        owners = frozenset({table.owner.lower()} if table.owner else ())
+        owners = frozenset({table.owner} if table.owner else ())
         return Relation(called, Scan(table, names), columns, owners, table.people, identities)
 
     def derived(self, query: exp.Expr) -> Relation:
@@ -168,7 +169,7 @@ class Binder:
         computed = False
         for item, alias in self.items(query, rows.scope):
             if isinstance(item, exp.Column) and rows.scope.is_owner(item):
-                owners.add((alias or item.name).lower())
+                owners.add(alias or item.name)
                 if not rows.scope.declared_as(item.name):
                     continue
             name = alias or (item.name if isinstance(item, exp.Column) else None)
@@ -181,7 +182,7 @@ class Binder:
                 kept.append((own, stored(own, column)))
                 columns[name] = (own, column)
             else:
-                value, column = column_of(scalars, item)
+                value, column = carried(scalars, item)
                 own, computed = self.names.name("c"), True
                 kept.append((own, value))
                 columns[name] = (own, column)
@@ -200,7 +201,7 @@ class Binder:
                     if wanted in (None, relation.called.lower()):
                         for name in relation.columns:
                             yield exp.column(name, table=relation.called, quoted=True), None
-                        for owner in relation.owners - {name.lower() for name in relation.columns}:
+                        for owner in sorted(owner for owner in relation.owners if not relation.named(owner)):
                             yield exp.column(owner, table=relation.called, quoted=True), None
             elif isinstance(node, exp.Alias):
                 yield node.this.unnest(), self.alias(node)

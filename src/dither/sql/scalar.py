@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from dither.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
 from dither.errors import UnsupportedQuery
-from dither.sql import grammar, literals, normal
+from dither.listed import Computed, Listed, Periods
+from dither.sql import calendar, grammar, literals, normal, rounding
 from dither.sql.expressions import (
     Boolean,
     Comparison,
@@ -18,6 +19,7 @@ from dither.sql.expressions import (
     Expression,
     Null,
     Numeric,
+    Steps,
     Stored,
     StoredText,
     TextConstant,
@@ -173,6 +175,8 @@ def _column(scalars: Scalars, node: exp.Expr) -> Value:
         return Value("text", StoredText(name, column.nullable))
     if not isinstance(column, Coded):
         raise scalars.refusal(node, f"the column {name!r} cannot be used in queries.")
+    if isinstance(column, Computed):
+        return decoded(name, column)
     stored = Stored(name, column.low, column.high, column.decimals, column.nullable)
     if isinstance(column, Bool):
         return Value("boolean", normal.among(stored, ((1, 1),)))
@@ -180,6 +184,19 @@ def _column(scalars: Scalars, node: exp.Expr) -> Value:
         return Value("category", stored, column)
     kinds: dict[type[Column], Kind] = {Date: "date", Timestamp: "timestamp"}
     return Value(kinds.get(type(column), "number"), stored)
+
+
+def decoded(name: str, column: Computed) -> Value:
+    """The value that a column of codes, made by a derived table, stands for."""
+    code = Stored(name, column.low, column.high, 0, column.nullable)
+    number: Numeric = code
+    if isinstance(column, Periods):
+        number = calendar.start_of(column.unit, code, column.shown)
+    elif isinstance(column, Listed) and isinstance(column.values, range):
+        number = normal.add(normal.multiply(code, Constant(column.values.step)), Constant(column.values.start))
+    elif isinstance(column, Listed):
+        number = Steps(code, tuple(range(1, len(column.values))), tuple(column.values))
+    return Value(column.shown, rounding.units(number, column.shown_decimals))
 
 
 def _literal(scalars: Scalars, node: exp.Expr) -> Value:

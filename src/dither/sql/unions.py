@@ -10,7 +10,7 @@ from dither.columns import Category, Coded, Column, Text
 from dither.sql.aggregates import bounded
 from dither.sql.computed import nullable, number
 from dither.sql.expressions import Expression, Numeric
-from dither.sql.facts import stored
+from dither.sql.keys import plain_column
 from dither.sql.normal import rescaled
 from dither.sql.plan import Project, UnionAll
 from dither.sql.relations import Binder
@@ -33,14 +33,13 @@ def union(binder: Binder, query: exp.Expr) -> Relation:
     columns: dict[str, tuple[str, Column]] = {}
     projected: list[list[tuple[str, Expression]]] = [[] for _ in parts]
     for place, called in enumerate(parts[0].columns):
-        given = [part[place] for part in places]
+        given = [plain_column(*part[place]) for part in places]
         column = _common(binder, query, called, [declared for _, declared in given])
         name = binder.names.name("c")
         columns[called] = (name, column)
-        for values, (own, declared) in zip(projected, given, strict=True):
-            value = stored(own, declared)
+        for values, (value, _) in zip(projected, given, strict=True):
             if isinstance(value, Numeric) and isinstance(column, Coded):
-                value = bounded(rescaled(value, column.decimals))  # type: ignore[assignment]
+                value = bounded(rescaled(value, column.decimals))
             values.append((name, value))
     nodes = tuple(Project(part.node, tuple(values)) for part, values in zip(parts, projected, strict=True))
     return Relation("", UnionAll(nodes), columns, parts[0].owners, parts[0].people, {})

@@ -50,6 +50,10 @@ def _add_months(writer: Writer, node: e.AddMonths) -> str:
     return f"CAST({writer.dialect.add_months(_day(writer, node), node.months)} AS {writer.type(node)})"
 
 
+def _month_start(writer: Writer, node: e.MonthStart) -> str:
+    return f"CAST({writer.dialect.month_start(writer.number(node.value))} AS {writer.type(node)})"
+
+
 def _text_case(writer: Writer, node: e.TextCase) -> str:
     branches = " ".join(
         f"WHEN {writer.truth(condition)} THEN {writer.texts(value)}"
@@ -85,6 +89,7 @@ NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
     e.DatePart: _date_part,
     e.FirstDay: _first_day,
     e.AddMonths: _add_months,
+    e.MonthStart: _month_start,
     e.Length: _length,
 }
 TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {

@@ -11,7 +11,7 @@ on any row: division and modulo by zero give NULL, comparisons with NULL give NU
 
 from __future__ import annotations
 
-from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
+from dither.sql.expressions.base import Boolean, Expression, Numeric, Opaque, Textual
 from dither.sql.expressions.codes import Indicator, Shifted, Steps
 from dither.sql.expressions.numbers import (
     Absolute,
@@ -51,6 +51,7 @@ from dither.sql.expressions.times import (
     AddMonths,
     DatePart,
     FirstDay,
+    MonthStart,
     Part,
     Period,
     add_months,
@@ -107,11 +108,13 @@ __all__ = [
     "Length",
     "Like",
     "Modulo",
+    "MonthStart",
     "Multiply",
     "Negate",
     "Not",
     "Null",
     "Numeric",
+    "Opaque",
     "Or",
     "Part",
     "Period",

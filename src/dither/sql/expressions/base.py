@@ -73,6 +73,19 @@ class Numeric(Expression):
 
 
 @dataclass(frozen=True)
+class Opaque(Numeric):
+    """A number that is no arithmetic of its operands, so that nothing outside can be merged with what is inside."""
+
+    @cached_property
+    def reach(self) -> int:
+        return max(1, *map(abs, self.bounds))
+
+    @cached_property
+    def scale(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True)
 class Boolean(Expression):
     """A three-valued truth."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dither.sql.expressions.base import Boolean, Numeric
+from dither.sql.expressions.base import Boolean, Numeric, Opaque
 
 
 @dataclass(frozen=True)
-class Indicator(Numeric):
+class Indicator(Opaque):
     """1 where the condition is true, 0 where it is false, NULL where it is NULL."""
 
     operand: Boolean
@@ -18,7 +18,7 @@ class Indicator(Numeric):
 
 
 @dataclass(frozen=True)
-class Steps(Numeric):
+class Steps(Opaque):
     """A step function: `results[i]` from `starts[i - 1]` on, up to but without `starts[i]`; NULL where the value is.
 
     `starts` ascend; there is one result more than starts. The value counts in its own units, results are whole.
@@ -35,10 +35,6 @@ class Steps(Numeric):
     @cached_property
     def bounds(self) -> tuple[int, int]:
         return min(self.results), max(self.results)
-
-    @cached_property
-    def scale(self) -> int:
-        return 0
 
     @cached_property
     def size(self) -> int:

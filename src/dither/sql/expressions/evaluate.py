@@ -173,6 +173,11 @@ def _add_months(node: times.AddMonths, days: NDArray[Any]) -> NDArray[Any]:
     return _whole(np.minimum(wanted, last).astype(np.int64), days)
 
 
+def _month_start(node: times.MonthStart, months: NDArray[Any]) -> NDArray[Any]:
+    first = months.astype(np.int64).astype("datetime64[M]").astype("datetime64[D]")
+    return _whole(first.astype(np.int64), months)
+
+
 _NUMBERS: dict[type[Expression], Callable[[Any, Columns, np.dtype[Any]], Values]] = {
     numbers.Stored: _stored,
     numbers.Constant: lambda node, columns, dtype: _constant(node.value, columns, dtype),
@@ -196,6 +201,7 @@ _NUMBERS: dict[type[Expression], Callable[[Any, Columns, np.dtype[Any]], Values]
     times.DatePart: _unary(_date_part),
     times.FirstDay: _unary(_first_day),
     times.AddMonths: _unary(_add_months),
+    times.MonthStart: _unary(_month_start),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dither.sql.expressions.base import Boolean, Numeric, Textual
+from dither.sql.expressions.base import Boolean, Opaque, Textual
 
 MOST_STORED = 65_536  # characters that a declared text can have
 
@@ -76,7 +76,7 @@ class Trim(Textual):
 
 
 @dataclass(frozen=True)
-class Length(Numeric):
+class Length(Opaque):
     """How many characters the text has."""
 
     value: Textual

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from dither.sql.expressions.base import Numeric
+from dither.sql.expressions.base import Numeric, Opaque
 
 Part = Literal["year", "month", "day", "doy", "week", "isoyear"]
 Period = Literal["year", "quarter", "month"]
@@ -23,7 +23,7 @@ _PARTS: dict[Part, tuple[int, int]] = {"month": (1, 12), "day": (1, 31), "doy": 
 
 
 @dataclass(frozen=True)
-class DatePart(Numeric):
+class DatePart(Opaque):
     """A part of a day: `doy` the day of the year, `week` and `isoyear` by ISO 8601."""
 
     part: Part
@@ -44,7 +44,7 @@ class DatePart(Numeric):
 
 
 @dataclass(frozen=True)
-class FirstDay(Numeric):
+class FirstDay(Opaque):
     """The first day of the year, quarter or month that a day lies in."""
 
     period: Period
@@ -56,7 +56,7 @@ class FirstDay(Numeric):
 
 
 @dataclass(frozen=True)
-class AddMonths(Numeric):
+class AddMonths(Opaque):
     """The same day so many months later, or the last day of that month if it is shorter."""
 
     value: Numeric
@@ -65,6 +65,17 @@ class AddMonths(Numeric):
     @cached_property
     def bounds(self) -> tuple[int, int]:
         return add_months(self.value.low, self.months), add_months(self.value.high, self.months)
+
+
+@dataclass(frozen=True)
+class MonthStart(Opaque):
+    """The first day of the month so many months after January 1970."""
+
+    value: Numeric
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return add_months(0, self.value.low), add_months(0, self.value.high)
 
 
 def date(day: int) -> datetime.date:
