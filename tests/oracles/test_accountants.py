@@ -144,3 +144,14 @@ def test_a_pessimistic_figure_elsewhere_is_not_a_strict_bound():
     low, high = (PureDP("0.01") * 10**5).bounds_at(delta="1e-6")
     assert low <= exact.lower <= exact.upper <= high
     assert exact.lower == pytest.approx(19.422822, abs=1e-6)
+
+
+@pytest.mark.parametrize(("rate", "sigma", "count"), [(1e-4, 1.0, 100), (1e-4, 1.0, 1000), (1e-3, 0.7, 30)])
+def test_small_sampling_rates_agree_with_a_fine_discretisation(rate, sigma, count):
+    low, high = (PLD.subsampled_gaussian(sigma, rate) * count).bounds_at(delta=DELTA)
+    theirs = distribution.from_gaussian_mechanism(
+        sigma, sampling_prob=rate, value_discretization_interval=1e-6, log_mass_truncation_bound=-40
+    )
+    found = theirs.self_compose(count).get_epsilon_for_delta(DELTA)
+    assert high - low <= 1e-3 * high
+    assert low * (1 - 1e-6) <= found <= high * (1 + 1e-3)
