@@ -141,9 +141,10 @@ def snapshot(catalog: Catalog) -> Iterator[Snapshot]:
     connection = duckdb.connect()
     types = {name: physical_type(column) for name, column in COLUMNS.items()} | {"_owner": "BIGINT", "_rank": "INTEGER"}
     connection.execute('CREATE SCHEMA "t_t"')
-    connection.execute(f'CREATE TABLE "t_t"."rows" ({", ".join(f"{chr(34)}{n}{chr(34)} {t}" for n, t in types.items())})')
-    marks = ", ".join("?" for _ in types)
-    connection.executemany(f'INSERT INTO "t_t"."rows" VALUES ({marks})', [[row[name] for name in types] for row in rows])
+    columns, marks = ", ".join(f'"{name}" {kind}' for name, kind in types.items()), ", ".join("?" for _ in types)
+    connection.execute(f'CREATE TABLE "t_t"."rows" ({columns})')
+    values = [[row[name] for name in types] for row in rows]
+    connection.executemany(f'INSERT INTO "t_t"."rows" VALUES ({marks})', values)
     yield Snapshot(catalog, rows, connection)
     connection.close()
 

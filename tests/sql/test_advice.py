@@ -32,31 +32,21 @@ def refused(text: str, catalog: Catalog = CATALOG) -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('SELECT COUNT(DISTINCT age) FROM "hospital stays"', 'Write COUNT(DISTINCT "Patient ID")'),
         ('SELECT COUNT(*) FROM "hospital stays" WHERE "Patient ID" = 3', 'COUNT(DISTINCT "Patient ID")'),
-        ('SELECT MAX(age) FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
+        ('SELECT CORR(age, far) FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
         ('SELECT SUM(DISTINCT age) FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
         ('SELECT 1 FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
-        (
-            'SELECT COUNT(*) FROM "hospital stays" GROUP BY age / 10',
-            'group by are: "Ward Name", age, "order". For bands',
-        ),
-        ('SELECT COUNT(*) FROM "hospital stays" GROUP BY far', "answered. Group by fewer"),
         ('SELECT COUNT(*) FROM "hospital stays" WHERE "Ward Name" = "ICU"', "Text goes in single quotes: 'ICU'."),
         ('SELECT COUNT(*) FROM bare WHERE note = "O\'Hara"', "single quotes: 'O''Hara'."),
         ('SELECT AVG(agee) FROM "hospital stays"', 'Did you mean age? Declared are: "Ward Name", age, "order", far.'),
         ('SELECT COUNT("Ward Nam") FROM "hospital stays"', 'Did you mean "Ward Name"?'),
         ('SELECT COUNT(*) FROM "hospital stays" WHERE s.age = 1', 'Write "hospital stays".age.'),
         ("SELECT COUNT(*) FROM bar", "Did you mean bare?"),
-        ("SELECT COUNT(*) FROM bare JOIN x ON TRUE", "SELECT COUNT(*) FROM bare WHERE ..."),
-        ("SELECT COUNT(*) FROM x JOIN bare ON TRUE", "SELECT COUNT(*) FROM bare WHERE ..."),
-        (
-            'SELECT COUNT(*) FROM "hospital stays", bare',
-            'SELECT "Ward Name", COUNT(*) FROM "hospital stays" WHERE ... GROUP BY "Ward Name".',
-        ),
+        ("SELECT COUNT(*) FROM bare JOIN LATERAL (SELECT 1) ON TRUE", "SELECT COUNT(*) FROM bare WHERE ..."),
+        ('SELECT COUNT(*) FROM "hospital stays" s, bare', 's."Patient ID" = bare.owner.'),
+        ('SELECT COUNT(*) FROM "hospital stays" s WHERE EXISTS (SELECT 1 FROM bare)', "inner.owner = outer."),
         ('SELECT COUNT(*) FROM "hospital stays" GROUP BY CUBE (age)', 'GROUP BY "Ward Name", "order".'),
         ("SELECT COUNT(*) FROM bare GROUP BY ALL", "Leave GROUP BY out."),
-        ("SELECT COUNT(*) FROM bare GROUP BY note", "Columns to group by are: none."),
     ],
 )
 def test_advice(text: str, words: str) -> None:
@@ -70,8 +60,8 @@ def test_only_close_names_are_suggested() -> None:
 
 
 def test_advice_without_any_table() -> None:
-    assert "FROM a registered table" in refused("SELECT COUNT(*) FROM a, b", Catalog({}))
-    assert "COUNT(DISTINCT owner)" in refused("SELECT MIN(x) FROM a", Catalog({}))
+    assert "FROM a registered table" in refused("SELECT COUNT(*) FROM a, LATERAL (SELECT 1) AS b", Catalog({}))
+    assert "COUNT(DISTINCT owner)" in refused("SELECT CORR(x, y) FROM a", Catalog({}))
     assert Advice(None).keys == []
 
 

@@ -90,7 +90,7 @@ def test_different_questions(catalog):
 @pytest.mark.parametrize("text", [*DIFFERENT, *(one for one, _ in SAME)])
 def test_canonical_text_is_json_without_aliases_or_snapshot(catalog, text):
     found = json.loads(read(text, catalog).canonical())
-    assert list(found) == ["table", "where", "keys", "outputs", "order"]
+    assert list(found) == ["people", "from", "keys", "outputs", "order"]
 
 
 def test_snapshot_is_not_part_of_the_question(catalog, table):

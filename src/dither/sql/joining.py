@@ -15,7 +15,7 @@ from dither.errors import UnsupportedQuery
 from dither.sql import normal
 from dither.sql.expressions import Boolean, Expression, Numeric, Stored, StoredText, Textual
 from dither.sql.facts import facts
-from dither.sql.names import listed, quoted
+from dither.sql.names import quoted
 from dither.sql.plan import Equality, JoinOwner, JoinPublic, Node
 from dither.sql.relations import Binder, Rows, nullable_columns
 from dither.sql.scalar import Value
@@ -249,8 +249,9 @@ class Joining:
             return self._refusal(
                 place, f"{called} is not joined on the key of the public tables.", "Compare with all key columns."
             )
-        owner = listed(sorted(relation.owners)) if relation.owners else "the owner"
-        hint = f"Add an equality of owners, such as ... ON a.{owner} = {called}.{owner}."
+        joined = next(self.relations[place] for place in sorted(self.joined) if self.relations[place].private)
+        sides = (f"{quoted(one.called)}.{quoted(min(one.owners, default='owner'))}" for one in (joined, relation))
+        hint = f"Add an equality of owners: {' = '.join(sides)}."
         return self._refusal(place, f"{called} is joined without an equality of owners.", hint)
 
 

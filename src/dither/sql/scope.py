@@ -36,7 +36,7 @@ class Relation:
         return bool(self.people)
 
     def is_owner(self, name: str) -> bool:
-        return name.lower() in self.owners
+        return any(name.lower() == owner.lower() for owner in self.owners)
 
     def named(self, name: str) -> list[str]:
         """The columns of this name: in the same letters if there is one, else in any case."""
