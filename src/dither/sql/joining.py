@@ -250,6 +250,10 @@ class Joining:
                 place, f"{called} is not joined on the key of the public tables.", "Compare with all key columns."
             )
         joined = next(self.relations[place] for place in sorted(self.joined) if self.relations[place].private)
+        if not relation.owners or not joined.owners:
+            what = f"{called if not relation.owners else quoted(joined.called)} does not say who the owner of a row is."
+            hint = "Select the owner in a derived table; a row-level table has none to join on."
+            return self._refusal(place, what, hint)
         sides = (f"{quoted(one.called)}.{quoted(min(one.owners, default='owner'))}" for one in (joined, relation))
         hint = f"Add an equality of owners: {' = '.join(sides)}."
         return self._refusal(place, f"{called} is joined without an equality of owners.", hint)
