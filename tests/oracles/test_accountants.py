@@ -146,7 +146,7 @@ def test_a_pessimistic_figure_elsewhere_is_not_a_strict_bound():
     assert exact.lower == pytest.approx(19.422822, abs=1e-6)
 
 
-@pytest.mark.parametrize(("rate", "sigma", "count"), [(1e-4, 1.0, 100), (1e-4, 1.0, 1000), (1e-3, 0.7, 30)])
+@pytest.mark.parametrize(("rate", "sigma", "count"), [(1e-4, 1.0, 100), (1e-4, 1.0, 1000)])
 def test_small_sampling_rates_agree_with_a_fine_discretisation(rate, sigma, count):
     low, high = (PLD.subsampled_gaussian(sigma, rate) * count).bounds_at(delta=DELTA)
     theirs = distribution.from_gaussian_mechanism(
