@@ -48,7 +48,7 @@ def _names(words: list[Word]) -> list[Word]:
     for place, (word, at) in enumerate(words):
         called = place + 1 < len(words) and words[place + 1][0] == "("
         found.append((_SYNONYMS.get(word) or (_FUNCTIONS.get(word, word) if called else word), at))
-        last = [word for word, _ in found[-4:]]
+        last = [word for word, _ in found[-4:]] if word == "ZONE" else []
         if last in (["TIMESTAMP", "WITH", "TIME", "ZONE"], ["TIMESTAMP", "WITHOUT", "TIME", "ZONE"]):
             found[-4:] = [("TIMESTAMPTZ" if last[1] == "WITH" else "TIMESTAMP", found[-4][1])]
     return found
@@ -58,10 +58,11 @@ def _literals(words: list[Word]) -> list[Word]:
     """DATE '...' as '...' :: DATE; the words of INTERVAL '...' and the unit in DATE_TRUNC('...' in capitals."""
     found: list[Word] = []
     for word, at in words:
-        last = [word for word, _ in found[-2:]]
-        if not word.startswith("'") or not found:
+        if word[:1] != "'" or not found:
             found.append((word, at))
-        elif last[-1] in _BEFORE_TEXT:
+            continue
+        last = [word for word, _ in found[-2:]]
+        if last[-1] in _BEFORE_TEXT:
             found[-1:] = [(word, at), ("::", at), found[-1]]
         elif last[-1] == "INTERVAL":
             found += [(part, at) for part in word[1:].upper().split()]
@@ -76,8 +77,9 @@ def _literals(words: list[Word]) -> list[Word]:
 
 def _remainders(words: list[Word]) -> list[Word]:
     """MOD(x, y) as x % y, with parentheses round sums and products; the last first, as it may be inside another."""
-    for place in reversed(range(len(words) - 1)):
-        if words[place][0] != "MOD" or words[place + 1][0] != "(":
+    places = [place for place, (word, _) in enumerate(words[:-1]) if word == "MOD"]
+    for place in reversed(places):
+        if words[place + 1][0] != "(":
             continue
         depth, comma, end = 0, None, None
         for at in range(place + 1, len(words)):
