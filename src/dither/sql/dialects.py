@@ -5,7 +5,7 @@ Nothing is trusted of a translation: what comes out is text, and goes through ev
 
 from __future__ import annotations
 
-from dither.errors import ParameterError
+from dither.errors import DitherError, ParameterError
 from dither.sql import limits
 from dither.sql.names import meant
 
@@ -15,7 +15,7 @@ DEFAULT = "postgres"
 def in_postgres(text: str, dialect: str) -> str:
     """The text in PostgreSQL's dialect. Positions in later messages are those of that text."""
     from sqlglot.dialects.dialect import Dialect, Dialects
-    from sqlglot.errors import ErrorLevel, SqlglotError
+    from sqlglot.errors import ErrorLevel
 
     known = sorted(name.value for name in Dialects if name.value)
     name = dialect.lower() if isinstance(dialect, str) else ""
@@ -25,13 +25,15 @@ def in_postgres(text: str, dialect: str) -> str:
         raise ParameterError(
             f"there is no SQL dialect {dialect!r}; known are: {', '.join(known)}. {meant(str(dialect), known)}".rstrip()
         )
-    source = limits.readable(text)
+    source = limits.readable(text, limits.MOST_TRANSLATED)
     try:
         chosen = Dialect.get_or_raise(name)
         trees = [tree for tree in chosen.parse(text) if tree is not None]
         if len(trees) != 1:
             raise source.refusal(0, "one query holds one statement.", "Send one SELECT.")
         return str(trees[0].sql(dialect=DEFAULT, comments=False, unsupported_level=ErrorLevel.RAISE))
-    except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError):
+    except DitherError:
+        raise
+    except Exception:  # noqa: BLE001 - a translator has slips of its own, and has seen nothing but the text
         hint = "Check its spelling, or write it in PostgreSQL's dialect."
         raise source.refusal(0, f"the query cannot be understood as {name}.", hint) from None

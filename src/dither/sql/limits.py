@@ -13,6 +13,7 @@ from dither.sql.source import Source
 
 MOST_BYTES = 65_536
 MOST_TOKENS = 3_072
+MOST_TRANSLATED = 1_024  # of a query in another dialect, which is parsed twice
 MOST_NESTING = 24  # the parser needs some 25 stack frames a level, and Python allows 1000
 
 _PIECES = re.compile(
@@ -43,7 +44,7 @@ _SHORTER = "Use BETWEEN for ranges of values, or ask several questions."
 _QUOTES = "Close every quote and comment: 'text', \"name\", /* remark */."
 
 
-def readable(text: str) -> Source:
+def readable(text: str, most_tokens: int = MOST_TOKENS) -> Source:
     """The text, if it is small and plain enough to be cut into tokens, in whatever dialect."""
     source = _plain(text)
     pieces, depth, deepest = 0, 0, 0
@@ -51,9 +52,9 @@ def readable(text: str) -> Source:
         pieces += 1
         depth += (piece[0] in "([{") - (piece[0] in ")]}")
         deepest = max(deepest, depth)
-    if pieces > MOST_TOKENS:
+    if pieces > most_tokens:
         raise source.refusal(
-            0, f"the query has about {pieces} words and signs; at most {MOST_TOKENS} are read.", _SHORTER
+            0, f"the query has about {pieces} words and signs; at most {most_tokens} are read.", _SHORTER
         )
     if deepest > 2 * MOST_NESTING:
         what = f"the query is nested more than {MOST_NESTING} levels deep."
