@@ -19,7 +19,6 @@ from dither.sql.read import read
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 Q = "SELECT COUNT(*) FROM t WHERE "
 
-LISTED = ",".join(map(str, range(900)))
 LONG = f"CASE WHEN name = '{'q' * 9_000}' THEN 1 END"
 BRANCHES = " WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 3 END"
 NESTED = "NULLIF(" * 8 + "id" + ", {0})" * 8 + " = few"
