@@ -18,7 +18,7 @@ sampling noise. "Worse beyond noise" is a larger figure and, for medians, a one-
 for root mean squares, a logarithm of the ratio that is four of its standard errors above 0, these by a bootstrap over
 repetitions (1,000 resamples), so that rare large errors widen it as they should. "Better for the median" is asked of
 the geometric mean of the ratios over all cases under add_remove. A contender that has not done all repetitions when its
-time is up is compared by those it has done; their number is shown.
+time is up is compared by those it has done; their number is shown, and below three there is no comparison.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def our_runs(n: int, low: float, high: float, epsilon: float) -> dict[str, dict[
 def errors(run: Run, what: str, samples: list[Sample], runs: int, seconds: float) -> Array:
     """Absolute errors of up to so many runs, over the datasets in turn, stopping after some seconds."""
     found, start = [], time.perf_counter()
-    while len(found) < runs and (len(found) < LEAST_RUNS or time.perf_counter() - start < seconds):
+    while len(found) < runs and (not found or time.perf_counter() - start < seconds):
         sample = samples[len(found) % len(samples)]
         try:
             found.append(abs(run(sample.x) - sample.right(what)))
@@ -235,15 +235,17 @@ def compare(sizes: list[int], kinds: list[str], statistics: list[str], epsilons:
 
 
 def report(label: str, found: dict[str, Array], runs: int) -> None:
-    figures = {name: (rms(e), float(np.median(e)), e.size) for name, e in found.items() if e.size}
+    figures = {name: (rms(e), float(np.median(e)), e.size) for name, e in found.items() if e.size >= LEAST_RUNS}
     shown = "  ".join(
         f"{name} {square:.4g}/{middle:.4g}" + (f" ({size} runs)" if size < runs else "")
         for name, (square, middle, size) in figures.items()
     )
-    failed = [name for name in found if not found[name].size]
-    print(f"{label}: {shown}" + (f"  (no answer: {', '.join(failed)})" if failed else ""), flush=True)
+    failed = ", ".join(name for name, e in found.items() if not e.size)
+    slow = ", ".join(name for name, e in found.items() if 0 < e.size < LEAST_RUNS)
+    notes = (f"  (no answer: {failed})" if failed else "") + (f"  (too slow to compare: {slow})" if slow else "")
+    print(f"{label}: {shown}{notes}", flush=True)
     rivals = [name for name in figures if name != "dither"]
-    if not rivals:
+    if not rivals or "dither" not in figures:
         return
     for kind, place in (("RMS", 0), ("median", 1)):
         best = min(rivals, key=lambda rival: figures[rival][place])
