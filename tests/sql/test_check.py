@@ -197,18 +197,14 @@ BUGS = {
     "keys from the data, no limit": lambda t: Aggregate(
         scan(t), (Key(e.StoredText("name", True), False),), (CountOwners(),)
     ),
-    "limit over a filter": lambda t: Aggregate(
-        OwnerLimit(Filter(scan(t), e.Truth(True)), 2), (), (CountRows(),)
-    ),
+    "limit over a filter": lambda t: Aggregate(OwnerLimit(Filter(scan(t), e.Truth(True)), 2), (), (CountRows(),)),
     "truncation to nothing": lambda t: Aggregate(Retruncate(scan(t), 0), (), (CountRows(),)),
     "distinct values without a limit": lambda t: Aggregate(scan(t), (), (CountDistinct(SMALL),)),
     "choice without a clamp": lambda t: Aggregate(limited(t), (), (QuantileRows(e.Negate(SMALL), 1, 2),)),
     "choice without a limit": lambda t: Aggregate(scan(t), (), (ModeRows(SMALL),)),
     "rank above one": lambda t: Aggregate(limited(t), (), (QuantileRows(SMALL, 3, 2),)),
     "choices beside counts": lambda t: Aggregate(limited(t), (), (ModeRows(SMALL), CountRows())),
-    "choices from two values": lambda t: Aggregate(
-        limited(t), (), (ModeRows(SMALL), ModeRows(e.Clamp(SMALL, 0, 1)))
-    ),
+    "choices from two values": lambda t: Aggregate(limited(t), (), (ModeRows(SMALL), ModeRows(e.Clamp(SMALL, 0, 1)))),
     "total of an unknown kind": lambda t: Aggregate(
         OwnerAggregate(scan(t), (), (("x", Total("median", SMALL, None, 0, 9, True)),)), (), (CountRows(),)
     ),
@@ -217,8 +213,10 @@ BUGS = {
         (),
         (SumRows(e.Stored("x", 0, 8, 0, True)),),
     ),
-    "totals by group without a limit": lambda t: Aggregate(
-        OwnerAggregate(scan(t), (("k", FEW.code),), (("x", Total("count", None, None, 0, 9, False)),)),
+    "totals by text without a limit": lambda t: Aggregate(
+        OwnerAggregate(
+            scan(t), (("k", e.StoredText("name", True)),), (("x", Total("count", None, None, 0, 9, False)),)
+        ),
         (),
         (SumRows(e.Stored("x", 0, 9, 0, False)),),
     ),
@@ -278,3 +276,15 @@ def test_the_gap_of_any_owner_is_within_the_sensitivity(snapshot):
             without = snapshot.exact(text)[0]
             snapshot.connection.execute("ROLLBACK")
             assert all(abs(a - b) <= bound for a, b, bound in zip(whole, without, bounds, strict=True))
+
+
+def test_totals_by_key_are_no_more_than_the_keys(table):
+    """An owner has one row for each combination of keys: public keys bound their number without any limit on rows."""
+    few = e.Stored("few", 0, 3, 0, False)
+    by_key = OwnerAggregate(scan(table), (("k", few),), (("n", Total("count", None, None, 0, 9, False)),))
+    assert norms(check((Aggregate(by_key, (), (CountRows(),)),))[0][0]) == (4, 16, 4)
+    by_small = OwnerAggregate(limited(table, 3), (("k", SMALL),), (("n", Total("count", None, None, 0, 9, False)),))
+    assert norms(check((Aggregate(by_small, (), (CountRows(),)),))[0][0]) == (3, 9, 3)
+    by_text = OwnerAggregate(scan(table), (("k", e.StoredText("name", True)),), ())
+    with pytest.raises(UnsafePlan):
+        check((Aggregate(by_text, (), (CountRows(),)),))

@@ -129,6 +129,8 @@ def _reason(measure: Measure, sensitivity: Sensitivity) -> str:
     most, spread = sensitivity.linf, sensitivity.l1 > sensitivity.linf
     if isinstance(measure, CountOwners):
         return "an owner counts at most once in a group, in at most as many groups as it has rows"
+    if isinstance(measure, CountRows) and spread:
+        return f"an owner has at most {counted(sensitivity.l1, 'row')}, each in another group"
     if isinstance(measure, CountRows):
         return "an owner has at most that many rows, and all of them can fall into one group"
     if isinstance(measure, CountDistinct):

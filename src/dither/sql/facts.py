@@ -283,7 +283,18 @@ def _per_owner(node: OwnerAggregate) -> Facts:
     if len(schema) != len(node.keys) + len(node.totals):
         raise UnsafePlan("two columns have one name.")
     distinct = frozenset(name for name, _ in node.keys)
-    return replace(known, schema=schema, rows=known.rows if node.keys else 1, distinct=distinct)
+    bounds = [rows for rows in (known.rows, _combinations(schema[name] for name in distinct)) if rows is not None]
+    return replace(known, schema=schema, rows=min(bounds, default=None), distinct=distinct)
+
+
+def _combinations(columns: Iterable[Stored]) -> int | None:
+    """How many combinations of values these columns can have; None if any number."""
+    count = 1
+    for column in columns:
+        if not isinstance(column, e.Stored):
+            return None
+        count *= column.most - column.least + 1 + column.may_be_null
+    return count
 
 
 def _total(name: str, total: Total, schema: Schema) -> Stored:
