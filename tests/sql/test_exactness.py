@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import datetime
 import math
+import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -36,7 +37,8 @@ from dither.mechanisms.groups import _Groups, _Histogram
 from dither.present import present
 from dither.sql.aggregates import Variance
 
-WORLDS, QUESTIONS = 3, 150
+CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
+WORLDS, QUESTIONS = 3 * min(CAMPAIGN, 20), 200 * max(1, CAMPAIGN // 20)
 BERLIN = datetime.timezone(datetime.timedelta(hours=2))
 WORDS = [
     "alpha",
@@ -198,6 +200,7 @@ def make_world(folder: Path, seed: int) -> World:
         "t": [event(draw, owner, next(eids)) for owner in owners[1:] for _ in range(draw.randint(1, 2))],
         "p": [person(draw, owner) for owner in owners[:-1]],
         "pub": [row for row in population.codes() if draw.random() < 0.9],
+        "r": list(population.records(draw.randint(1, 9), seed)),
     }
     known = [row["eid"] for row in rows["t"]]
     rows["c"] = [item(draw, eid) for eid in [*known, 1001] for _ in range(draw.randint(0, 2))] + [item(draw, known[0])]
@@ -211,7 +214,7 @@ def make_world(folder: Path, seed: int) -> World:
     owner_of = {row["eid"]: row["uid"] for row in rows["t"]}
     rows["c"] = [{"uid": owner_of.get(row["eid"])} | row for row in rows["c"]]
     for name, declared in population.DECLARED.items():
-        tables[name] = reference.stored(declared["columns"], rows[name], "uid")
+        tables[name] = reference.stored(declared["columns"], rows[name], "tag" if name == "r" else "uid")
     return World(curator, tables)
 
 
@@ -222,10 +225,10 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     made.curator.close()
 
 
-def test_random_questions(world: World, request: pytest.FixtureRequest, campaign: Callable[[int], int]) -> None:
+def test_random_questions(world: World, request: pytest.FixtureRequest) -> None:
     generator = Generator(request.node.callspec.params["world"], population.declared(), supported(), shown=True)
     answered: Counter[str] = Counter()
-    for _ in range(campaign(QUESTIONS)):
+    for _ in range(QUESTIONS):
         text = generator.question()
         try:
             found = world.exact(text)
@@ -297,3 +300,47 @@ def plain(value: Any) -> Any:
     if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         return Fraction(value)
     return value
+
+
+# Planted bugs: an answer to one question beside the reference's answer to another.
+
+MISUNDERSTOOD = {
+    "NULL counting": ("SELECT COUNT(*) AS o0 FROM t", "SELECT COUNT(x) AS o0 FROM t"),
+    "average over all rows": ("SELECT AVG(x) AS o0 FROM t", "SELECT SUM(x) / COUNT(*) AS o0 FROM t"),
+    "join for left join": (
+        "SELECT COUNT(*) AS o0 FROM p a JOIN t b ON a.uid = b.uid",
+        "SELECT COUNT(*) AS o0 FROM p a LEFT JOIN t b ON a.uid = b.uid",
+    ),
+    "exists for not exists": (
+        "SELECT COUNT(*) AS o0 FROM p WHERE EXISTS (SELECT 1 FROM t WHERE t.uid = p.uid AND t.x > 0)",
+        "SELECT COUNT(*) AS o0 FROM p WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.uid = p.uid AND t.x > 0)",
+    ),
+    "condition of a left join as a filter": (
+        "SELECT COUNT(*) AS o0 FROM p a LEFT JOIN t b ON a.uid = b.uid WHERE b.h > 1",
+        "SELECT COUNT(*) AS o0 FROM p a LEFT JOIN t b ON a.uid = b.uid AND b.h > 1",
+    ),
+    "HAVING dropped": (
+        "SELECT h AS k0, COUNT(*) AS o0 FROM t GROUP BY h",
+        "SELECT h AS k0, COUNT(*) AS o0 FROM t GROUP BY h HAVING COUNT(*) > 1",
+    ),
+    "another clamp": ("SELECT OWNER_SUM(n, 0, 90) AS o0 FROM t", "SELECT OWNER_SUM(n, 0, 9) AS o0 FROM t"),
+    "another zone": (
+        "SELECT SUM(EXTRACT(HOUR FROM at)) AS o0 FROM t",
+        "SELECT SUM(EXTRACT(HOUR FROM at AT TIME ZONE 'Europe/Berlin')) AS o0 FROM t",
+    ),
+    "values of other rows": ("SELECT MEDIAN(x) AS o0 FROM t", "SELECT MEDIAN(x) AS o0 FROM t WHERE h > 1"),
+    "union that drops repeats": (
+        "SELECT COUNT(*) AS o0 FROM t",
+        "SELECT COUNT(*) AS o0 FROM (SELECT uid, h FROM t UNION ALL SELECT uid, h FROM t) q",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", MISUNDERSTOOD)
+def test_planted_misunderstandings(tmp_path: Path, bug: str) -> None:
+    made = make_world(tmp_path / "curator", 1)
+    asked, meant = MISUNDERSTOOD[bug]
+    agree(made.exact(meant), reference.answer(meant, made.tables), meant)
+    with pytest.raises(AssertionError):
+        agree(made.exact(asked), reference.answer(meant, made.tables), meant)
+    made.curator.close()

@@ -113,6 +113,16 @@ class Generator:
             columns = tuple(replace(column, sql=column.sql.split(".")[1]) for column in columns)
         return Source(alias, columns, self.draw.choice(["uid", f"{called}.uid"]))
 
+    @form("source", "rows of their own")
+    def rows_of_their_own(self) -> Source:
+        return self.draw.choice(
+            [
+                Source("r", self.table("r", "r"), ""),
+                Source("r JOIN pub ON r.v = pub.code", self.table("r", "r") + self.table("pub", "pub"), ""),
+                Source("(SELECT v, kind FROM r WHERE w > 0) q", (Named("q.v", Int(0, 100)),), ""),
+            ]
+        )
+
     @form("source", "join public")
     def join_public(self) -> Source:
         side = self.draw.choice(["JOIN", "INNER JOIN", "LEFT JOIN"])
@@ -453,7 +463,7 @@ class Generator:
 
     @form("output", "owners")
     def owners(self, source: Source) -> str:
-        return f"COUNT(DISTINCT {source.owner})"
+        return f"COUNT(DISTINCT {source.owner})" if source.owner else "COUNT(*)"
 
     @form("output", "distinct values")
     def distinct(self, source: Source) -> str:
@@ -506,7 +516,7 @@ class Generator:
             [
                 f"SUM({column}) / COUNT(*)",
                 f"2 * COUNT(*) - COUNT({column})",
-                f"SUM({column}) / COUNT(DISTINCT {source.owner})",
+                f"SUM({column}) / {self.owners(source)}",
             ]
         )
 

@@ -126,13 +126,13 @@ def wire(error: BaseException) -> bytes:
     return f"{type(error).__name__}: {error}".encode()
 
 
-def observe(side: Side, text: str, **stated: Any) -> Observed:
-    """Walk up to the exact aggregates and note everything on the way."""
+def observe(side: Side, text: str, *, explained: bool = True, **stated: Any) -> Observed:
+    """Walk up to the exact aggregates and note everything on the way; the explanation costs about as much again."""
     stated = stated or {"epsilon": "1"}
     side.engine.heard.clear()
     try:
         priced = side.price(text, **stated)
-        explanation = str(side.explain(text, **stated))
+        explanation = str(side.explain(text, **stated)) if explained else ""
     except DitherError as refusal:
         return Observed("refused", wire(refusal), statements=tuple(side.engine.heard))
     paid = (priced.price.cost, priced.price.delta, tuple(priced.asked.items()))
@@ -179,9 +179,9 @@ def _middle(measure: Any) -> int:
     return measure.value.bounds[0] if isinstance(measure, Choice) else 0
 
 
-def check_neighbours(one: Side, other: Side, text: str, **stated: Any) -> Observed:
+def check_neighbours(one: Side, other: Side, text: str, *, explained: bool = True, **stated: Any) -> Observed:
     """Raise `Leak` unless the question looks the same on both sides and its exact answers are as close as proven."""
-    seen, beside = observe(one, text, **stated), observe(other, text, **stated)
+    seen, beside = (observe(side, text, explained=explained, **stated) for side in (one, other))
     there = beside.compared()
     for name, value in seen.compared().items():
         if value != there[name]:

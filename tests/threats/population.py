@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
+from dither.sql.catalog import EACH_ROW
 
 NASTY = 4217
 CANARY = "canary-4217-tango"
@@ -52,6 +53,12 @@ ITEMS: dict[str, Column] = {
     "price": Fixed(0, 100, decimals=2),
     "code": Int(0, 60),
 }
+RECORDS: dict[str, Column] = {
+    "v": Int(0, 100),
+    "w": Fixed(-1, 1, decimals=3),
+    "kind": Category(["old", "new"]),
+    "note": Text(),
+}
 CODES: dict[str, Column] = {
     "code": Int(0, 60, nullable=False, default=0),
     "weight": Int(-5, 5),
@@ -65,12 +72,13 @@ DECLARED: dict[str, dict[str, Any]] = {
     "t": {"owner": "uid", "key": "eid", "max_rows_per_owner": ROWS_PER_OWNER, "columns": COLUMNS},
     "p": {"owner": "uid", "max_rows_per_owner": 1, "columns": PEOPLE},
     "c": {"owner": "eid -> t.eid", "max_rows_per_owner": 6, "columns": ITEMS},
+    "r": {"owner": EACH_ROW, "columns": RECORDS},
 }
 
 
 def declared() -> dict[str, dict[str, Column]]:
-    """The columns of every table: events, people, items of events, and public codes."""
-    return {"t": COLUMNS, "p": PEOPLE, "c": ITEMS, "pub": CODES}
+    """The columns of every table: events, people, items of events, records of their own, and public codes."""
+    return {"t": COLUMNS, "p": PEOPLE, "c": ITEMS, "r": RECORDS, "pub": CODES}
 
 
 SCHEMA = pa.schema(
@@ -182,6 +190,19 @@ def items(events: pa.Table, seed: int = 4, most: int = 3000) -> Rows:
             }
 
 
+def records(owners: int = 60, seed: int = 6) -> Rows:
+    """Rows that are each their own owner; `tag`, which is not declared, says who goes when an owner goes."""
+    drawn = random.Random(seed)
+    for tag in [*range(1, owners + 1), NASTY]:
+        yield {
+            "tag": tag,
+            "v": drawn.choice([None, drawn.randint(-20, 120)]),
+            "w": drawn.choice([None, round(drawn.uniform(-1.2, 1.2), 4)]),
+            "kind": drawn.choice([None, "old", "new", "undeclared"]),
+            "note": CANARY if tag == NASTY else drawn.choice([None, *WORDS]),
+        }
+
+
 def codes() -> Rows:
     """A public table; some codes are missing."""
     for code in range(61):
@@ -205,6 +226,7 @@ def world(events: pa.Table, owners: int = 60) -> Tables:
         "t": events,
         "p": pa.Table.from_pylist(list(people(owners))),
         "c": pa.Table.from_pylist(list(items(events))),
+        "r": pa.Table.from_pylist(list(records(owners))),
         "pub": pa.Table.from_pylist(list(codes())),
     }
 
@@ -225,7 +247,8 @@ def without(rows: Any, owner: int) -> Any:
         return rows.filter(pc.not_equal(rows["uid"], owner))
     gone = rows["t"].filter(pc.equal(rows["t"]["uid"], owner))["eid"]
     kept = rows["c"].filter(pc.invert(pc.is_in(rows["c"]["eid"], gone.drop_null())))
-    return rows | {"t": without(rows["t"], owner), "p": without(rows["p"], owner), "c": kept}
+    others = rows["r"].filter(pc.not_equal(rows["r"]["tag"], owner))
+    return rows | {"t": without(rows["t"], owner), "p": without(rows["p"], owner), "c": kept, "r": others}
 
 
 def shuffled(rows: Any, seed: int = 2) -> Any:

@@ -82,7 +82,7 @@ def test_random_questions(sides: Sides, part: int) -> None:
     for _ in range(RANDOM // PARTS):
         text = generator.question()
         one, other = large if draw.random() < EVERYBODY else draw.choice(few)
-        if check_neighbours(one, other, text).status == "answered":
+        if check_neighbours(one, other, text, explained=draw.random() < EVERYBODY).status == "answered":
             answered.update({*generator.used, "questions"})
             if draw.random() < EVERYBODY:
                 check_same_aggregates(sides["few"], sides["few in another order"], text)

@@ -28,6 +28,7 @@ class Relation:
 
 
 Tables = Mapping[str, Relation]
+OWNER = ("", " owner")  # where the rows of a nested SELECT say whose they are; no query can name it
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Reader:
             names = [known.name for known in left.fields]
             again = [
                 {("", name): row[known.place] for name, known in zip(names, right.fields, strict=True)}
+                | _owned(row, right.owner)
                 for row in right.rows
             ]
             return Relation(left.fields, [*left.rows, *again], left.owner)
@@ -151,8 +153,8 @@ class Reader:
         for row in relation.rows:
             seen = {**self.outer_row, **row}
             if kept(seen):
-                rows.append({("", name): term.of(seen) for name, term in terms})
-        return Relation(fields, rows, _carried(items, relation))
+                rows.append({("", name): term.of(seen) for name, term in terms} | _owned(row, relation.owner))
+        return Relation(fields, rows, relation.owner and OWNER)
 
     def _grouped_rows(self, node: exp.Select) -> Relation:
         """One row a group: aggregates and keys stand in the places of what names them, then items are scalars."""
@@ -177,9 +179,10 @@ class Reader:
             values = [*key, *(found.aggregates.value(call, members) for call in calls)]
             row = {known.place: value for known, value in zip(made, values, strict=True)}
             if kept(row):
-                rows.append({("", name): term.of(row) for name, term in terms})
+                made_row = {("", name): term.of(row) for name, term in terms}
+                rows.append(made_row | (_owned(members[0], relation.owner) if members else {}))
         fields = tuple(Field("", name, *_kind(term)) for name, term in terms)
-        return Relation(fields, rows, _carried(items, relation))
+        return Relation(fields, rows, relation.owner and OWNER)
 
 
 def is_aggregated(node: exp.Select) -> bool:
@@ -270,15 +273,9 @@ def _starred(items: list[exp.Expr], relation: Relation) -> list[tuple[str, exp.E
     return found
 
 
-def _carried(items: list[tuple[str, exp.Expr]], relation: Relation) -> tuple[str, str] | None:
-    """Where the owner is found among the items, if it is one of them."""
-    if relation.owner is None:
-        return None
-    for name, inner in items:
-        plain = inner.unnest()
-        if isinstance(plain, exp.Column) and plain.name.lower() == relation.owner[1]:
-            return "", name
-    return None
+def _owned(row: Row, owner: tuple[str, str] | None) -> Row:
+    """Whose a row is goes with it, whether or not it is selected."""
+    return {} if owner is None else {OWNER: row[owner]}
 
 
 def _visible(fields: tuple[Field, ...], name: str) -> Field:
