@@ -31,7 +31,7 @@ _GRID_BITS = 32
 _LOW, _HALF = Fraction(1, 10), Fraction(1, 2)
 _BUY = "its error in units of the value depends on the data; interval=True buys an interval with half of the price."
 # When "auto" takes the smooth sensitivity: from here on Student's t noise has the smaller root-mean-square error and
-# the smaller median error, on nearly every kind of data and number of records tried (docs/benchmarks.md). The exponential
+# the smaller median error, on nearly all data and numbers of records tried (docs/benchmarks.md). The exponential
 # mechanism's error does not fall below a fraction of the gap between two records, this noise does; and with so many
 # records on either side the bounds, which the smooth sensitivity must count with, are out of its reach.
 _SMOOTH_FROM = Fraction(10)
