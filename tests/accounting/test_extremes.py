@@ -235,7 +235,7 @@ def test_every_way_to_use_a_guarantee_is_right_or_refused(name):
         RDP({2: 1}),
         ApproxDP(1, "1e-6"),
     ],
-    ids=repr,
+    ids=["pure 0", "pure", "rho 0", "rho 1e-30", "rho 1e6", "mu tiny", "mu 0", "Renyi", "approximate"],
 )
 def test_every_calibration_is_right_or_refused(family, target):
     for k in (0, 1, 1000):
