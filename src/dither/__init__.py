@@ -8,6 +8,7 @@ from dither.lazy import loader
 
 if TYPE_CHECKING:
     from dither import accounting as accounting
+    from dither import audit as audit
     from dither import divergence as divergence
     from dither import graph as graph
     from dither import sensitivity as sensitivity
@@ -76,6 +77,7 @@ HOMES = {
     "Analyst": "dither.curator",
     "Answer": "dither.answer",
     "ApproxDP": "dither.accounting",
+    "audit": "dither.audit",
     "Bool": "dither.columns",
     "BoundedLocalSensitivity": "dither.mechanisms",
     "BudgetExceeded": "dither.errors",

@@ -1,0 +1,114 @@
+"""Events worth certifying: unions of cells with the largest likelihood ratios, chosen on samples of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.audit.cells import Partition, learn
+from dither.audit.columns import Outputs, read_outputs
+from dither.audit.confidence import Reals, roughly_at_least, roughly_at_most
+from dither.audit.features import Feature, features
+
+Counts = npt.NDArray[np.int64]
+
+_COARSER = (256, 32)  # parts of equal mass into which cells are also merged: their ratios are less noisy
+_DEVIATIONS = 4.5
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an event is good for: epsilon at a delta (`delta` given), or delta at an epsilon."""
+
+    delta: float | None = None
+    epsilon: float | None = None
+
+    def value(self, likely: Any, rare: Any) -> Any:
+        """The epsilon or delta that P(event) >= likely on one side and <= rare on the other side prove."""
+        with np.errstate(all="ignore"):
+            if self.delta is not None:
+                return np.where(likely > self.delta, np.log((likely - self.delta) / rare), -np.inf)
+            return likely - math.exp(min(self.epsilon or 0.0, 700.0)) * rare
+
+
+@dataclass(frozen=True)
+class Event:
+    """A set of outputs: those whose feature lies in the chosen cells."""
+
+    feature: Feature
+    partition: Partition
+    chosen: npt.NDArray[np.bool_]
+
+    def holds(self, drawn: Any) -> npt.NDArray[np.bool_]:
+        """For each output whether it is in the set."""
+        outputs = drawn if isinstance(drawn, Outputs) else read_outputs(drawn, len(drawn))
+        return self.chosen[self.partition.cells(self.feature.read(outputs))]
+
+    def __str__(self) -> str:
+        words = self.partition.describe(self.chosen)
+        return f"{self.feature.name} {words}" if words[0] in "=<>i" else f"{self.feature.name} is {words}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An event, the side on which it is likelier (0 or 1), the target it was chosen for and what it promised there."""
+
+    event: Event
+    likelier: int
+    target: Target
+    promise: float
+
+
+def search(one: Outputs, other: Outputs, targets: Sequence[Target]) -> list[Candidate]:
+    """For each direction and target the event that promises most."""
+    best: dict[tuple[int, Target], Candidate] = {}
+    for feature in features(one, other):
+        columns = feature.read(one), feature.read(other)
+        partition = learn(*columns)
+        counts = [partition.counts(column) for column in columns]
+        for likelier in (0, 1):
+            up, down = counts[likelier], counts[1 - likelier]
+            trials = (len(one), len(other))[likelier], (len(one), len(other))[1 - likelier]
+            for order, stops in _orders(partition, up, down):
+                likely = roughly_at_least(np.cumsum(up[order])[stops], trials[0], _DEVIATIONS)
+                rare = roughly_at_most(np.cumsum(down[order])[stops], trials[1], _DEVIATIONS)
+                for target in targets:
+                    value = target.value(likely, rare)
+                    place = int(np.argmax(value))
+                    held = best.get((likelier, target))
+                    if held is None or value[place] > held.promise:
+                        chosen = np.zeros(partition.size, dtype=bool)
+                        chosen[order[: stops[place] + 1]] = True
+                        event = Event(feature, partition, chosen)
+                        best[likelier, target] = Candidate(event, likelier, target, float(value[place]))
+    return list(best.values())
+
+
+def _orders(partition: Partition, up: Counts, down: Counts) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Orders of the cells, and the places at which they may be cut: every beginning of an order is an event."""
+    size = partition.size
+    everywhere = np.arange(size - 1)
+    yield np.arange(size), everywhere
+    yield np.arange(size)[::-1], everywhere
+    yield _by_ratio(up, down), everywhere
+    mass = (up + down).astype(np.float64)
+    share = np.cumsum(mass) / max(1.0, float(mass.sum()))
+    for parts in _COARSER:
+        if parts < partition.numbers():
+            group = np.minimum((share * parts).astype(np.int64), parts - 1)
+            beyond = np.arange(size) >= partition.numbers()
+            group = np.where(beyond, parts + np.arange(size), group)
+            merged = [np.bincount(group, weights=side).astype(np.int64) for side in (up, down)]
+            rank = np.empty(len(merged[0]), dtype=np.int64)
+            rank[_by_ratio(*merged)] = np.arange(len(rank))
+            order = np.argsort(rank[group], kind="stable")
+            yield order, np.flatnonzero(np.diff(rank[group][order]))
+
+
+def _by_ratio(up: Reals | Counts, down: Reals | Counts) -> npt.NDArray[np.intp]:
+    return np.argsort(-(up + 1.0) / (down + 1.0), kind="stable")
