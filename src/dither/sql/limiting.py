@@ -20,6 +20,8 @@ from dither.sql.plan import (
     UnionAll,
 )
 
+MOST_TOGETHER = 1_000  # rows of one owner that joins may make, or as many as their tables have, before they are cut
+
 
 def most_rows(node: Node) -> int:
     """How many rows of a relation one owner can have if every table keeps to its declared maximum."""
@@ -34,10 +36,7 @@ class Limits:
 
     def source(self, node: Node) -> Node:
         """The relation with limits; if joins could still multiply an owner's rows, they are cut once more."""
-        limited = self.limited(node)
-        most = sum(inner.rows for inner in limited.walk() if isinstance(inner, OwnerLimit))
-        rows = facts(limited).rows
-        return limited if rows is not None and rows <= most else Retruncate(limited, max(most, 1))
+        return _cut(self.limited(node), 0)
 
     def limited(self, node: Node) -> Node:
         if isinstance(node, Scan):
@@ -51,17 +50,26 @@ class Limits:
         if isinstance(node, JoinPublic):
             return replace(node, child=self.limited(node.child)) if facts(node.child).private else node
         if isinstance(node, SemiJoin):
-            return replace(node, child=self.limited(node.child))
+            return replace(node, child=self.limited(node.child), other=self._looked_at(node.other))
         if isinstance(node, JoinOwner):
             return self._joined(node)
         return node
 
+    def _looked_at(self, node: Node) -> Node:
+        """Rows that are only looked for need no limit, unless rows of one owner meet each other."""
+        return self.limited(node) if any(isinstance(inner, JoinOwner) for inner in node.walk()) else node
+
     def _joined(self, node: JoinOwner) -> Node:
         """A side of which each row of the other finds one at most need not be limited."""
-        one_sided = replace(node, child=self.limited(node.child))
-        if facts(one_sided).rows is not None:
-            return one_sided
-        other_sided = replace(node, other=self.limited(node.other))
-        if facts(other_sided).rows is not None:
-            return other_sided
-        return replace(one_sided, other=self.limited(node.other))
+        child, other = self.limited(node.child), self.limited(node.other)
+        for made in (replace(node, child=child), replace(node, other=other)):
+            if facts(made).rows is not None:
+                return _cut(made, MOST_TOGETHER)
+        return _cut(replace(node, child=child, other=other), MOST_TOGETHER)
+
+
+def _cut(node: Node, allowed: int) -> Node:
+    """The relation, cut to as many rows of an owner as its tables have where joins could make more than `allowed`."""
+    most = sum(inner.rows for inner in node.walk() if isinstance(inner, OwnerLimit))
+    rows = facts(node).rows
+    return node if rows is not None and rows <= max(most, allowed) else Retruncate(node, max(most, 1))

@@ -24,6 +24,8 @@ from dither.sql.source import Source
 if TYPE_CHECKING:
     from dither.sql.joining import Part
 
+MOST_RELATIONS = 40  # that one query reads; a query named by WITH is read wherever it is used
+
 _ROWS_ONLY = {
     "distinct": ("DISTINCT", "Group by the owner instead: SELECT owner, COUNT(*) AS n ... GROUP BY owner."),
     "order": ("ORDER BY", "Leave it out here, and order the answer."),
@@ -34,9 +36,10 @@ _ROWS_ONLY = {
 
 @dataclass
 class FreshNames:
-    """Names for the columns of a plan, each given once, in whatever case."""
+    """Names for the columns of a plan, each given once, in whatever case; and how many relations have them."""
 
     taken: set[str] = field(default_factory=set)
+    relations: int = 0
 
     def name(self, wanted: str) -> str:
         name, number = wanted, 1
@@ -113,6 +116,10 @@ class Binder:
 
     def relation(self, node: exp.Expr) -> Relation:
         """A table by name, or a query in parentheses."""
+        self.names.relations += 1
+        if self.names.relations > MOST_RELATIONS:
+            what = f"the query reads more than {MOST_RELATIONS} tables, a query named by WITH at every use."
+            raise self.source.refusal(node, what, "Join fewer tables, or ask several questions.")
         if isinstance(node, exp.Subquery):
             called = self.alias(node) if node.args.get("alias") else self.names.name("derived")
             return replace(self.derived(node.this), called=called)
