@@ -327,16 +327,12 @@ def main() -> int:
     for what, shown, holds in checks:
         print(f"{'PASS' if holds else 'FAIL'}  {what}: {shown}")
     if not chosen.counted:
-        print(
-            f"\nnot counted: {len(by_fitting)} more figures are worse than those of a list that happens to fit"
-        )
+        print(f"\nnot counted: {len(by_fitting)} more figures are worse than those of a list that happens to fit")
         for line in by_fitting:
             print(f"      {line}")
         for kind, found in fitting_ratios.items():
             if found:
-                print(
-                    f"      the private median against these too: {kind} error {geometric_mean(found):.2f}x"
-                )
+                print(f"      the private median against these too: {kind} error {geometric_mean(found):.2f}x")
     missed = sum(not holds for _, _, holds in checks)
     print(f"\n{len(checks) - missed} requirements kept, {missed} missed")
     return 1 if missed else 0
