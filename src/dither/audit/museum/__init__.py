@@ -1,4 +1,12 @@
-"""The bug museum: small broken mechanisms and accountants, each with its story and its fixed twin.
+"""The bug museum: small broken mechanisms, accountants, plans and ledgers, each with its story and its fixed twin.
 
-`dither audit --museum` calls `visit`; each row it yields says which exhibit it was and whether it was caught.
+`run` holds every exhibit against its check, `table` shows what came of it; docs/museum.md tells the stories.
 """
+
+from __future__ import annotations
+
+from dither.audit.museum.catalogue import EXHIBITS
+from dither.audit.museum.exhibit import AnyExhibit, Exhibit, Finding, Reckoning
+from dither.audit.museum.tour import Row, run, table, visit
+
+__all__ = ["EXHIBITS", "AnyExhibit", "Exhibit", "Finding", "Reckoning", "Row", "run", "table", "visit"]
