@@ -390,8 +390,8 @@ def test_planted_rows_decide_about_keys(sides: Sides) -> None:
 
     text = "SELECT LEFT(word, 0), COUNT(*) FROM t GROUP BY LEFT(word, 0)"
     caught(sides, "gap", text, price=replanned(counting_rows))
-    seen = harness.observe(sides["D"], "SELECT s, COUNT(*) FROM t GROUP BY s")
-    assert seen.exact[0][(population.CANARY,)] == 1, "the key of one owner has one owner, however many rows"
+    seen = harness.observe(sides["D"], "SELECT LEFT(word, 0), COUNT(*) FROM t WHERE uid = 4217 GROUP BY LEFT(word, 0)")
+    assert seen.exact[:2] == ({("",): 1}, {("",): 4}), "a key of one owner has one owner, however many rows"
 
 
 def test_planted_owner_in_too_many_keys(sides: Sides) -> None:
@@ -431,7 +431,7 @@ LET_THROUGH = {
     ),
     "scalar subquery over private rows": (
         "SELECT COUNT(*) FROM t WHERE x > 5",
-        f'SELECT COUNT(*) AS m0 FROM {ROWS} WHERE "x" > (SELECT AVG("x") FROM "t_t"."rows")',
+        f'SELECT COUNT(*) AS m0 FROM {ROWS} WHERE 1000 > (SELECT COUNT(*) FROM "t_t"."rows")',
         "L1 gap",
     ),
     "IN without owner equality": (
@@ -463,8 +463,8 @@ LET_THROUGH = {
         "L1 gap",
     ),
     "public LEFT JOIN private": (
-        "SELECT flag, COUNT(*) FROM t GROUP BY flag",
-        'SELECT r."flag" AS k0, COUNT(*) AS m0 FROM (SELECT UNNEST(range(0, 2000001)) AS e) q '
+        "SELECT uid, COUNT(*) FROM t GROUP BY uid",
+        'SELECT r."uid" AS k0, COUNT(*) AS m0 FROM (SELECT UNNEST(range(0, 2000001)) AS e) q '
         f'LEFT JOIN {ROWS} r ON r."eid" = q.e GROUP BY 1',
         "L1 gap",
     ),
