@@ -122,5 +122,5 @@ def _placed(edges: npt.NDArray[Any], values: npt.NDArray[Any]) -> Cells:
         first, last = int(edges[0]) - 1, int(edges[-1])
         if last - first < _WIDEST_TABLE:
             table = np.searchsorted(edges, np.arange(first, last + 1), side="right")
-            return table[np.clip(values, first, last) - first]
+            return np.asarray(table[np.clip(values, first, last) - first])
     return np.searchsorted(edges, values, side="right")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dither.audit.columns import Outputs, read_outputs
 from dither.audit.confidence import at_least, at_most
@@ -21,12 +22,14 @@ from dither.parameters import Number, probability, whole
 
 Pair = tuple[Any, Any]
 Progress = Callable[[float], None]
+Counted = dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]  # by partition, the sizes of its cells
+Found = tuple[int, Candidate]  # which pair, and what was found there
 
 # Deltas at which a curve without a delta of its own is compared with samples.
 _DELTAS = (0.1, 0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5)
 _SHARES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)  # of the claimed epsilon, at which delta is certified
 _POINTS = 33
-_MOST_PAIRS = 4  # certified; all are searched
+_TWICE = 500  # outputs of a call that is made twice, to see whether it repeats itself
 
 
 def check(
@@ -36,15 +39,18 @@ def check(
     claimed: Any,
     samples: int = 10**6,
     confidence: Number = "0.999",
+    screening: int | None = None,
+    certified_pairs: int = 4,
     vectorised: bool | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
     """Try to refute a claim: with probability >= `confidence` every bound in the verdict is below the truth.
 
     `mechanism` is a function of (data, size) that gives that many independent outputs, a function of (data) that gives
-    one, or a mechanism of dither. `neighbours` are pairs of data; `samples` outputs are drawn for each side of each
-    pair. Half of them choose the events that look worst; the other half certifies those of the most suspicious
-    pairs, by exact Clopper-Pearson bounds shared out over all of them.
+    one, or a mechanism of dither. `neighbours` are pairs of data. For each side of a pair half of the `samples` look
+    for the events that seem worst; for the most suspicious pairs the other half certifies them, by exact
+    Clopper-Pearson bounds with the error shared out over all. Where outputs are slow to draw, `screening` is a smaller
+    number of them that chooses the pairs first; the others are not looked at further. docs/proofs/audit.md.
 
     >>> from dither import Laplace, PureDP
     >>> honest, broken = Laplace(epsilon=1, sensitivity=1), Laplace(epsilon=2, sensitivity=1)
@@ -57,30 +63,37 @@ def check(
     if not pairs:
         raise ParameterError("give at least one pair of neighbours.")
     count, sure = whole(samples, "samples", least=20), probability(confidence, "confidence")
+    most = min(len(pairs), whole(certified_pairs, "certified_pairs"))
     claim = Claim.of(claimed)
     draw = _reader(sampler_of(mechanism, vectorised=vectorised))
-    report = _steps(progress, len(pairs) + min(len(pairs), _MOST_PAIRS))
-    found: list[tuple[int, Candidate]] = []
-    first: dict[int, tuple[Outputs, Outputs]] = {}
-    for place, pair in enumerate(pairs):
-        outputs = draw(pair[0], count // 2), draw(pair[1], count // 2)
-        first = first or {place: outputs}
-        found += [(place, candidate) for candidate in search(*outputs, claim.targets)]
-        report()
-    groups = claim.shared_out(found)
-    kept = sorted({place for group in groups for place, _ in group})
+    half = count // 2
+    looked = half if screening is None else min(half, whole(screening, "screening", least=10))
+    report = _steps(progress, len(pairs) * looked + (half if looked < half else 0) * most + (count - half) * most)
+
+    def found_with(size: int, places: Iterable[int]) -> list[Found]:
+        found: list[Found] = []
+        for place in places:
+            outputs = draw(pairs[place][0], size), draw(pairs[place][1], size)
+            found += [(place, candidate) for candidate in search(*outputs, claim.targets)]
+            report(size)
+        return found
+
+    again = repeats(*(draw(pairs[0][0], min(half, _TWICE)) for _ in range(2)))
+    found = found_with(looked, range(len(pairs)))
+    suspects = claim.suspicious(found, most)
+    if looked < half:
+        found = found_with(half, suspects)
+    groups = claim.shared_out([one for one in found if one[0] in suspects])
     evidence: list[Evidence] = []
-    again: list[bool] = []
-    for place in kept:
-        outputs = draw(pairs[place][0], count - count // 2), draw(pairs[place][1], count - count // 2)
-        if place in first:
-            again = [repeats(*both) for both in zip(first[place], outputs, strict=True)]
+    for place in sorted({place for group in groups for place, _ in group}):
+        outputs = draw(pairs[place][0], count - half), draw(pairs[place][1], count - half)
+        counted: Counted = {}
         for group in groups:
-            error = float(1 - sure) / len(groups) / max(1, 2 * len(group)) * (1 - 1e-9)
-            evidence += [_certify(pairs[place], outputs, one, error) for at, one in group if at == place]
-        report()
+            error = float(1 - sure) / len(groups) / (2 * len(group)) * (1 - 1e-9)
+            evidence += [_certify(pairs[place], outputs, one, error, counted) for at, one in group if at == place]
+        report(count - half)
     delta, epsilon = claim.nearest(evidence)
-    return Verdict(claimed, tuple(evidence), delta, epsilon, claim.curve, count, len(pairs), sure, repeats=any(again))
+    return Verdict(claimed, tuple(evidence), delta, epsilon, claim.curve, count, len(pairs), sure, repeats=again)
 
 
 @dataclass(frozen=True)
@@ -95,14 +108,16 @@ class Claim:
         if not hasattr(claimed, "epsilon_at") or not hasattr(claimed, "delta_at"):
             raise ParameterError(f"claimed must be a guarantee such as dt.PureDP(1); got {type(claimed).__name__}.")
         own = getattr(claimed, "delta", None)
-        stated = own is not None and getattr(claimed, "gaussian_mu_squared", None) is None
-        deltas = (float(own),) if stated and getattr(claimed, "epsilon", None) is not None else _DELTAS
-        if own and not stated:
-            deltas = (*deltas, float(own))
+        has_curve = getattr(claimed, "gaussian_mu_squared", None) is not None
+        if own is not None and getattr(claimed, "epsilon", None) is not None:
+            deltas = [float(own), *(_DELTAS if has_curve else ())]
+        else:
+            deltas = [*_DELTAS]
         read = [(delta, float(claimed.epsilon_at(_exactly(delta)))) for delta in deltas]
-        usable = tuple(point for point in read if math.isfinite(point[1]))
-        if not usable:
+        finite = [point for point in read if math.isfinite(point[1])]
+        if not finite:
             raise ParameterError("the claimed guarantee states no epsilon at any delta; there is nothing to audit.")
+        usable = tuple(point for point in finite if point[1] > 0) or (finite[0],)
         reference = max(epsilon for _, epsilon in usable)
         epsilons = np.linspace(0, max(2 * reference, 0.1), _POINTS)
         curve = tuple((float(e), float(claimed.delta_at(_exactly(e)))) for e in epsilons)
@@ -110,37 +125,45 @@ class Claim:
 
     @property
     def targets(self) -> list[Target]:
-        reference = self.deltas[0][1]
+        reference = max(epsilon for _, epsilon in self.deltas)
         return [Target(delta=delta) for delta, _ in self.deltas] + [
             Target(epsilon=share * reference) for share in _SHARES
         ]
 
-    def shared_out(self, found: list[tuple[int, Candidate]]) -> list[list[tuple[int, Candidate]]]:
-        """The most promising event by itself, then those of the most suspicious pairs: each group has an equal share.
+    def suspicious(self, found: list[Found], most: int) -> list[int]:
+        """The pairs that promise to come nearest to the claim, or furthest beyond it."""
+        rank: dict[int, float] = {}
+        for place, candidate in found:
+            rank[place] = max(rank.get(place, -math.inf), self._ratio(candidate), self._excess(candidate))
+        return sorted(rank, key=lambda place: -rank[place])[:most]
+
+    def shared_out(self, found: list[Found]) -> list[list[Found]]:
+        """The most promising event by itself, then the others: each group has an equal share of the error.
 
         Everything here depends on the searching half of the samples alone.
         """
-        claimed = dict(self.deltas)
-
-        def ratio(candidate: Candidate) -> float:
-            delta = candidate.target.delta
-            return -math.inf if delta is None else candidate.promise / max(claimed[delta], 1e-9)
-
-        def excess(candidate: Candidate) -> float:
-            """How far a promised delta is above the claimed one, in units that compare with a ratio of epsilons."""
-            epsilon = candidate.target.epsilon
-            if epsilon is None:
-                return -math.inf
-            allowed = min((delta for at, delta in self.curve if at <= epsilon + 1e-12), default=1.0)
-            return -math.inf if candidate.promise <= allowed else 1 + candidate.promise - allowed
-
-        best = max(found, key=lambda one: ratio(one[1]))
-        rank: dict[int, float] = {}
+        best = max(found, key=lambda one: self._ratio(one[1]))
+        rest: dict[Any, Found] = {}
         for place, candidate in found:
-            rank[place] = max(rank.get(place, -math.inf), ratio(candidate), excess(candidate))
-        kept = sorted(rank, key=lambda place: -rank[place])[:_MOST_PAIRS]
-        rest = [one for one in found if one[0] in kept and one is not best and one[1].promise > 0]
-        return [[best], rest] if rest else [[best]]
+            event = candidate.event
+            if candidate is not best[1] and candidate.promise > 0:
+                rest.setdefault(
+                    (place, candidate.likelier, event.feature.name, event.chosen.tobytes()), (place, candidate)
+                )
+        return [[best], list(rest.values())] if rest else [[best]]
+
+    def _ratio(self, candidate: Candidate) -> float:
+        """The share of the claimed epsilon that an event promises."""
+        delta = candidate.target.delta
+        return -math.inf if delta is None else candidate.promise / max(dict(self.deltas)[delta], 1e-9)
+
+    def _excess(self, candidate: Candidate) -> float:
+        """How far a promised delta is beyond the claimed one, in units that compare with a ratio of epsilons."""
+        epsilon = candidate.target.epsilon
+        if epsilon is None:
+            return -math.inf
+        allowed = min((delta for at, delta in self.curve if at <= epsilon + 1e-12), default=1.0)
+        return -math.inf if candidate.promise <= allowed else 1 + candidate.promise - allowed
 
     def nearest(self, evidence: list[Evidence]) -> tuple[float, float]:
         """The delta at which the certified epsilon is the largest share of the claimed one, and that claim."""
@@ -165,28 +188,32 @@ def _reader(draw: Sampler) -> Callable[[Any, int], Outputs]:
     return lambda data, size: read_outputs(draw(data, size), size)
 
 
-def _certify(pair: Pair, outputs: tuple[Outputs, Outputs], candidate: Candidate, error: float) -> Evidence:
-    """`error` is the probability with which each of the two bounds may fail."""
-    side = candidate.likelier
-    sides = (pair[side], pair[1 - side])
-    counts = [int(candidate.event.holds(outputs[at]).sum()) for at in (side, 1 - side)]
+def _certify(
+    pair: Pair, outputs: tuple[Outputs, Outputs], candidate: Candidate, error: float, counted: Counted
+) -> Evidence:
+    """`error` is the probability with which each of the two bounds may fail. Cells are counted once for all events."""
+    side, event = candidate.likelier, candidate.event
+    if id(event.partition) not in counted:
+        one, other = (event.partition.counts(event.feature.read(part)) for part in outputs)
+        counted[id(event.partition)] = one, other
+    counts = [int(cells[event.chosen].sum()) for cells in counted[id(event.partition)]]
     trials = len(outputs[0])
     return Evidence(
-        sides,
-        candidate.event,
-        (counts[0], counts[1]),
+        (pair[side], pair[1 - side]),
+        event,
+        (counts[side], counts[1 - side]),
         trials,
-        float(at_least(counts[0], trials, error)[0]),
-        float(at_most(counts[1], trials, error)[0]),
+        float(at_least(counts[side], trials, error)[0]),
+        float(at_most(counts[1 - side], trials, error)[0]),
     )
 
 
-def _steps(progress: Progress | None, total: int) -> Callable[[], None]:
+def _steps(progress: Progress | None, total: int) -> Callable[[int], None]:
     done = 0
 
-    def step() -> None:
+    def step(size: int) -> None:
         nonlocal done
-        done += 1
+        done += size
         if progress is not None:
             progress(min(1.0, done / total))
 

@@ -28,6 +28,10 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    def head(self, size: int) -> Column:
+        """The first `size` of them."""
+        return Column(self.values[:size], None if self.labels is None else self.labels[:size])
+
 
 @dataclass(frozen=True)
 class Outputs:
@@ -38,13 +42,15 @@ class Outputs:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
+    def head(self, size: int) -> Outputs:
+        """The first `size` of them."""
+        return Outputs({name: column.head(size) for name, column in self.columns.items()})
+
 
 def read_outputs(drawn: Any, size: int) -> Outputs:
     """Arrays, lists of numbers, texts, None, REFUSED, vectors, records, sets, or results with a `value`."""
-    if isinstance(drawn, np.ndarray) and drawn.dtype.kind in "biuf":
-        array = drawn
-    else:
-        array = _as_numbers(drawn)
+    plain = isinstance(drawn, np.ndarray) and drawn.dtype.kind in "biuf"
+    array: npt.NDArray[Any] | None = drawn if plain else _as_numbers(drawn)
     if array is not None:
         _check_size(len(array) if array.ndim else 1, size)
         if array.ndim == 1:
@@ -134,7 +140,7 @@ def _mixed(items: Sequence[Any]) -> Column:
         whole = values.astype(np.int64) if np.all(np.abs(values) < 2**53) else values
         return Column(whole if np.array_equal(whole, values) else values)
     labels = np.full(len(items), None, dtype=object)
-    labels[other] = [_word(items[i]) for i in np.flatnonzero(other)]
+    labels[other] = [_word(items[i]) for i in np.flatnonzero(other).tolist()]
     return Column(values, labels)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,14 @@ import numpy.typing as npt
 from dither.audit.cells import Partition, learn
 from dither.audit.columns import Outputs, read_outputs
 from dither.audit.confidence import Reals, roughly_at_least, roughly_at_most
-from dither.audit.features import Feature, features
+from dither.audit.features import Builder, Feature, catalogue
 
 Counts = npt.NDArray[np.int64]
 
 _COARSER = (256, 32)  # parts of equal mass into which cells are also merged: their ratios are less noisy
 _DEVIATIONS = 4.5
+_FEW_FEATURES = 4
+_HEAD = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -65,28 +67,55 @@ class Candidate:
 
 
 def search(one: Outputs, other: Outputs, targets: Sequence[Target]) -> list[Candidate]:
-    """For each direction and target the event that promises most."""
+    """For each direction and target the event that promises most.
+
+    Where there are many features, those that promise little on the first outputs are left out.
+    """
+    ways = catalogue(one, other)
+    if len(ways) > _FEW_FEATURES and max(len(one), len(other)) > _HEAD:
+        first = one.head(_HEAD), other.head(_HEAD)
+        ways = {name: ways[name] for name in _promising(list(_look(*first, targets, catalogue(*first).values())))}
     best: dict[tuple[int, Target], Candidate] = {}
-    for feature in features(one, other):
+    for candidate in _look(one, other, targets, ways.values()):
+        held = best.get((candidate.likelier, candidate.target))
+        if held is None or candidate.promise > held.promise:
+            best[candidate.likelier, candidate.target] = candidate
+    return list(best.values())
+
+
+def _promising(candidates: list[Candidate]) -> list[str]:
+    """The features that are among the best three for some direction and target."""
+    kept: dict[str, None] = {}
+    for key in {(candidate.likelier, candidate.target) for candidate in candidates}:
+        rivals = [one for one in candidates if (one.likelier, one.target) == key]
+        rivals.sort(key=lambda candidate: -candidate.promise)
+        kept |= dict.fromkeys(candidate.event.feature.name for candidate in rivals[:3])
+    return list(kept)
+
+
+def _look(one: Outputs, other: Outputs, targets: Sequence[Target], ways: Iterable[Builder]) -> Iterator[Candidate]:
+    """For each feature, direction and target the event that promises most."""
+    trials = len(one), len(other)
+    for build in ways:
+        feature = build(one, other)
         columns = feature.read(one), feature.read(other)
         partition = learn(*columns)
         counts = [partition.counts(column) for column in columns]
         for likelier in (0, 1):
             up, down = counts[likelier], counts[1 - likelier]
-            trials = (len(one), len(other))[likelier], (len(one), len(other))[1 - likelier]
+            best: dict[Target, tuple[float, npt.NDArray[Any]]] = {}
             for order, stops in _orders(partition, up, down):
-                likely = roughly_at_least(np.cumsum(up[order])[stops], trials[0], _DEVIATIONS)
-                rare = roughly_at_most(np.cumsum(down[order])[stops], trials[1], _DEVIATIONS)
+                likely = roughly_at_least(np.cumsum(up[order])[stops], trials[likelier], _DEVIATIONS)
+                rare = roughly_at_most(np.cumsum(down[order])[stops], trials[1 - likelier], _DEVIATIONS)
                 for target in targets:
                     value = target.value(likely, rare)
                     place = int(np.argmax(value))
-                    held = best.get((likelier, target))
-                    if held is None or value[place] > held.promise:
-                        chosen = np.zeros(partition.size, dtype=bool)
-                        chosen[order[: stops[place] + 1]] = True
-                        event = Event(feature, partition, chosen)
-                        best[likelier, target] = Candidate(event, likelier, target, float(value[place]))
-    return list(best.values())
+                    if target not in best or value[place] > best[target][0]:
+                        best[target] = float(value[place]), order[: stops[place] + 1]
+            for target, (promise, cells) in best.items():
+                chosen = np.zeros(partition.size, dtype=bool)
+                chosen[cells] = True
+                yield Candidate(Event(feature, partition, chosen), likelier, target, promise)
 
 
 def _orders(partition: Partition, up: Counts, down: Counts) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:

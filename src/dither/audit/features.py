@@ -28,23 +28,30 @@ class Feature:
     read: Callable[[Outputs], Column]
 
 
-def features(one: Outputs, other: Outputs) -> Iterator[Feature]:
-    """Everything worth looking at, for outputs drawn on two neighbours."""
-    names = list(one.columns.keys() | other.columns.keys())
-    names.sort()
+Builder = Callable[[Outputs, Outputs], Feature]
+
+
+def catalogue(one: Outputs, other: Outputs) -> dict[str, Builder]:
+    """Everything worth looking at in outputs drawn on two neighbours, by name; some of it is learned from them."""
+    names = sorted(one.columns.keys() | other.columns.keys())
+    found: dict[str, Builder] = {}
     for name in names:
         plain = Feature(name, partial(_column, name=name))
-        yield plain
-        columns = plain.read(one), plain.read(other)
-        yield from _digits(name, columns)
+        known = [plain, *_digits(name, (plain.read(one), plain.read(other)))]
+        found |= {feature.name: _ready(feature) for feature in known}
     numeric = [name for name in names if _is_numeric(one, name) and _is_numeric(other, name)]
     if len(names) > 1:
-        yield _likelihood(names, one, other)
+        found["likelihood score"] = partial(_likelihood, names)
         if len(names) <= _MOST_JOINT:
-            yield _joint(names, one, other)
+            found["combination"] = partial(_joint, names)
     if len(numeric) > 1:
-        yield from _of_vectors(numeric)
-        yield _linear(numeric, one, other)
+        found |= {feature.name: _ready(feature) for feature in _of_vectors(numeric)}
+        found["linear score"] = partial(_linear, numeric)
+    return found
+
+
+def _ready(feature: Feature) -> Builder:
+    return lambda _, __: feature
 
 
 def _column(outputs: Outputs, name: str) -> Column:

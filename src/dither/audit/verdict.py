@@ -88,8 +88,10 @@ class Verdict:
 
     @property
     def tightness(self) -> float:
-        """The share of the claimed epsilon that is certainly spent."""
-        return self.lower_bound / self.claimed_epsilon if self.claimed_epsilon > 0 else math.inf
+        """The share of the claimed epsilon, or of the claimed delta at that epsilon, that is certainly spent."""
+        shares = [self.lower_bound / self.claimed_epsilon] if self.claimed_epsilon > 0 else []
+        shares += [self.delta_at(self.claimed_epsilon) / self.delta] if self.delta > 0 else []
+        return max(shares, default=math.inf if self.lower_bound > 0 else 0.0)
 
     def epsilon_at(self, delta: float) -> float:
         """The largest certified lower bound of epsilon at a delta."""
