@@ -115,7 +115,7 @@ class Mutator:
                 f"SELECT SUM({nested}) FROM t",
                 f"SELECT COUNT(*) FROM t GROUP BY {nested}",
                 "SELECT COUNT(*) FROM " + "(SELECT * FROM " * depth + "t" + ") q" * depth,
-                "SELECT COUNT(*) FROM t" + f" UNION ALL SELECT {nested} FROM t" * min(depth, 30),
+                "SELECT COUNT(*) FROM t" + f" UNION ALL SELECT {nested} FROM t" * min(depth, 12),
                 "SELECT COUNT(*) FROM t a" + " JOIN t b ON a.uid = b.uid" * min(depth, 100),
             ]
         )
