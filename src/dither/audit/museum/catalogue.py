@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dither.audit.museum import floats, keys, randomness, scales
+from dither.audit.museum import floats, keys, randomness, scales, selection, sparse
 from dither.audit.museum.exhibit import AnyExhibit
 
 EXHIBITS: tuple[AnyExhibit, ...] = (
@@ -10,4 +10,6 @@ EXHIBITS: tuple[AnyExhibit, ...] = (
     *randomness.EXHIBITS,
     *scales.EXHIBITS,
     *keys.EXHIBITS,
+    *selection.EXHIBITS,
+    *sparse.EXHIBITS,
 )

@@ -1,4 +1,4 @@
-"""Noise for exhibits: kernel-keyed bits, and the textbook's formulas in floating point, which is part of the show."""
+"""Noise for exhibits: bits under a key fresh from the kernel, the textbook's formulas, and a public grid."""
 
 from __future__ import annotations
 
@@ -23,17 +23,23 @@ def uniform(shape: Shape) -> Reals:
     return ((words + 0.5) * 2.0**-53).reshape(shape)
 
 
-def exponential(mean: float, shape: Shape) -> Reals:
-    return -mean * np.log(uniform(shape))
+def exponential(mean: float | Reals, shape: Shape) -> Reals:
+    return on_grid(-mean * np.log(uniform(shape)))
 
 
-def laplace(scale: float, shape: Shape) -> Reals:
-    """Continuous Laplace noise, as exactly as doubles go."""
+def laplace(scale: float | Reals, shape: Shape) -> Reals:
+    """Laplace noise."""
     return np.where(uniform(shape) < 0.5, -1.0, 1.0) * exponential(scale, shape)
 
 
-def cauchy(shape: Shape) -> Reals:
-    return np.tan(np.pi * (uniform(shape) - 0.5))
+def cauchy(scale: float, shape: Shape) -> Reals:
+    """Cauchy noise."""
+    return on_grid(scale * np.tan(np.pi * (uniform(shape) - 0.5)))
+
+
+def on_grid(noise: Reals) -> Reals:
+    """Rounded to a grid that everyone knows: then an exhibit shows its own bug and not that of floating point."""
+    return np.rint(noise * 1024) / 1024
 
 
 def steps(scale: Number, shape: Shape) -> Ints:

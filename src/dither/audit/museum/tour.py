@@ -114,7 +114,9 @@ def table(rows: Iterable[Row]) -> str:
         for row in rows
     ]
     widths = [max(len(line[i]) for line in (heads, *listed)) for i in range(len(heads))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (heads, *listed)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in (heads, *listed)
+    ]
     caught, passing = sum(line[1] == "yes" for line in listed), sum(line[4] == "passes" for line in listed)
     lines.append(f"{caught} of {len(listed)} caught; {passing} of {len(listed)} fixed twins pass")
     return "\n".join(line.rstrip() for line in lines)
