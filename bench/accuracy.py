@@ -224,7 +224,7 @@ def compare(
     seconds: float,
     left_out: tuple[str, ...],
 ) -> None:
-    peers = {name: make for name, make in PEERS.items() if installed(name)}
+    peers = {name: make for name, make in PEERS.items() if installed(name) and name not in left_out}
     print(f"contenders: dither, {', '.join(peers) or 'no peer is installed'}")
     print("n, data, epsilon, statistic and relation: root-mean-square / median error of each\n")
     for n in sizes:
@@ -314,10 +314,11 @@ def main() -> int:
     parser.add_argument("--statistics", nargs="+", choices=STATISTICS, default=STATISTICS)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.1, 1.0])
     parser.add_argument("--seconds", type=float, default=20, help="the most that one contender may take for one figure")
+    parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--counted", action="store_true", help="leave out the lists that are shown in brackets")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")  # of the contenders
-    left_out = FITTING if chosen.counted else ()
+    left_out = (FITTING if chosen.counted else ()) + tuple(set(PEERS) - set(chosen.peers))
     compare(chosen.sizes, chosen.data, chosen.statistics, chosen.epsilons, chosen.seconds, left_out)
     for kind, found in ratios.items():
         if found:
