@@ -1,4 +1,4 @@
-"""Relations as PostgreSQL means them: the exact answers of a curator beside those of an engine that reads plain tables."""
+"""Relations mean what PostgreSQL means: exact answers beside those of an engine that reads plain tables."""
 
 from __future__ import annotations
 
@@ -140,3 +140,77 @@ def test_many_joins_are_cut_before_the_rows_of_an_owner_are_multiplied(both, tex
     started = time.perf_counter()
     assert both.exact(text) > 0
     assert time.perf_counter() - started < 20
+
+
+MEANT = """
+SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid LEFT JOIN visits AS v ON v.uid = c.uid AND v.y = o.code
+SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid AND o.x > 0 WHERE o.x IS NULL
+SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid AND c.age > 20
+SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid, codes AS p WHERE p.code = o.code
+SELECT COUNT(*) FROM people AS c LEFT JOIN codes AS p ON p.code = c.code AND p.grp = 'x' WHERE p.code IS NULL
+SELECT COUNT(*) FROM visits AS a LEFT JOIN visits AS b ON a.uid = b.uid AND a.k = b.k
+SELECT SUM(v.y) FROM orders AS o LEFT JOIN visits AS v USING (uid, name)
+SELECT COUNT(*) FROM people AS c WHERE NOT EXISTS (SELECT 1 FROM orders AS o WHERE o.uid = c.uid AND o.x > c.age)
+SELECT COUNT(*) FROM people WHERE uid NOT IN (SELECT uid FROM orders WHERE x > 0)
+SELECT COUNT(*) FROM people AS c WHERE code IN (SELECT o.code FROM orders AS o WHERE o.uid = c.uid)
+SELECT COUNT(*) FROM people WHERE uid IN (SELECT uid FROM orders GROUP BY uid HAVING SUM(x) > 2 AND COUNT(x) < 3)
+SELECT SUM(COALESCE(d.n, 1)) FROM people AS c LEFT JOIN (SELECT uid, COUNT(*) AS n FROM orders GROUP BY uid) AS d ON c.uid = d.uid
+SELECT SUM(d.n) FROM orders AS o LEFT JOIN (SELECT uid, name, COUNT(*) AS n FROM orders GROUP BY uid, name) AS d ON o.uid = d.uid AND o.name = d.name
+SELECT COUNT(*) FROM (SELECT uid, 'k' AS k, COUNT(*) AS n FROM orders GROUP BY uid, 'k') AS d WHERE n > 1
+SELECT COUNT(*) FROM people AS c LEFT JOIN (SELECT uid, x AS v FROM orders UNION ALL SELECT uid, y FROM visits) AS d ON c.uid = d.uid AND v > 0
+WITH orders AS (SELECT uid, x FROM orders WHERE x > 0), q AS (SELECT * FROM orders) SELECT COUNT(*) FROM q
+SELECT COUNT(*) FROM (SELECT uid, x + 1 AS c, x + 2 AS c_2, x + 3 AS "_r0", x + 4 AS "_owner" FROM orders) AS d WHERE c > 1 AND c_2 > 1 AND "_r0" > 1 AND "_owner" > 1
+SELECT COUNT(*) FROM (SELECT uid, x + 1 AS "a""b" FROM orders) AS "d""e" WHERE "a""b" > 1
+SELECT COUNT(*) FROM people AS c WHERE EXISTS (SELECT 1 FROM orders AS o WHERE o.uid = c.uid AND EXISTS (SELECT 1 FROM visits AS v WHERE v.uid = o.uid AND v.y = o.code))
+"""  # noqa: E501 - a query a line
+
+
+@pytest.mark.parametrize("text", MEANT.strip().splitlines())
+def test_relations_mean_what_they_mean_elsewhere(both, text):
+    assert both.exact(text) == both.meant(text)
+
+
+REFUSED = {
+    "an owner that LEFT JOIN may not have found": (
+        "SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid LEFT JOIN visits ON visits.uid = o.uid",
+        "the owner of o may be missing after its LEFT JOIN. Compare with c.uid",
+    ),
+    "the same in WHERE": (
+        "SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid, visits AS v WHERE v.uid = o.uid",
+        "may be missing after its LEFT JOIN",
+    ),
+    "a key that each owner has for themselves": (
+        "SELECT COUNT(*) FROM visits AS a JOIN visits AS b ON a.k = b.k",
+        "without an equality of owners",
+    ),
+    "a column of the outermost query": (
+        "SELECT COUNT(*) FROM people AS c WHERE EXISTS (SELECT 1 FROM orders AS o WHERE o.uid = c.uid AND EXISTS "
+        "(SELECT 1 FROM visits AS v WHERE v.uid = o.uid AND v.y = c.code))",
+        "c.code belongs to a query farther out",
+    ),
+    "the owner of the outermost query": (
+        "SELECT COUNT(*) FROM people AS c WHERE EXISTS (SELECT 1 FROM orders AS o WHERE o.uid = c.uid AND EXISTS "
+        "(SELECT 1 FROM visits AS v WHERE v.uid = c.uid))",
+        "c.uid belongs to a query farther out",
+    ),
+    "a column called as the owner is": (
+        "SELECT COUNT(*) FROM (SELECT uid AS z, x AS z FROM orders) AS d",
+        "'z' is both the owner and another column",
+    ),
+    "a total called as the owner is": (
+        "SELECT COUNT(*) FROM (SELECT uid, SUM(x) AS uid FROM orders GROUP BY 1) AS d",
+        "'uid' is both the owner and another column",
+    ),
+    "owners at other places of a union": (
+        "SELECT COUNT(*) FROM (SELECT uid, x AS v FROM orders UNION ALL SELECT y, uid FROM visits) AS d WHERE v > 0",
+        "the parts of a UNION ALL have different columns",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_mean_something_else_is_refused(both, name):
+    text, message = REFUSED[name]
+    with pytest.raises(UnsupportedQuery) as refusal:
+        both.curator.explain(text, epsilon=1)
+    assert message in str(refusal.value)

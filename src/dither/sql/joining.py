@@ -117,6 +117,8 @@ class Joining:
             return False
         between = [c for c in among if place in c.places and c.places <= known and len(c.places) > 1 and not c.around]
         pairs = {id(condition): pair for condition in between if (pair := self._pair(condition, place)) is not None}
+        for condition in between:
+            self._refuse_missing_owner(condition, place)
         same_owner = [c for c in between if c.owners is not None] + [
             c for c in between if c.owners is None and id(c) in pairs and self._same_identity(pairs[id(c)])
         ]
@@ -183,19 +185,19 @@ class Joining:
                 if not self._ours(other) and self.around.owner_of(other) is not None:
                     return Condition(node, frozenset(places), True, around_owner=True)
         places_found: set[int] = set()
-        around = False
-        for column in node.find_all(exp.Column):
-            if self.around is not None and not self._ours(column):
-                around = True
-                continue
-            relation, _ = scope.place(column)
-            places_found.add(self.relations.index(relation))
-        return Condition(node, frozenset(places_found), around)
+        columns = list(node.find_all(exp.Column))
+        outside = [column for column in columns if self.around is not None and not self._ours(column)]
+        for column in outside:
+            self._refuse_farther(column)
+        for column in columns:
+            if column not in outside:
+                relation, _ = scope.place(column)
+                places_found.add(self.relations.index(relation))
+        return Condition(node, frozenset(places_found), bool(outside))
 
     def _ours(self, column: exp.Column) -> bool:
         """Whether a name belongs to a relation of this query rather than of the one around."""
-        among = [r for r in self.relations if not column.table or r.called.lower() == column.table.lower()]
-        return any(relation.named(column.name) or relation.is_owner(column.name) for relation in among)
+        return _knows(self._scope(), column)
 
     def _using(self, place: int) -> list[exp.Expr]:
         """USING (x) as an equality with the one table before that has such a column."""
@@ -229,9 +231,28 @@ class Joining:
                 return False
             identities = [(relation.identities or {}).get(value.name) for relation in self.relations]
             found.append(next((identity for identity in identities if identity is not None), None))
-        return found[0] is not None and found[0] == found[1]
+        return found[0] is not None and found[1] is not None and found[0].implies_owner(found[1])
 
     # Refusals
+
+    def _refuse_missing_owner(self, condition: Condition, place: int) -> None:
+        """Rows that LEFT JOIN found nothing for have no owner on its right, though they have one."""
+        for other in condition.owners or ():
+            if other != place and self.parts[other].outer:
+                first = next(self.relations[p] for p in sorted(self.joined) if self.relations[p].owners)
+                hint = f"Compare with {quoted(first.called)}.{quoted(min(first.owners))}, which every row has."
+                what = f"the owner of {quoted(self.relations[other].called)} may be missing after its LEFT JOIN."
+                raise self.binder.source.refusal(condition.node, what, hint)
+
+    def _refuse_farther(self, column: exp.Column) -> None:
+        """A column of a query that is not directly around this one."""
+        around = self.around
+        farther = None if around is None or _knows(around, column) else around.around
+        while farther is not None:
+            if _knows(farther, column):
+                hint = "Compare with columns of this query and of the one directly around it."
+                raise self.binder.source.refusal(column, f"{column.sql()} belongs to a query farther out.", hint)
+            farther = farther.around
 
     def _refusal(self, place: int, what: str, hint: str) -> UnsupportedQuery:
         return self.binder.source.refusal(self.parts[place].at, what, hint)
@@ -285,6 +306,11 @@ def _found_by_key(node: Node, values: Iterable[Expression]) -> bool:
 
 def _has_query(node: exp.Expr) -> bool:
     return node.find(exp.Select) is not None
+
+
+def _knows(scope: Scope, column: exp.Column) -> bool:
+    among = [r for r in scope.relations if not column.table or r.called.lower() == column.table.lower()]
+    return any(relation.named(column.name) or relation.is_owner(column.name) for relation in among)
 
 
 def _given(node: Node | None) -> Node:

@@ -210,9 +210,11 @@ class _Building:
         columns: dict[str, tuple[str, Column]] = {}
         owners: set[str] = set()
         computed: list[tuple[str, Expression]] = []
-        for item, alias in self.binder.items(self.query, self.rows.scope):
+        owner_places: list[int] = []
+        for place, (item, alias) in enumerate(self.binder.items(self.query, self.rows.scope)):
             if isinstance(item, exp.Column) and self.rows.scope.is_owner(item):
                 owners.add(alias or item.name)
+                owner_places.append(place)
                 continue
             name = alias or (item.name if isinstance(item, exp.Column) else _plain_name(item))
             if name.lower() in {known.lower() for known in columns}:
@@ -229,7 +231,8 @@ class _Building:
         if computed:
             kept = {name: stored(name, column) for name, column in self._named().values()}
             node = Project(node, (*kept.items(), *computed))
-        return Relation("", node, columns, frozenset(owners), self.rows.people, {})
+        made = Relation("", node, columns, frozenset(owners), self.rows.people, {}, tuple(owner_places))
+        return self.binder.called_apart(self.query, made)
 
     def _refuse_rows(self, item: exp.Expr) -> None:
         """A column that is neither grouped by nor aggregated has many values for one owner."""

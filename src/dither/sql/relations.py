@@ -142,9 +142,11 @@ class Binder:
         identities: dict[str, Identity] = {}
         by_own = {own.lower(): name for own, name in names}
         if table.via is not None and table.via.column.lower() in by_own:
-            identities[by_own[table.via.column.lower()]] = (table.via.table.lower(), table.via.key.lower())
+            to = Identity(table.via.table.lower(), table.via.key.lower(), foreign=True)
+            identities[by_own[table.via.column.lower()]] = to
         if len(table.key) == 1 and table.key[0].lower() in by_own:
-            identities.setdefault(by_own[table.key[0].lower()], (table.name.lower(), table.key[0].lower()))
+            own_key = Identity(table.name.lower(), table.key[0].lower(), foreign=False)
+            identities.setdefault(by_own[table.key[0].lower()], own_key)
         owners = frozenset({table.owner} if table.owner else ())
         return Relation(called, Scan(table, names), columns, owners, table.people, identities)
 
@@ -172,12 +174,14 @@ class Binder:
         scalars = self.scalars(rows.scope)
         columns: dict[str, tuple[str, Column]] = {}
         owners: set[str] = set()
+        owner_places: list[int] = []
         kept: list[tuple[str, Expression]] = []
         computed = False
-        for item, alias in self.items(query, rows.scope):
+        for place, (item, alias) in enumerate(self.items(query, rows.scope)):
             if isinstance(item, exp.Column) and rows.scope.is_owner(item):
                 owners.add(alias or item.name)
                 if not rows.scope.declared_as(item.name):
+                    owner_places.append(place)
                     continue
             name = alias or (item.name if isinstance(item, exp.Column) else None)
             if name is None:
@@ -196,7 +200,16 @@ class Binder:
         node: Node = rows.node
         if computed:
             node = Project(node, tuple(dict(kept).items()))
-        return Relation("", node, columns, frozenset(owners), rows.people, rows.identities)
+        made = Relation("", node, columns, frozenset(owners), rows.people, rows.identities, tuple(owner_places))
+        return self.called_apart(query, made)
+
+    def called_apart(self, query: exp.Expr, relation: Relation) -> Relation:
+        """The relation, if no column that is not the owner is called as the owner is."""
+        for name in relation.columns:
+            if relation.is_owner(name) and relation.owner_places:
+                what = f"{name!r} is both the owner and another column."
+                raise self.source.refusal(query, what, "Give each its own alias.")
+        return relation
 
     def items(self, query: exp.Expr, scope: Scope) -> Iterable[tuple[exp.Expr, str | None]]:
         """The select items of a derived table and their aliases, `*` written out."""

@@ -13,7 +13,21 @@ from dither.sql.names import listed, meant, quoted
 from dither.sql.plan import Node
 from dither.sql.source import Source
 
-Identity = tuple[str, str]  # a table and its key, which a column of another table may refer to
+
+@dataclass(frozen=True)
+class Identity:
+    """A table and its key, which a column holds: as that key itself, or to find the owner there by a foreign key.
+
+    A foreign key found one owner only, so a column equal to it belongs to the same. Two columns that are both the key
+    itself tell nothing of each other: each owner may have all its values.
+    """
+
+    table: str
+    key: str
+    foreign: bool
+
+    def implies_owner(self, other: Identity) -> bool:
+        return (self.table, self.key) == (other.table, other.key) and (self.foreign or other.foreign)
 
 
 @dataclass(frozen=True)
@@ -21,7 +35,8 @@ class Relation:
     """A table, derived table or join: its plan, and its columns by the names they are called, in any case.
 
     A column is a name in the plan and a declaration. `owners` are the names by which the owner of a row is called;
-    `identities` say of columns, by their names in the plan, which table's key they hold.
+    `identities` say of columns, by their names in the plan, which table's key they hold. `owner_places` are the select
+    items of a derived table that are the owner and no declared column.
     """
 
     called: str
@@ -30,6 +45,7 @@ class Relation:
     owners: frozenset[str] = frozenset()
     people: str = ""
     identities: Mapping[str, Identity] | None = None
+    owner_places: tuple[int, ...] = ()
 
     @property
     def private(self) -> bool:

@@ -26,8 +26,8 @@ def union(binder: Binder, query: exp.Expr) -> Relation:
         if part.people != parts[0].people or not part.people:
             hint = "Unite tables of the same people; join a public table instead."
             raise binder.source.refusal(query, "UNION ALL unites rows of one people.", hint)
-        if len(part.columns) != len(parts[0].columns) or bool(part.owners) != bool(parts[0].owners):
-            hint = "Select the same columns in every part, and the owner in all of them or in none."
+        if len(part.columns) != len(parts[0].columns) or part.owner_places != parts[0].owner_places:
+            hint = "Select the same columns in every part, and the owner at the same place in all of them or in none."
             raise binder.source.refusal(query, "the parts of a UNION ALL have different columns.", hint)
     places = [list(part.columns.values()) for part in parts]
     columns: dict[str, tuple[str, Column]] = {}
