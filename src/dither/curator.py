@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from dither.engines.protocol import Engine, LoadReport, Progress
     from dither.ledger import Entry, Ledger, Reservation
     from dither.sql.explain import Explanation
+    from dither.sql.planner.profile import Profile
     from dither.sql.price import PricedQuestion
+    from dither.sql.question import Question
 
 
 class Curator:
@@ -137,7 +140,30 @@ class Curator:
             self._ledger.open_account(whose, known_as, **_terms(budget))
         return Analyst(self, known_as)
 
+    def profile(self, table: str, *, share: Number = "0.02", columns: Iterable[str] | None = None) -> Profile:
+        """Spend a share of the people's whole budget on noisy facts about a table that better plans follow from.
+
+        How many rows owners have, in powers of two, and quantiles of numbers (of `columns`, or of all). It is charged
+        once: asking again for the same share, or for less, costs nothing.
+        """
+        from dither.profile import parts
+
+        known = self._policy.catalog().table(table)
+        currency = Currency.of(self._budget(known.people))
+        for part in parts(known, currency, share, columns):
+            with self._policy.steady():
+                self._stored(None, part.priced(self._policy.catalog(), currency), part.request)
+        return self.profiled(table)
+
     # What anybody asks
+
+    def profiled(self, table: str) -> Profile:
+        """The profile that was made of a table's current snapshot: noisy and paid for, so anybody may see it."""
+        known = self._policy.catalog().table(table)
+        found = self._profile(known, None)
+        if found is None:
+            raise PolicyError(f"table {known.name!r} has no profile of its current data; make one with profile().")
+        return found
 
     def tables(self) -> list[Table | PublicTable]:
         """The declarations of all tables."""
@@ -161,14 +187,16 @@ class Curator:
         confidence: Number = "0.95",
         request: str | None = None,
         dialect: str | None = None,
+        rows_per_owner: int | None = None,
     ) -> Answer:
         """Answer a question on the people's own budget.
 
         The text is in PostgreSQL's dialect, or in that named by `dialect`. A request id names one charge: a retry under
         it returns the same answer and charges nothing. (A repeat that was free has no charge, so its id is still
-        unused.)
+        unused.) How many rows of each owner count is chosen by the table's profile, unless `rows_per_owner` states it.
         """
-        return self._ask(None, text, confidence, request, dialect, epsilon=epsilon, rho=rho, delta=delta)
+        stated = {"epsilon": epsilon, "rho": rho, "delta": delta, "rows_per_owner": rows_per_owner}
+        return self._ask(None, text, confidence, request, dialect, **stated)
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
         """What an account was granted, has spent and has left."""
@@ -202,7 +230,7 @@ class Curator:
         confidence: Number,
         request: str | None,
         dialect: str | None = None,
-        **stated: Number | None,
+        **stated: Any,
     ) -> Answer:
         from dither.present import present
 
@@ -212,19 +240,32 @@ class Curator:
             stored, charged = self._stored(analyst, priced, request)
         return present(priced.question, stored, level, charged=charged)
 
-    def _price(self, text: str, *, dialect: str | None = None, **stated: Number | None) -> PricedQuestion:
+    def _price(self, text: str, *, dialect: str | None = None, **stated: Any) -> PricedQuestion:
         from dither.sql.price import price
         from dither.sql.read import read
 
         question = read(text, self._policy.catalog(), dialect=dialect)
-        return price(question, Currency.of(self._budget(question.people)), **stated)
+        private = [table for table in question.tables if isinstance(table, Table)]
+        profile = self._profile(private[0], question) if len(private) == 1 else None
+        return price(question, Currency.of(self._budget(question.people)), profile=profile, **stated)
+
+    def _profile(self, table: Table, question: Question | None) -> Profile | None:
+        """What has been released about a table (of the columns that a question reads): from settled answers alone."""
+        from dither.ledger import Charge
+        from dither.profile import known_parts, profile_from
+
+        stored = {
+            part: self._ledger.find(table.people, None, part.label, part.snapshot, Charge(Fraction(0)))
+            for part in known_parts(table, question)
+        }
+        return profile_from(table, {part: answer for part, answer in stored.items() if answer is not None})
 
     def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> tuple[bytes, bool]:
         """The stored release for this question, already paid for or fresh, and whether it was charged now."""
         from dither.ledger import Charge
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
-        question, snapshot, plan = priced.question.canonical(), priced.snapshot, priced.recipe()
+        question, snapshot, plan = priced.known_as, priced.snapshot, priced.recipe()
         if request is None or self._ledger.requested(people, analyst, request) is None:
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
             if repeated is not None:
@@ -268,8 +309,11 @@ class Curator:
     def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
         """Exact aggregates, noise, settle; None if anything at all went wrong."""
         from dither.release import release
+        from dither.sql.price import again
 
         with suppress(Exception):  # whatever goes wrong may depend on data, so nothing about it is told
+            if reservation.plan != priced.recipe():  # a profile may have been made since
+                priced = again(priced, Currency.of(self._budget(reservation.people)), reservation.plan)
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
             if recorded == ("reserved", priced.snapshot, priced.recipe()):
                 return self._ledger.settle(reservation.id, release(priced, self._engine).to_bytes())
@@ -314,9 +358,11 @@ class Analyst:
         confidence: Number = "0.95",
         request: str | None = None,
         dialect: str | None = None,
+        rows_per_owner: int | None = None,
     ) -> Answer:
         """Answer a question; its price is charged to the people and to this analyst before any data are read."""
-        return self._curator._ask(self.name, text, confidence, request, dialect, epsilon=epsilon, rho=rho, delta=delta)
+        stated = {"epsilon": epsilon, "rho": rho, "delta": delta, "rows_per_owner": rows_per_owner}
+        return self._curator._ask(self.name, text, confidence, request, dialect, **stated)
 
     def explain(self, text: str, **stated: Any) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
@@ -325,6 +371,10 @@ class Analyst:
     def tables(self) -> list[Table | PublicTable]:
         """What can be asked about: declarations only."""
         return self._curator.tables()
+
+    def profiled(self, table: str) -> Profile:
+        """The profile that the curator made of a table's current snapshot."""
+        return self._curator.profiled(table)
 
     def budget(self, people: str | None = None) -> BudgetView:
         """This analyst's own cap."""

@@ -32,7 +32,7 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
         keys[item.index] if item.kind == "key" else _decoded(values[item.index], question.outputs[item.index])
         for item in question.order
     ]
-    told = notes(question)
+    told = notes(question, released.limits)
     return Answer(tuple(columns), released.price, _guarantee(question), confidence, told, charged, complete)
 
 

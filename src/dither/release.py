@@ -13,6 +13,7 @@ from dither.errors import ParameterError
 from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.mechanisms.exact import Exact, SealedTable
 from dither.mechanisms.groups import choose_values, measures_of, select_groups
+from dither.sql.notes import limits
 from dither.sql.plan import Aggregate, Choice
 from dither.sql.price import PricedMeasure, PricedQuestion
 
@@ -25,7 +26,7 @@ def release(priced: PricedQuestion, engine: Engine) -> Released:
     if priced.question.public:
         parts = zip(priced.aggregates, shares, exact, strict=True)
         noisy = [measure for part in parts for measure in _public(*part)]
-        return Released(priced.asked, noisy)
+        return Released(priced.asked, noisy, limits=limits(priced.aggregates))
     return _selected(priced, shares, exact)
 
 
@@ -52,7 +53,8 @@ def _selected(priced: PricedQuestion, shares: list[list[PricedMeasure]], exact: 
         else:
             sealed = measures_of(sealed_table, selected.keys)
             noisy += [_noisy(item, part) for item, part in zip(items, sealed, strict=True)]
-    return Released(priced.asked, noisy, tuple(key.to_pylist() for key in selected.keys))
+    keys = tuple(key.to_pylist() for key in selected.keys)
+    return Released(priced.asked, noisy, keys, limits(priced.aggregates))
 
 
 def _noisy(item: PricedMeasure, sealed: Exact) -> NoisyMeasure:

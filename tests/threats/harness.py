@@ -27,6 +27,7 @@ from dither.mechanisms import Gaussian, KeySelection, Laplace, Quantile
 from dither.mechanisms.exact import Exact, _unseal
 from dither.mechanisms.groups import _Groups, _Histogram
 from dither.present import present
+from dither.sql.notes import limits
 from dither.sql.plan import Aggregate, Choice
 from dither.sql.price import PricedQuestion, price
 from dither.sql.statement import Statement
@@ -172,7 +173,8 @@ def _without_noise(priced: PricedQuestion, sizes: Sequence[Sequence[int]]) -> Re
         NoisyMeasure(item.measure.text, np.full(count, _middle(item.measure), dtype=np.int64), item.parameters())
         for item, count in zip(priced.measures, counts, strict=True)
     ]
-    return Released(priced.asked, noisy, None if question.public else tuple([None] for _ in question.keys))
+    keys = None if question.public else tuple([None] for _ in question.keys)
+    return Released(priced.asked, noisy, keys, limits(priced.aggregates))
 
 
 def _middle(measure: Any) -> int:
@@ -233,7 +235,7 @@ def _in_every_currency(priced: PricedQuestion) -> Iterator[PricedQuestion]:
     """The question at epsilon=1 under each kind of budget that can pay for it."""
     for currency in CURRENCIES:
         with suppress(DitherError):  # noise too wide to be drawn, or keys from the data under a pure budget
-            yield price(priced.question, currency, epsilon=1)
+            yield price(priced.question, currency, epsilon=1, strategy=priced.strategy)
 
 
 def check_same_aggregates(one: Side, other: Side, text: str, **stated: Any) -> None:

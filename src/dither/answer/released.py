@@ -40,6 +40,7 @@ class Released:
     price: Mapping[str, str]
     measures: Sequence[NoisyMeasure]
     keys: tuple[list[int | str | None], ...] | None = None
+    limits: tuple[str, ...] | None = None  # what the plan left out of the data, in words
 
     def to_bytes(self) -> bytes:
         bodies = [_encode(measure.values) for measure in self.measures]
@@ -47,6 +48,7 @@ class Released:
             "format": _FORMAT,
             "price": dict(self.price),
             **({} if self.keys is None else {"keys": [list(key) for key in self.keys]}),
+            **({} if self.limits is None else {"limits": list(self.limits)}),
             "measures": [
                 {
                     "measure": measure.measure,
@@ -74,7 +76,8 @@ class Released:
             measures.append(NoisyMeasure(stored["measure"], _decode(stored["encoding"], body), stored["mechanism"]))
             start += stored["bytes"]
         keys = tuple(header["keys"]) if "keys" in header else None
-        return cls(header["price"], tuple(measures), keys)
+        limits = tuple(header["limits"]) if "limits" in header else None
+        return cls(header["price"], tuple(measures), keys, limits)
 
 
 def _encode(values: np.ndarray[Any, Any]) -> tuple[str, bytes]:

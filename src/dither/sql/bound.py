@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dither.sql.aggregates import bounded
@@ -26,8 +27,12 @@ from dither.sql.plan import (
 from dither.sql.question import Question
 
 
-def plan(question: Question, *, rows_per_owner: int | None = None) -> tuple[Aggregate, ...]:
+def plan(
+    question: Question, *, rows_per_owner: int | None = None, totals: Mapping[Measure, OwnerTotal] | None = None
+) -> tuple[Aggregate, ...]:
     """At most `rows_per_owner` rows of each owner (default: each table's maximum) are read from any table.
+
+    Measures in `totals` are computed as the owners' totals that stand beside them.
 
     Keys that come from the data are selected by the count of owners that the first aggregation has as its first
     measure. Exceptions that need no limit on rows, unless rows of one owner meet each other: owners counted without
@@ -39,7 +44,8 @@ def plan(question: Question, *, rows_per_owner: int | None = None) -> tuple[Aggr
         needed.remove(CountOwners())
     limited = Limits(rows_per_owner).source(question.source)
     aggregates: list[Aggregate] = []
-    flat = [measure for measure in needed if not isinstance(measure, (OwnerTotal, Choice))]
+    replaced = totals or {}
+    flat = [m for m in needed if not isinstance(m, (OwnerTotal, Choice)) and m not in replaced]
     if not keys and CountOwners() in flat:
         flat.remove(CountOwners())
     if not question.public:
@@ -49,9 +55,10 @@ def plan(question: Question, *, rows_per_owner: int | None = None) -> tuple[Aggr
     whole = question.source if _linear(question.source) else limited
     if not keys and CountOwners() in needed:
         aggregates.append(Aggregate(whole, (), (CountOwners(),)))
-    totals = [measure for measure in needed if isinstance(measure, OwnerTotal)]
-    if totals:
-        aggregates.append(_totals(whole, keys, totals, facts(limited).rows or 1))
+    clamped = {m: m if isinstance(m, OwnerTotal) else replaced.get(m) for m in needed}
+    of_owners = {measure: total for measure, total in clamped.items() if total is not None}
+    if of_owners:
+        aggregates.append(_totals(whole, keys, of_owners, facts(limited).rows or 1))
     for value in dict.fromkeys(measure.value for measure in needed if isinstance(measure, Choice)):
         chosen = [measure for measure in needed if isinstance(measure, Choice) and measure.value == value]
         aggregates.append(Aggregate(limited, keys, tuple(chosen)))
@@ -76,10 +83,10 @@ def _key(question: Question, position: int) -> Key:
     return Key(key.code, public=True, low=low, high=high, nullable=nullable)
 
 
-def _totals(source: Node, keys: tuple[Key, ...], totals: list[OwnerTotal], most_groups: int) -> Aggregate:
+def _totals(source: Node, keys: tuple[Key, ...], totals: Mapping[Measure, OwnerTotal], most_groups: int) -> Aggregate:
     """Each owner's totals in each group, clamped, of all their rows; an owner is in `most_groups` groups at most."""
     named = tuple((f"_key{place}", bounded(key.code)) for place, key in enumerate(keys))
-    computed = tuple((f"_total{place}", _total(total)) for place, total in enumerate(totals))
+    computed = tuple((f"_total{place}", _total(total)) for place, total in enumerate(totals.values()))
     per_owner: Node = OwnerAggregate(source, named, computed)
     columns = facts(per_owner).schema
     if keys:

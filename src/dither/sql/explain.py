@@ -12,7 +12,7 @@ from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.sensitivity import Sensitivity
 from dither.sql.buying import half_width, noise_of
 from dither.sql.measures import names, shown
-from dither.sql.notes import notes
+from dither.sql.notes import limits, notes
 from dither.sql.plan import (
     Choice,
     CountDistinct,
@@ -51,18 +51,19 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
     """Explain a priced question; nothing is read, nothing is spent."""
     question = priced.question
     by_measure = {item.measure: item for item in priced.measures}
-    limits = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
+    kept = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
     return Explanation(
         {
             "tables": [table.name for table in question.tables],
             "people": question.people,
             "groups": priced.aggregates[0].group_count if question.public else None,
-            "rows_per_owner": max(limits, default=None),
+            "rows_per_owner": max(kept, default=None),
             "selected_keys": _selection(priced),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
             "columns": [_column(output, by_measure, confidence) for output in question.outputs],
-            "notes": list(notes(question)),
+            "strategy": priced.strategy.why,
+            "notes": list(notes(question, limits(priced.aggregates))),
             "statements": [statement.sql for statement in priced.statements],
         }
     )
@@ -106,7 +107,7 @@ def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
     return {
         "measure": name,
         "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
-        "why": _reason(item.measure, item.sensitivity),
+        "why": _reason(item.total or item.measure, item.sensitivity),
         "mechanism": type(item.mechanism).__name__,
         "scale": None if noise is None else float(shown(item.measure, noise.scale)),
     }
@@ -155,6 +156,7 @@ def _text(content: dict[str, Any]) -> str:
         f"{'Table' if len(tables) == 1 else 'Tables'} {', '.join(tables)}, people {content['people']}, {groups}"
         + ("." if rows is None else f", at most {counted(rows, 'row')} of each owner."),
         f"Price: {price}. Nothing has been spent.",
+        *([content["strategy"]] if content["strategy"] else []),
         "",
     ]
     if keys is not None:

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from dither.digits import counted
+from dither.digits import counted, decimal
 from dither.sql.aggregates.chosen import GREATEST, LEAST
 from dither.sql.bound import plan
-from dither.sql.plan import Aggregate, Choice, OwnerLimit, QuantileRows, Retruncate, SumRows
+from dither.sql.measures import shown
+from dither.sql.plan import (
+    Aggregate,
+    Choice,
+    CountRows,
+    OwnerAggregate,
+    OwnerLimit,
+    QuantileRows,
+    Retruncate,
+    SumRows,
+    Total,
+)
 from dither.sql.question import Question
 
 
-def notes(question: Question) -> tuple[str, ...]:
-    """Sentences about the plan alone, the same whatever the data are."""
+def limits(aggregates: Iterable[Aggregate]) -> tuple[str, ...]:
+    """What a plan leaves out of the data: sentences that are kept with its answer."""
+    return tuple(dict.fromkeys(note for aggregate in aggregates for note in _limits(aggregate)))
+
+
+def notes(question: Question, limited: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Sentences about the plan alone, the same whatever the data are; `limited` are those that `limits` made of it."""
     aggregates = plan(question)
-    said = [*dict.fromkeys(note for aggregate in aggregates for note in _limits(aggregate))]
+    said = [*(limits(aggregates) if limited is None else limited)]
     if not question.public:
         said.append("Groups with too few owners are not shown; which are shown was decided by a noisy count of owners.")
     if any(isinstance(measure, SumRows) for aggregate in aggregates for measure in aggregate.measures):
@@ -39,9 +55,24 @@ def _limits(aggregate: Aggregate) -> Iterator[str]:
     for node in limits:
         of = f" in {node.child.table.name}" if several else ""
         yield f"At most {_rows(node.rows, of)} counted; further rows are left out."
+    yield from _clamps(aggregate)
     for cut in aggregate.walk():
         if isinstance(cut, Retruncate):
             yield f"After the last join or grouping at most {_rows(cut.rows)} kept."
+
+
+def _clamps(aggregate: Aggregate) -> Iterator[str]:
+    """Of sums that were asked for as such and are answered by owners' totals."""
+    for asked in aggregate.asked:
+        if isinstance(asked, (SumRows, CountRows)):
+            total = _total(aggregate, aggregate.asked.index(asked))
+            low, high = (decimal(shown(asked, end)) for end in (total.least, total.most))
+            yield f"Each owner's total was moved into [{low}, {high}] before it was added."
+
+
+def _total(aggregate: Aggregate, place: int) -> Total:
+    (node,) = [inner for inner in aggregate.walk() if isinstance(inner, OwnerAggregate)][:1]
+    return node.totals[place][1]
 
 
 def _rows(rows: int, of: str = "") -> str:

@@ -1,38 +1,44 @@
 """The price of a question and the noise it buys, from the plan and declared metadata alone.
 
 Under a pure budget each measure gets discrete Laplace noise, under a zCDP budget rounded Gaussian noise; values are
-chosen by the exponential mechanism, keys by a noisy count of owners. Equal shares: for an average that is the split
-with the smallest worst-case error, since its two measures then err alike.
+chosen by the exponential mechanism, keys by a noisy count of owners.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dither.accounting.currency import Currency, Price
 from dither.errors import ParameterError
 from dither.parameters import Number, positive
 from dither.sensitivity import Sensitivity
-from dither.sql.bound import plan
+from dither.sql.bound import measures, plan
 from dither.sql.buying import Mechanism, additive, choosing, mechanism_from, parameters_of, selecting
 from dither.sql.check import check
 from dither.sql.lower import lower
-from dither.sql.plan import Aggregate, Choice, Measure
+from dither.sql.plan import Aggregate, Choice, Measure, OwnerTotal
+from dither.sql.planner.choose import choose
+from dither.sql.planner.profile import Profile
+from dither.sql.planner.strategy import Strategy
 from dither.sql.question import Question
 from dither.sql.statement import Statement
 
-__all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "mechanism_from", "price"]
+__all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "again", "mechanism_from", "price"]
 
 
 @dataclass(frozen=True)
 class PricedMeasure:
-    """A measure with its proven sensitivity and the mechanism that its share of the price buys."""
+    """A measure with its proven sensitivity and the mechanism that its share of the price buys.
+
+    `total` is there where the measure is computed by owners' totals although it was not asked for so.
+    """
 
     measure: Measure
     sensitivity: Sensitivity
     mechanism: Mechanism
+    total: OwnerTotal | None = None
 
     def parameters(self) -> dict[str, str]:
         """The mechanism as text, read back by `mechanism_from`."""
@@ -50,15 +56,24 @@ class PricedQuestion:
     price: Price
     asked: dict[str, str]  # the price as the analyst stated it
     currency: str  # what the price is counted in: "rho" or "epsilon"
+    strategy: Strategy
+    label: str = ""  # what the ledger calls the question; without one, its canonical text
 
     @property
     def snapshot(self) -> str:
         """The data that this question is about: counters, never derived from content."""
         return self.question.snapshot
 
+    @property
+    def known_as(self) -> str:
+        """What the ledger finds a stored answer by, together with the snapshot."""
+        return self.label or self.question.canonical()
+
     def recipe(self) -> str:
         """What will be run, as the ledger records it: a later run under the same charge must be the same."""
+        decided = self.strategy.document()
         steps = {
+            **({"strategy": decided} if decided else {}),
             "statements": [statement.sql for statement in self.statements],
             "mechanisms": [priced.parameters() for priced in self.measures],
         }
@@ -72,8 +87,15 @@ def price(
     epsilon: Number | None = None,
     rho: Number | None = None,
     delta: Number | None = None,
+    rows_per_owner: int | None = None,
+    profile: Profile | None = None,
+    strategy: Strategy | None = None,
 ) -> PricedQuestion:
-    """Split one stated price over all measures of the question, so that together they cost it once."""
+    """Split one stated price over all measures of the question, so that together they cost it once.
+
+    What the plan leaves open is chosen by the profile, unless `rows_per_owner` states it or an earlier run has decided
+    it (`strategy`).
+    """
     if (epsilon is None) == (rho is None):
         raise ParameterError('state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget.')
     if delta is not None and question.public:
@@ -86,20 +108,44 @@ def price(
     )
     if not question.public:
         total = currency.with_keys(total, None if delta is None else positive(delta, "delta"))
-    aggregates = plan(question)
+    asked = {"epsilon": str(epsilon)} if rho is None else {"rho": str(rho)}
+    if strategy is None:
+        strategy = choose(question, currency.kind, total.cost, profile, rows_per_owner)
+    made = _bought(question, currency, total, asked, strategy)
+    if rows_per_owner is None:
+        return made
+    # An answer with another limit is no answer to this.
+    return replace(made, label=json.dumps({"question": question.canonical(), "rows_per_owner": strategy.rows}))
+
+
+def again(priced: PricedQuestion, currency: Currency, recipe: str) -> PricedQuestion:
+    """The same question at the same price as an earlier recipe decided to answer it."""
+    decided = Strategy.read(json.loads(recipe).get("strategy", {}), measures(priced.question))
+    made = _bought(priced.question, currency, priced.price, priced.asked, decided)
+    return replace(made, label=priced.label)
+
+
+def _bought(
+    question: Question, currency: Currency, total: Price, asked: dict[str, str], strategy: Strategy
+) -> PricedQuestion:
+    totals = dict(strategy.totals)
+    aggregates = plan(question, rows_per_owner=strategy.rows, totals=totals)
     sensitivities = [item for checked in check(aggregates) for item in checked]
     needed = [measure for aggregate in aggregates for measure in aggregate.answers]
-    share = total.cost / len(needed)
-    measures = []
+    shares = strategy.shares or (Fraction(1, len(needed)),) * len(needed)
+    if len(shares) != len(needed) or not sum(shares) <= 1:
+        raise ParameterError("the shares of the price are not those of this plan.")
+    priced = []
     for place, (measure, sensitivity) in enumerate(zip(needed, sensitivities, strict=True)):
+        share = total.cost * shares[place]
         if not question.public and not place:
             mechanism = selecting(currency.kind, share, sensitivity, total.delta)
         else:
             mechanism = _mechanism(currency.kind, share, measure, sensitivity)
-        measures.append(PricedMeasure(measure, sensitivity, mechanism))
-    asked = {"epsilon": str(epsilon)} if rho is None else {"rho": str(rho)}
+        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure)))
     counted = "rho" if currency.kind == "zcdp" else "epsilon"
-    return PricedQuestion(question, aggregates, tuple(map(lower, aggregates)), tuple(measures), total, asked, counted)
+    statements = tuple(map(lower, aggregates))
+    return PricedQuestion(question, aggregates, statements, tuple(priced), total, asked, counted, strategy)
 
 
 def _mechanism(kind: str, share: Fraction, measure: Measure, sensitivity: Sensitivity) -> Mechanism:

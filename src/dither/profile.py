@@ -1,0 +1,162 @@
+"""Private profiles of tables: ordinary questions under names of their own, charged once and kept in the ledger.
+
+How many rows owners have is a count of owners, each in one group; a quantile is chosen from one row of each owner, the
+first by its keyed rank. Both are what the guard says of them: one owner moves a count by one, or one rank.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from hashlib import sha256
+
+from dither.accounting.currency import Currency
+from dither.answer.released import Released
+from dither.columns import Fixed, Int
+from dither.errors import ParameterError, PolicyError
+from dither.mechanisms import Quantile
+from dither.parameters import Number, positive
+from dither.sql.bound import measures
+from dither.sql.buying import mechanism_from
+from dither.sql.catalog import Catalog, Table
+from dither.sql.expressions import Stored
+from dither.sql.plan import Choice, SumRows
+from dither.sql.planner.profile import RANKS, ColumnQuantiles, Profile, RowsPerOwner
+from dither.sql.price import PricedQuestion, price
+from dither.sql.question import Question
+from dither.sql.read import read
+
+_FOR_ROWS = Fraction(1, 2)  # of the share; the other half is for columns
+_CONFIDENCE = Fraction(19, 20)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question of a profile: about the rows of owners (`column` None), or about a column."""
+
+    people: str
+    table: str
+    snapshot: str
+    column: str | None
+    cost: Fraction = Fraction(0)
+    text: str = ""
+
+    @property
+    def label(self) -> str:
+        """What the ledger calls it."""
+        what = {"rows": True} if self.column is None else {"column": self.column}
+        return json.dumps({"profile": self.table, "people": self.people, **what}, sort_keys=True)
+
+    @property
+    def request(self) -> str:
+        """The same for the same part at the same price, so that a run that was killed is taken up again."""
+        return "profile " + sha256(f"{self.label} {self.snapshot} {self.cost}".encode()).hexdigest()
+
+    def priced(self, catalog: Catalog, currency: Currency) -> PricedQuestion:
+        """The question with its price, one row of each owner for a column."""
+        counted = "rho" if currency.kind == "zcdp" else "epsilon"
+        stated: dict[str, Number] = {counted: self.cost}
+        rows = None if self.column is None else 1
+        made = price(read(self.text, catalog), currency, rows_per_owner=rows, **stated)  # type: ignore[arg-type]
+        return replace(made, label=self.label)
+
+
+def parts(table: Table, currency: Currency, share: Number, columns: Iterable[str] | None = None) -> list[Part]:
+    """The questions of a profile that costs this share of the whole budget."""
+    part = positive(share, "share")
+    if not part <= 1:
+        raise ParameterError(f"share is the part of the whole budget to spend, at most 1; got {float(part):g}.")
+    wanted = _wanted(table, columns)
+    total = currency.cap_cost * part
+    rows = _part(table, None, _rows_text(table), total * (_FOR_ROWS if wanted else 1))
+    each = total * (1 - _FOR_ROWS) / max(1, len(wanted))
+    return [rows, *(_part(table, name, _quantiles_text(table, name), each) for name in wanted)]
+
+
+def known_parts(table: Table, question: Question | None) -> list[Part]:
+    """Where to look for what has been released: of all columns, or of those that a question reads."""
+    names = _numbers(table)
+    if question is not None:
+        read_by = _columns_of(question)
+        names = [name for name in names if name in read_by]
+    return [_part(table, name) for name in (None, *names)]
+
+
+def profile_from(table: Table, stored: Mapping[Part, bytes]) -> Profile | None:
+    """What settled answers tell about a table; None if there is none."""
+    if not stored:
+        return None
+    rows, columns, paid = None, {}, {}
+    for part, answer in stored.items():
+        released = Released.from_bytes(answer)
+        paid[part.column or "rows"] = ", ".join(f"{name} {value}" for name, value in _decimal(released.price).items())
+        if part.column is None:
+            (counts,) = released.measures
+            rows = RowsPerOwner(tuple(int(n) for n in counts.values), mechanism_from(counts.mechanism))
+        else:
+            columns[part.column] = _quantiles(table, part.column, released)
+    return Profile(table.name, table.snapshot, table.max_rows_per_owner, rows, columns, paid)
+
+
+def _decimal(price: Mapping[str, str]) -> dict[str, str]:
+    return {name: f"{float(Fraction(value)):.6g}" for name, value in price.items()}
+
+
+def _quantiles(table: Table, name: str, released: Released) -> ColumnQuantiles:
+    """Chosen independently, so put in order: that is post-processing, and only brings each nearer."""
+    mechanisms = [mechanism_from(measure.mechanism) for measure in released.measures]
+    errors = tuple(m.rank_error(_CONFIDENCE) for m in mechanisms if isinstance(m, Quantile))
+    values = sorted(int(measure.values[0]) for measure in released.measures)
+    column = table.columns[name]
+    decimals = column.decimals if isinstance(column, Fixed) else 0
+    return ColumnQuantiles(tuple(values), decimals, errors)
+
+
+def _part(table: Table, column: str | None, text: str = "", cost: Fraction = Fraction(0)) -> Part:
+    return Part(table.people, table.name, f"{table.name}#{table.snapshot}", column, cost, text)
+
+
+def _numbers(table: Table) -> list[str]:
+    """Columns of numbers; what only names a row or an owner has no use for quantiles."""
+    named = {*table.key, table.owner}
+    return [name for name, column in table.columns.items() if isinstance(column, (Int, Fixed)) and name not in named]
+
+
+def _wanted(table: Table, columns: Iterable[str] | None) -> list[str]:
+    known = _numbers(table)
+    if columns is None:
+        return known
+    wanted = [*dict.fromkeys([columns] if isinstance(columns, str) else columns)]
+    for name in wanted:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise PolicyError(f"a profile has quantiles of columns of numbers; {name!r} is none of: {listed}.")
+    return wanted
+
+
+def _columns_of(question: Question) -> set[str]:
+    """Names of the columns that are added up or averaged."""
+    summed = [measure.value for measure in measures(question) if isinstance(measure, (SumRows, Choice))]
+    return {node.name for value in summed for node in value.walk() if isinstance(node, Stored)}
+
+
+def _rows_text(table: Table) -> str:
+    name = _quoted(table.name)
+    if table.row_level or table.max_rows_per_owner == 1:
+        return f"SELECT COUNT(*) FROM {name}"
+    last = table.max_rows_per_owner.bit_length() - 1
+    bins = " ".join(f"WHEN q.m < {2 ** (place + 1)} THEN {place}" for place in range(last))
+    owner = _quoted(table.owner)
+    counted = f"SELECT {owner}, COUNT(*) AS m FROM {name} GROUP BY {owner}"
+    return f"SELECT CASE {bins} ELSE {last} END AS bin, COUNT(*) FROM ({counted}) q GROUP BY 1"
+
+
+def _quantiles_text(table: Table, column: str) -> str:
+    at = (f"PERCENTILE_CONT({float(rank)}) WITHIN GROUP (ORDER BY {_quoted(column)})" for rank in RANKS)
+    return f"SELECT {', '.join(at)} FROM {_quoted(table.name)}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

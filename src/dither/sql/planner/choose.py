@@ -1,0 +1,210 @@
+"""Which rows of an owner count: the choice with the smallest error that the profile promises.
+
+Fewer rows of each owner need less noise and leave more out. Both are estimated from declared metadata and the released
+profile, and the sum of relative squared errors over all columns is made as small as it can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dither.digits import counted, decimal
+from dither.parameters import whole
+from dither.sensitivity import Sensitivity
+from dither.sql.aggregates import Aggregator, Average, Sum, Variance
+from dither.sql.aggregates.formula import Formula
+from dither.sql.bound import plan
+from dither.sql.check import check
+from dither.sql.expressions import Numeric
+from dither.sql.facts import facts
+from dither.sql.limiting import Limits
+from dither.sql.measures import shown
+from dither.sql.plan import Choice, CountOwners, Measure, OwnerAggregate, OwnerLimit, OwnerTotal, SumRows
+from dither.sql.planner.profile import Profile
+from dither.sql.planner.spread import Owners, Values
+from dither.sql.planner.strategy import Strategy, totalled
+from dither.sql.question import Question
+
+_UNEVEN = 2.0  # how much more than an even share large groups lose, where the profile does not say
+_WORTH_IT = 0.9  # owners' totals take longer to compute: their error must be at least so much smaller
+_CHOICES = 12.0  # about the logarithm of how many values a quantile is chosen from
+
+
+def choose(
+    question: Question, kind: str, cost: Fraction, profile: Profile | None, rows_per_owner: int | None = None
+) -> Strategy:
+    """The strategy for a question at this price; a stated limit is kept."""
+    if rows_per_owner is not None:
+        stated = whole(rows_per_owner, "rows_per_owner")
+        return Strategy(stated, why=f"At most {_rows(stated)} of each owner, as stated.")
+    if profile is None or profile.rows is None:
+        return Strategy()
+    limit = _only_limit(question)
+    if limit is None or limit.rows == 1 or limit.child.table.name != profile.table:
+        return Strategy()
+    return _Chooser.of(question, kind, float(cost), profile, limit.rows).strategy()
+
+
+def _only_limit(question: Question) -> OwnerLimit | None:
+    """The limit on the one table of people that is read, if the rows that are aggregated are as many as it says."""
+    limited = Limits(None).source(question.source)
+    found = [node for node in limited.walk() if isinstance(node, OwnerLimit)]
+    below = any(isinstance(node, OwnerAggregate) for node in limited.walk())
+    return found[0] if len(found) == 1 and not below and facts(limited).rows == found[0].rows else None
+
+
+@dataclass(frozen=True)
+class _Chooser:
+    question: Question
+    kind: str
+    share: float  # of the price, for each measure
+    profile: Profile
+    most: int
+    owners: Owners
+    groups: float
+    moved: dict[Measure, Sensitivity]  # by an owner of whom `most` rows count
+
+    @classmethod
+    def of(cls, question: Question, kind: str, cost: float, profile: Profile, most: int) -> _Chooser:
+        aggregates = plan(question)
+        needed = [measure for aggregate in aggregates for measure in aggregate.answers]
+        moved = dict(zip(needed, (one for part in check(aggregates) for one in part), strict=True))
+        if profile.rows is None:
+            raise TypeError("a profile without rows per owner chooses nothing")
+        owners = Owners.of(profile.rows, most)
+        groups = float(aggregates[0].group_count) if question.public else max(1.0, math.sqrt(owners.total))
+        return cls(question, kind, cost / len(needed), profile, most, owners, groups, moved)
+
+    def strategy(self) -> Strategy:
+        leaves = [leaf for output in self.question.outputs for leaf in _leaves(output.aggregate)]
+        rows = self._rows_for(leaves)
+        totals = dict(self._totals(leaves, rows))
+        left = [leaf for leaf in leaves if not set(leaf.measures()) <= set(totals)]
+        rows = self._rows_for(left) if left else self.most
+        return Strategy(
+            None if rows == self.most else rows,
+            tuple((measure, total) for measure, (total, _, _) in totals.items()),
+            why=" ".join([*self._about_rows(rows, left), *self._about_totals(totals)]),
+        )
+
+    # -- rows left out by rank ------------------------------------------------------------------------------------
+
+    def _rows_for(self, leaves: list[Aggregator]) -> int:
+        candidates = sorted({min(self.most, round(2 ** (step / 4))) for step in range(4 * self.most.bit_length() + 1)})
+        return min(reversed(candidates), key=lambda rows: sum(self._relative(leaf, rows) for leaf in leaves))
+
+    def _relative(self, leaf: Aggregator, rows: int) -> float:
+        """The squared error to expect, relative to what is measured."""
+        if isinstance(leaf, (Average, Variance)) or any(isinstance(m, Choice) for m in leaf.measures()):
+            return self._of_average(leaf, rows)
+        return sum(
+            (self._bias(measure, rows) ** 2 + self._noise(measure, rows) ** 2) / self._size(measure) ** 2
+            for measure in leaf.measures()
+        )
+
+    def _of_average(self, leaf: Aggregator, rows: int) -> float:
+        """Of what does not grow with the number of rows: rows are a sample, and noise is divided by how many."""
+        kept = max(1.0, (self.owners.total - self.owners.lost(rows)) / self.groups)
+        noise = 0.0
+        for measure in leaf.measures():
+            if isinstance(measure, Choice):
+                epsilon = math.sqrt(8 * self.share) if self.kind == "zcdp" else self.share
+                noise += (2 * _CHOICES * rows / epsilon / kept) ** 2
+            else:
+                noise += (self._noise(measure, rows) / kept / self._each(measure)) ** 2
+        return self.groups * self.owners.shift(rows) ** 2 + noise
+
+    def _each(self, measure: Measure) -> float:
+        """About what one row adds to a measure."""
+        return Values.of(measure.value, self.profile).mean_size if isinstance(measure, SumRows) else 1.0
+
+    def _size(self, measure: Measure) -> float:
+        return max(1.0, self.owners.total * self._each(measure) / self.groups)
+
+    def _bias(self, measure: Measure, rows: int) -> float:
+        if isinstance(measure, CountOwners):
+            reached = replace(self.owners, rows=np.minimum(self.owners.rows, self.groups))
+            lost = reached.lost(rows) if self.groups > 1 else 0.0
+        else:
+            lost = self.owners.lost(rows) * self._each(measure)
+        return lost * min(_UNEVEN, math.sqrt(self.groups)) / self.groups
+
+    def _noise(self, measure: Measure, rows: int) -> float:
+        """The standard deviation of the noise if so many rows of each owner count."""
+        moved, part = self.moved[measure], rows / self.most
+        if isinstance(measure, CountOwners):
+            groups = min(float(rows), self.groups) if self.groups > 1 else 1.0
+            return self._deviation(groups, math.sqrt(groups))
+        spread = moved.l2_squared < moved.l1**2
+        return self._deviation(float(moved.l1) * part, float(moved.l2) * (math.sqrt(part) if spread else part))
+
+    def _deviation(self, l1: float, l2: float) -> float:
+        return l2 / math.sqrt(2 * self.share) if self.kind == "zcdp" else math.sqrt(2) * l1 / self.share
+
+    # -- owners' totals clamped -----------------------------------------------------------------------------------
+
+    def _totals(self, leaves: list[Aggregator], rows: int) -> Iterator[tuple[Measure, tuple[OwnerTotal, float, float]]]:
+        """Sums that come out better from owners' clamped totals, with the error so and by rows left out."""
+        if self.question.keys:
+            return  # how an owner's rows are spread over groups is not known
+        shared = {measure for leaf in leaves if type(leaf) is not Sum for measure in leaf.measures()}
+        for leaf in dict.fromkeys(leaf for leaf in leaves if type(leaf) is Sum):
+            (measure,) = leaf.measures()
+            if measure in shared or not isinstance(measure, SumRows):
+                continue
+            by_rows = math.hypot(self._bias(measure, rows), self._noise(measure, rows))
+            error, clamp = min((self._of_total(measure.value, clamp), clamp) for clamp in self._clamps(measure.value))
+            if error < _WORTH_IT * by_rows:
+                low, high = measure.value.bounds
+                total = totalled(measure, -clamp if low < 0 else 0, clamp if high > 0 else 0)
+                yield measure, (total, error, by_rows)
+
+    def _clamps(self, value: Numeric) -> list[int]:
+        largest = max(1, self.most * value.reach)
+        return sorted({min(largest, round(2 ** (step / 4))) for step in range(4 * largest.bit_length() + 1)})
+
+    def _of_total(self, value: Numeric, clamp: int) -> float:
+        """With values that are the same in all rows of an owner: the spread of totals is then the widest."""
+        totals = np.abs(np.outer(self.owners.rows, Values.of(value, self.profile).points))
+        cut = np.maximum(totals - clamp, 0.0).mean(axis=1)
+        return math.hypot(float(cut @ self.owners.weights), self._deviation(clamp, clamp))
+
+    # -- in words -------------------------------------------------------------------------------------------------
+
+    def _about_rows(self, rows: int, leaves: list[Aggregator]) -> Iterator[str]:
+        if not leaves or all(measure == CountOwners() for leaf in leaves for measure in leaf.measures()):
+            return
+        lost = self.owners.lost(rows) / self.owners.total
+        if rows == self.most:
+            yield f"All {_rows(rows)} that count of each owner are read: by the profile, fewer would lose more."
+        else:
+            yield (
+                f"At most {_rows(rows)} of each owner are read, of {self.most:,} that count: by the profile this "
+                f"leaves out about {lost:.2g} of all rows and makes the noise {self.most / rows:.3g} times smaller."
+            )
+
+    def _about_totals(self, totals: dict[Measure, tuple[OwnerTotal, float, float]]) -> Iterator[str]:
+        for measure, (total, error, by_rows) in totals.items():
+            ends = " to ".join(decimal(shown(measure, end)) for end in (total.least, total.most))
+            unit = float(shown(measure, 1))
+            yield (
+                f"A sum adds owners' totals, each clamped to {ends}: by the profile this errs by about "
+                f"{error * unit:.3g} instead of {by_rows * unit:.3g}; it is the slower plan."
+            )
+
+
+def _leaves(aggregate: Aggregator) -> Iterator[Aggregator]:
+    if isinstance(aggregate, Formula):
+        for part in aggregate.parts:
+            yield from _leaves(part)
+    else:
+        yield aggregate
+
+
+def _rows(rows: int) -> str:
+    return counted(rows, "row")

@@ -1,0 +1,108 @@
+"""A private profile of a table: noisy numbers that were paid for, so whatever follows from them costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dither.digits import counted
+from dither.sql.buying import Mechanism, half_width, scale_of
+
+RANKS = tuple(Fraction(percent, 100) for percent in (1, 5, 25, 50, 75, 95, 99))
+_CONFIDENCE = Fraction(19, 20)
+
+
+@dataclass(frozen=True)
+class RowsPerOwner:
+    """`owners[j]`: a noisy number of owners who have at least 2^j and fewer than 2^(j+1) rows."""
+
+    owners: tuple[int, ...]
+    mechanism: Mechanism
+
+    @property
+    def half_width(self) -> Fraction:
+        """What the noise on each number stays within, with confidence 95%."""
+        return half_width(self.mechanism, _CONFIDENCE)
+
+    @property
+    def scale(self) -> float:
+        return float(scale_of(self.mechanism) or 0)
+
+
+@dataclass(frozen=True)
+class ColumnQuantiles:
+    """Values of one row of each owner, at `RANKS`, in the column's units of 10^-decimals."""
+
+    values: tuple[int, ...]
+    decimals: int
+    rank_errors: tuple[float, ...]  # in owners, with confidence 95%
+
+    def shown(self) -> tuple[float, ...]:
+        return tuple(value / 10**self.decimals for value in self.values)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was released about one snapshot of a table. `rows` and each column are there once they are settled."""
+
+    table: str
+    snapshot: int
+    most: int  # rows of an owner that count, as declared
+    rows: RowsPerOwner | None = None
+    columns: Mapping[str, ColumnQuantiles] = field(default_factory=dict)
+    price: Mapping[str, str] = field(default_factory=dict)  # by what it was paid for
+
+    @property
+    def owners(self) -> float | None:
+        """A noisy number of all owners."""
+        return None if self.rows is None else float(max(1, sum(self.rows.owners)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything released, with intervals at confidence 95%."""
+        return {
+            "table": self.table,
+            "snapshot": self.snapshot,
+            "max_rows_per_owner": self.most,
+            "price": dict(self.price),
+            "confidence": "0.95",
+            "rows_per_owner": [] if self.rows is None else [*self._bins(self.rows)],
+            "columns": {name: self._ranks(column) for name, column in self.columns.items()},
+        }
+
+    def _bins(self, rows: RowsPerOwner) -> Any:
+        width = int(rows.half_width)
+        for place, owners in enumerate(rows.owners):
+            most = min(2 ** (place + 1) - 1, self.most)
+            ends = {"lower": max(0, owners - width), "upper": max(0, owners + width)}
+            yield {"from": 2**place, "to": most, "owners": owners, **ends}
+
+    def _ranks(self, column: ColumnQuantiles) -> list[dict[str, Any]]:
+        """Each value with the ranks, as shares of all owners, between which its own lies."""
+        known = self.owners
+        found = []
+        for rank, value, error in zip(RANKS, column.shown(), column.rank_errors, strict=True):
+            reach = 1.0 if known is None else min(1.0, error / known)
+            ends = {"lower_rank": max(0.0, float(rank) - reach), "upper_rank": min(1.0, float(rank) + reach)}
+            found.append({"rank": float(rank), "value": value, **ends})
+        return found
+
+    def __str__(self) -> str:
+        told = self.to_dict()
+        paid = "; ".join(f"{part}: {price}" for part, price in self.price.items())
+        lines = [f"Profile of {self.table}, snapshot {self.snapshot}. Paid: {paid or 'nothing yet'}."]
+        if told["rows_per_owner"]:
+            lines += ["", "rows of an owner, and how many owners have so many:"]
+        for part in told["rows_per_owner"]:
+            rows = f"{part['from']:,}" + (f" to {part['to']:,}" if part["to"] > part["from"] else "")
+            ends = f"between {part['lower']:,} and {part['upper']:,}"
+            lines.append(f"  {rows:>20}: {counted(part['owners'], 'owner')} ({ends})")
+        for name, ranks in told["columns"].items():
+            lines += ["", f"{name}, one row of each owner:"]
+            for part in ranks:
+                ends = f"{part['lower_rank']:.1%} and {part['upper_rank']:.1%}"
+                lines.append(f"  {part['rank']:>6.0%}: {part['value']:,.10g} (its rank is between {ends})")
+        return "\n".join([*lines, "", "Intervals hold with probability 95%, each by itself."])
+
+    __repr__ = __str__

@@ -1,0 +1,53 @@
+"""What the planner decides about a question, in a form that the ledger can keep and a later run can read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.errors import ParameterError
+from dither.sql.plan import CountRows, Measure, OwnerTotal, SumRows
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """At most `rows` rows of each owner are read from a table (None: as many as it declares).
+
+    `totals` are measures that are computed from owners' clamped totals instead. `shares` are the parts of the price
+    that the measures get, in the plan's order; without them all get the same. `why` says it in a sentence.
+    """
+
+    rows: int | None = None
+    totals: tuple[tuple[Measure, OwnerTotal], ...] = ()
+    shares: tuple[Fraction, ...] = ()
+    why: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """What a recipe records; empty where nothing was decided."""
+        found: dict[str, Any] = {} if self.rows is None else {"rows_per_owner": self.rows}
+        if self.totals:
+            found["totals"] = [[asked.text, total.least, total.most] for asked, total in self.totals]
+        if self.shares:
+            found["shares"] = [str(share) for share in self.shares]
+        return found
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any], measures: Iterable[Measure]) -> Strategy:
+        """The strategy that a recipe recorded for a question with these measures."""
+        named = {measure.text: measure for measure in measures}
+        return cls(
+            document.get("rows_per_owner"),
+            tuple((named[text], totalled(named[text], low, high)) for text, low, high in document.get("totals", ())),
+            tuple(Fraction(share) for share in document.get("shares", ())),
+        )
+
+
+def totalled(measure: Measure, least: int, most: int) -> OwnerTotal:
+    """The same sum or count by owners' totals, each clamped to [least, most]."""
+    if isinstance(measure, CountRows):
+        return OwnerTotal(None, measure.condition, least, most)
+    if isinstance(measure, SumRows):
+        return OwnerTotal(measure.value, None, least, most)
+    raise ParameterError(f"a {type(measure).__name__} is not a total of owners.")

@@ -1,0 +1,195 @@
+"""Private profiles: charged once, kept with their snapshot, shown to everybody, and all that plans are chosen by."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dither as dt
+from dither.curator import Curator
+
+ROWS = 400
+LIMIT = 64
+
+
+def skewed(seed: int = 1, owners: int = 300) -> pa.Table:
+    drawn = np.random.default_rng(seed)
+    rows = np.minimum(np.floor(drawn.lognormal(1, 1, owners)) + 1, ROWS).astype(int)
+    patients = np.repeat(np.arange(owners), rows)
+    return pa.table(
+        {
+            "patient": patients,
+            "age": drawn.integers(20, 60, len(patients)),
+            "paid": drawn.lognormal(2, 1, len(patients)).round(2),
+            "region": drawn.choice(["north", "south"], len(patients)),
+            "ward": drawn.integers(1, 4, len(patients)),
+        }
+    ).append_column("seen", pa.array(["2024-01-02"] * len(patients)))
+
+
+@pytest.fixture
+def hospital(make: Callable[..., dt.Curator], declared: dict[str, Any]) -> dt.Curator:
+    columns = {name: declared["columns"][name] for name in ("age", "paid", "region", "ward")}
+    return make(dt.PureDP(100), skewed(), max_rows_per_owner=LIMIT, columns=columns)
+
+
+def test_a_profile_costs_its_share_once(hospital: dt.Curator) -> None:
+    hospital.profile("visits")
+    assert float(hospital.budget("patients").spent.epsilon) == pytest.approx(2, rel=1e-9)
+    assert hospital.budget("patients").spent.epsilon >= 2
+    spent, entries = hospital.budget("patients").spent, len([*hospital.ledger()])
+    again = hospital.profile("visits")
+    assert (hospital.profile("visits", share="0.005").to_dict(), hospital.budget("patients").spent) == (
+        again.to_dict(),
+        spent,
+    )
+    assert len([*hospital.ledger()]) == entries
+    hospital.profile("visits", share="0.03")
+    assert float(hospital.budget("patients").spent.epsilon) == pytest.approx(5, rel=1e-9)
+    hospital.verify()
+
+
+@pytest.mark.parametrize("budget", [dt.PureDP(100), dt.ApproxDP(100, "1e-6")])
+def test_a_profile_tells_the_truth_within_its_noise(make: Any, declared: dict[str, Any], budget: Any) -> None:
+    columns = {name: declared["columns"][name] for name in ("age", "paid")}
+    source = skewed()
+    clinic = make(budget, source, max_rows_per_owner=LIMIT, columns=columns)
+    told = clinic.profile("visits", share="0.5").to_dict()
+    rows = np.minimum(np.bincount(source["patient"].to_numpy()), LIMIT)
+    exact = np.bincount(np.log2(rows).astype(int), minlength=len(told["rows_per_owner"]))
+    for part, owners in zip(told["rows_per_owner"], exact.tolist(), strict=True):
+        assert abs(part["owners"] - owners) <= 3  # 95% of the noise is 0 or 1 at this price
+        assert part["lower"] <= part["owners"] <= part["upper"] or part["owners"] < 0
+    assert told["rows_per_owner"][-1] == told["rows_per_owner"][-1] | {"from": 64, "to": 64}
+    ages = [part["value"] for part in told["columns"]["age"]]
+    assert ages == sorted(ages)
+    assert 36 <= ages[3] <= 44
+    assert set(told["columns"]) == {"age", "paid"}
+    assert all(0 <= p["lower_rank"] <= p["rank"] <= p["upper_rank"] <= 1 for p in told["columns"]["paid"])
+
+
+def test_it_is_shown_to_the_analyst_alike(hospital: dt.Curator) -> None:
+    alice = hospital.analyst("alice")
+    with pytest.raises(dt.PolicyError, match="no profile"):
+        alice.profiled("visits")
+    made = hospital.profile("visits", columns=["paid"])
+    assert str(alice.profiled("visits")) == str(made)
+    assert "how many owners have so many" in str(made)
+    assert "age" not in str(made)
+    assert alice.history() == []
+
+
+def test_new_data_have_no_profile_yet(hospital: dt.Curator) -> None:
+    hospital.profile("visits")
+    chosen = hospital.explain("SELECT COUNT(*) FROM visits", epsilon=1).to_dict()["rows_per_owner"]
+    hospital.refresh("visits", skewed(2))
+    with pytest.raises(dt.PolicyError, match="no profile of its current data"):
+        hospital.profiled("visits")
+    assert chosen < LIMIT
+    assert hospital.explain("SELECT COUNT(*) FROM visits", epsilon=1).to_dict()["rows_per_owner"] == LIMIT
+
+
+@pytest.mark.parametrize("share", ["0", "-1", "1.01", float("nan"), True])
+def test_a_share_is_a_part_of_the_budget(hospital: dt.Curator, share: Any) -> None:
+    with pytest.raises(dt.ParameterError):
+        hospital.profile("visits", share=share)
+    assert hospital.budget("patients").spent.epsilon == 0
+
+
+def test_only_columns_of_numbers_have_quantiles(hospital: dt.Curator) -> None:
+    with pytest.raises(dt.PolicyError, match="'region' is none of: age, paid, ward"):
+        hospital.profile("visits", columns=["region"])
+    assert hospital.budget("patients").spent.epsilon == 0
+
+
+def test_one_row_an_owner_and_rows_that_are_their_own_owners(make: Any, declared: dict[str, Any]) -> None:
+    columns = {"age": declared["columns"]["age"]}
+    clinic = make(dt.PureDP(100), skewed(), owner=dt.EACH_ROW, max_rows_per_owner=None, columns=columns)
+    (part,) = clinic.profile("visits", share="0.5").to_dict()["rows_per_owner"]
+    assert (part["from"], part["to"]) == (1, 1)
+    assert abs(part["owners"] - skewed().num_rows) <= 3
+    assert clinic.explain("SELECT COUNT(*) FROM visits", epsilon=1).to_dict()["strategy"] == ""
+
+
+def test_a_killed_profile_is_taken_up_again_under_the_same_charge(
+    hospital: dt.Curator, folder: Path, killed: Callable[[Callable[[], object]], None]
+) -> None:
+    hospital.close()
+
+    def die() -> None:
+        clinic = Curator.open(folder)
+        run = clinic._engine.run
+
+        def dying(statement: Any) -> Any:
+            if "QUANTILE" in statement.sql or '"v"' in statement.sql or " AS v" in statement.sql:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return run(statement)
+
+        clinic._engine.run = dying  # type: ignore[method-assign]
+        clinic.profile("visits")
+
+    killed(die)
+    with Curator.open(folder) as clinic:
+        before = clinic.budget("patients").spent.epsilon
+        assert clinic.profiled("visits").columns == {}  # what is not settled is not used
+        clinic.profile("visits")
+        assert before < clinic.budget("patients").spent.epsilon
+        assert float(clinic.budget("patients").spent.epsilon) == pytest.approx(2, rel=1e-9)
+        assert set(clinic.profiled("visits").columns) == {"age", "paid", "ward"}
+
+
+def test_rows_per_owner_can_be_stated(hospital: dt.Curator) -> None:
+    text = "SELECT COUNT(*) FROM visits"
+    hospital.profile("visits")
+    first = hospital.sql(text, epsilon=1)
+    stated = hospital.sql(text, epsilon=1, rows_per_owner=3)
+    assert stated.charged  # an answer under another limit is no answer to this
+    assert not hospital.sql(text, epsilon=1, rows_per_owner=3).charged
+    assert "At most 3 rows of each owner are counted; further rows are left out." in stated.notes
+    assert not hospital.sql(text, epsilon=1).charged
+    assert first.notes != stated.notes
+    told = hospital.explain(text, epsilon=1, rows_per_owner=3)
+    assert told.to_dict()["rows_per_owner"] == 3
+    assert "as stated" in str(told)
+    for bad in (0, -1, 1.5, True, "many"):
+        with pytest.raises(dt.ParameterError):
+            hospital.sql(text, epsilon=1, rows_per_owner=bad)  # type: ignore[arg-type]
+
+
+def test_a_stored_answer_says_how_it_was_made_then(hospital: dt.Curator) -> None:
+    text = "SELECT COUNT(*), SUM(paid) FROM visits"
+    before = hospital.sql(text, epsilon=1)
+    hospital.profile("visits")
+    assert hospital.sql(text, epsilon=1).notes == before.notes
+    assert "At most 64 rows" in before.notes[0]
+    fresh = hospital.sql(text, epsilon=2)
+    assert fresh.notes != before.notes
+
+
+def test_a_killed_question_is_run_as_it_was_planned_before_a_profile(
+    hospital: dt.Curator, folder: Path, killed: Callable[[Callable[[], object]], None]
+) -> None:
+    """The recipe recorded with the charge decides, whatever has been learned since."""
+    hospital.close()
+    text = "SELECT COUNT(*), SUM(paid) FROM visits"
+
+    def die() -> None:
+        clinic = Curator.open(folder)
+        clinic._engine.run = lambda statement: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore
+        clinic.sql(text, epsilon=1, request="r")
+
+    killed(die)
+    with Curator.open(folder) as clinic:
+        clinic.profile("visits")
+        spent = clinic.budget("patients").spent
+        answer = clinic.sql(text, epsilon=1, request="r")
+        assert clinic.budget("patients").spent == spent
+        assert "At most 64 rows of each owner are counted; further rows are left out." in answer.notes
+        assert not clinic._ledger.pending()
