@@ -73,7 +73,7 @@ def _of_discrete_laplace(claimed: float) -> Finding:
     """The least rho that covers the divergence of order 1.001 of the noise really drawn."""
     mechanism = Laplace(epsilon=1, sensitivity=1)
     here, there = (divergence.law(mechanism, value, lower=-20, upper=21) for value in (0, 1))
-    return Finding(claimed, found=divergence.renyi(here, there, "1.001").lower / 1.001)
+    return Finding(claimed, found=divergence.renyi([*here.values()], [*there.values()], "1.001").lower / 1.001)
 
 
 def rho_of_continuous_laplace() -> Finding:
@@ -99,14 +99,14 @@ def rho_of_any_pure_mechanism() -> Finding:
     return _of_permute_and_flip(float(PermuteAndFlip(epsilon=1, sensitivity=1).guarantee.zcdp().rho))
 
 
-_PEOPLE = "epsilon at delta 1e-6"
+_EPSILON = "epsilon at delta 1e-6"
 EXHIBITS = (
     Reckoning(
         "a count forgotten in composition",
         "An accountant added up each kind of event in a branch of its own, and one branch forgot how often the event "
         "happens: a hundred releases for the price of one.",
         "written for the museum; a long chain of cases is where it happens",
-        _PEOPLE,
+        _EPSILON,
         count_forgotten,
         count_multiplied_once,
     ),
@@ -114,7 +114,7 @@ EXHIBITS = (
         "advanced composition without the 2",
         "sqrt(k ln(1/delta)) epsilon where the theorem has sqrt(2 k ln(1/delta)) epsilon.",
         "Dwork, Rothblum and Vadhan 2010 have the theorem; Kairouz, Oh and Viswanath 2015 the exact figure",
-        _PEOPLE,
+        _EPSILON,
         advanced_without_the_two,
         advanced_with_the_two,
     ),
@@ -122,7 +122,7 @@ EXHIBITS = (
         "a conversion without the 2",
         "rho + sqrt(rho ln(1/delta)) where the theorem has rho + 2 sqrt(rho ln(1/delta)).",
         "Bun and Steinke 2016, Proposition 1.3, has the theorem",
-        _PEOPLE,
+        _EPSILON,
         conversion_without_the_two,
         conversion_of_the_curve,
     ),
@@ -130,15 +130,15 @@ EXHIBITS = (
         "one Renyi order read as epsilon",
         "The divergence of order 2 was reported as epsilon. It averages over the loss; delta has to pay for the tail.",
         "written for the museum; Mironov 2017 has the conversion",
-        _PEOPLE,
+        _EPSILON,
         one_order_read_as_epsilon,
         conversion_of_the_curve,
     ),
     Reckoning(
         "rho of a group taken ten times",
         "For ten people epsilon is ten times as large, and rho a hundred times: it was taken ten times.",
-        "Bun and Steinke 2016, Proposition 1.9, has the theorem",
-        _PEOPLE,
+        "Bun and Steinke 2016 have the theorem",
+        _EPSILON,
         rho_of_a_group_ten_times,
         rho_of_a_group_by_squares,
     ),

@@ -18,7 +18,8 @@ class Refunding:
     def __init__(self) -> None:
         self.spent = 0.0
 
-    def ask(self, epsilon: float, look: Callable[[], None]) -> None:
+    def ask(self, price: str, look: Callable[[], None]) -> None:
+        epsilon = float(price)
         if self.spent + epsilon > BUDGET:
             raise BudgetExceeded("the budget is spent.")
         self.spent += epsilon
@@ -34,8 +35,8 @@ class Keeping:
     def __init__(self) -> None:
         self.filter = Filter(PureDP(BUDGET))
 
-    def ask(self, epsilon: float | str, look: Callable[[], None]) -> None:
-        self.filter.spend(PureDP(epsilon))
+    def ask(self, price: str, look: Callable[[], None]) -> None:
+        self.filter.spend(PureDP(price))
         try:
             look()
         except RuntimeError:
@@ -57,7 +58,7 @@ def _attack(account: Account, prices: list[str], fails: bool) -> Finding:
                 raise RuntimeError("the connection was lost")
 
         try:
-            account.ask(float(price) if isinstance(account, Refunding) else price, look)
+            account.ask(price, look)
         except (BudgetExceeded, ParameterError):
             continue
     return Finding(claimed=BUDGET, found=float(seen))
@@ -83,11 +84,11 @@ _TINY = ["1"] + ["1e-16"] * 100
 
 
 def charges_that_vanish() -> Finding:
-    return _attack(Refunding(), _TINY, fails=False)
+    return Finding(claimed=0, found=_attack(Refunding(), _TINY, fails=False).found - BUDGET)
 
 
 def charges_in_whole_units() -> Finding:
-    return _attack(Keeping(), _TINY, fails=False)
+    return Finding(claimed=0, found=_attack(Keeping(), _TINY, fails=False).found - BUDGET)
 
 
 def checked_then_charged() -> Finding:
@@ -115,7 +116,8 @@ EXHIBITS = (
     ),
     Reckoning(
         "NaN as a price",
-        "spent + NaN > budget is false, so the request is granted; from then on spent is NaN and everything is granted.",
+        "spent + NaN > budget is false, so the request is granted; from then on spent is NaN and everything is "
+        "granted.",
         "written for the museum; threat 26 of docs/threats.md",
         _FIGURE,
         not_a_number,
@@ -125,7 +127,7 @@ EXHIBITS = (
         "charges that vanish",
         "The account was a double. When 1.0 is spent, 1.0 + 1e-16 is 1.0 again: small questions are free for ever.",
         "written for the museum; threats 26 and 27 of docs/threats.md",
-        _FIGURE,
+        "epsilon beyond the budget",
         charges_that_vanish,
         charges_in_whole_units,
     ),

@@ -20,7 +20,8 @@ Shape = int | tuple[int, ...]
 def uniform(shape: Shape) -> Reals:
     """53-bit uniform numbers in (0, 1)."""
     words = random_words(np.uint64, _count(shape)) >> np.uint64(11)
-    return ((words + 0.5) * 2.0**-53).reshape(shape)
+    numbers: Reals = (words.astype(np.float64) + 0.5) * 2.0**-53
+    return numbers.reshape(shape)
 
 
 def exponential(mean: float | Reals, shape: Shape) -> Reals:

@@ -8,8 +8,9 @@ from typing import Any
 
 from dither.accounting import Guarantee
 
+Outputs = Any  # an array with one output a row; what each stands for is up to the exhibit
 # data, size -> that many independent outputs
-Sampler = Callable[[Any, int], Any]
+Sampler = Callable[[Any, int], Outputs]
 
 
 @dataclass(frozen=True)

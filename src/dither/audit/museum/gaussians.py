@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from fractions import Fraction
 
 from dither import divergence
@@ -26,7 +27,7 @@ def discrete_with_the_analytic_sigma() -> Finding:
 
 def rounded_with_the_analytic_sigma() -> Finding:
     here, there = (divergence.law(_CALIBRATED, value, lower=-5, upper=6, bits=512) for value in (0, 1))
-    return Finding(claimed=1e-6, found=divergence.hockey_stick(here, there, 8).lower)
+    return Finding(claimed=1e-6, found=divergence.hockey_stick([*here.values()], [*there.values()], 8).lower)
 
 
 def _delta_at_twenty(sigma: float) -> Finding:
@@ -42,12 +43,12 @@ def analytic_sigma_at_epsilon_twenty() -> Finding:
 
 
 # Uniform on ten outcomes, against 1/100 on each of them and the rest elsewhere; delta is 1/10.
-_P = {**dict.fromkeys(range(10), Fraction(1, 10))}
-_Q = {**dict.fromkeys(range(10), Fraction(1, 100)), "elsewhere": Fraction(9, 10)}
+_P: dict[Hashable, Fraction] = dict.fromkeys(range(10), Fraction(1, 10))
+_Q: dict[Hashable, Fraction] = {**dict.fromkeys(range(10), Fraction(1, 100)), "elsewhere": Fraction(9, 10)}
 
 
 def over_single_outcomes() -> Finding:
-    above = [math.log((p - 0.1) / _Q[outcome]) for outcome, p in _P.items() if p > Fraction(1, 10)]
+    above = [math.log((p - Fraction(1, 10)) / _Q[outcome]) for outcome, p in _P.items() if p > Fraction(1, 10)]
     return Finding(claimed=max(above, default=0.0), found=_over_sets())
 
 
@@ -63,8 +64,8 @@ def _over_sets() -> float:
 EXHIBITS = (
     Reckoning(
         "the discrete Gaussian with the analytic sigma",
-        "sigma was calibrated for continuous Gaussian noise and used for the discrete Gaussian, whose tail differs: the "
-        "true delta is three times the claim. Rounded continuous noise may use it.",
+        "sigma was calibrated for continuous Gaussian noise and used for the discrete Gaussian, whose tail "
+        "differs: the true delta is three times the claim. Rounded continuous noise may use it.",
         "written for the museum; the exact delta of the discrete Gaussian is that of Canonne, Kamath and Steinke 2020",
         "delta at epsilon 8",
         discrete_with_the_analytic_sigma,
@@ -72,8 +73,8 @@ EXHIBITS = (
     ),
     Reckoning(
         "the textbook's sigma at a large epsilon",
-        "sqrt(2 ln(2/delta))/epsilon is proven for epsilon up to 1. At epsilon 20 its true delta is a hundred times the "
-        "claim.",
+        "sqrt(2 ln(2/delta))/epsilon is proven for epsilon up to 1. At epsilon 20 its true delta is a hundred "
+        "times the claim.",
         "the analytic sigma is that of Balle and Wang, ICML 2018, who show that the classical one cannot be extended",
         "delta at epsilon 20",
         textbook_sigma_at_epsilon_twenty,
@@ -81,8 +82,8 @@ EXHIBITS = (
     ),
     Reckoning(
         "delta read off single outcomes",
-        "Ten outcomes each have probability 1/10 here and 1/100 there. With delta = 1/10 none of them shows anything by "
-        "itself; the ten together show ln 9.",
+        "Ten outcomes each have probability 1/10 here and 1/100 there. With delta = 1/10 none of them shows "
+        "anything by itself; the ten together show ln 9.",
         "a slip in lecture notes: delta-approximate divergence is a maximum over sets",
         "epsilon at delta 0.1",
         over_single_outcomes,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dither.accounting import ApproxDP, PureDP
-from dither.audit.museum.draws import Ints, steps, uniform
-from dither.audit.museum.exhibit import Exhibit
+from dither.audit.museum.draws import steps, uniform
+from dither.audit.museum.exhibit import Exhibit, Outputs
 
 ABSENT = -1000
 # With epsilon 2 and q = e^-2, P[noise >= 3] = q^3/(1 + q) = 0.0022 is the first tail below delta = 0.003.
@@ -14,62 +14,62 @@ _SHOWN_FROM = 1 + 3
 _CLAIMED = ApproxDP(2, "0.003", relation="owner")
 
 
-def one_below(owners: int, size: int) -> Ints:
+def one_below(owners: int, size: int) -> Outputs:
     noisy = owners + steps("0.5", size)
     return np.where((owners > 0) & (noisy >= _SHOWN_FROM - 1), noisy, ABSENT)
 
 
-def at_the_threshold(owners: int, size: int) -> Ints:
+def at_the_threshold(owners: int, size: int) -> Outputs:
     noisy = owners + steps("0.5", size)
     return np.where((owners > 0) & (noisy >= _SHOWN_FROM), noisy, ABSENT)
 
 
-def rows_counted(key: tuple[int, int], size: int) -> Ints:
+def rows_counted(key: tuple[int, int], size: int) -> Outputs:
     _owners, rows = key
     return at_the_threshold(rows, size)
 
 
-def owners_counted(key: tuple[int, int], size: int) -> Ints:
+def owners_counted(key: tuple[int, int], size: int) -> Outputs:
     owners, _rows = key
     return at_the_threshold(owners, size)
 
 
-def all_keys_of_an_owner(keys: int, size: int) -> Ints:
+def all_keys_of_an_owner(keys: int, size: int) -> Outputs:
     return (1 + steps("0.5", (size, 20))[:, :keys] >= _SHOWN_FROM).sum(axis=1)
 
 
-def one_key_of_an_owner(keys: int, size: int) -> Ints:
+def one_key_of_an_owner(keys: int, size: int) -> Outputs:
     return all_keys_of_an_owner(min(keys, 1), size)
 
 
-def empty_cells_left_out(count: int, size: int) -> Ints:
+def empty_cells_left_out(count: int, size: int) -> Outputs:
     return np.where(count > 0, count + steps(1, size), ABSENT)
 
 
-def every_listed_cell(count: int, size: int) -> Ints:
+def every_listed_cell(count: int, size: int) -> Outputs:
     return count + steps(1, size)
 
 
-def hidden_by_the_true_count(count: int, size: int) -> Ints:
+def hidden_by_the_true_count(count: int, size: int) -> Outputs:
     return np.where(count < 5, ABSENT, count + steps(1, size))
 
 
-def hidden_by_the_noisy_count(count: int, size: int) -> Ints:
+def hidden_by_the_noisy_count(count: int, size: int) -> Outputs:
     noisy = count + steps(1, size)
     return np.where(noisy < 5, ABSENT, noisy)
 
 
-def _kept(owners: int, delta: float, size: int) -> Ints:
+def _kept(owners: int, delta: float, size: int) -> Outputs:
     """The most private coin that shows a key: with one more owner e^epsilon p + delta, epsilon = 1."""
     probability = delta * np.expm1(owners) / np.expm1(1)
     return (uniform(size) < probability).astype(np.int64)
 
 
-def delta_three_times(owners: int, size: int) -> Ints:
+def delta_three_times(owners: int, size: int) -> Outputs:
     return _kept(owners, 0.001, size)
 
 
-def delta_as_groups_need_it(owners: int, size: int) -> Ints:
+def delta_as_groups_need_it(owners: int, size: int) -> Outputs:
     return _kept(owners, 0.003 * np.expm1(1) / np.expm1(3), size)
 
 
@@ -86,8 +86,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "rows decide about keys",
-        "The threshold was meant for the number of owners and was applied to the number of rows. One owner with 40 rows "
-        "shows a key that nobody else has.",
+        "The threshold was meant for the number of owners and was applied to the number of rows. One owner with "
+        "40 rows shows a key that nobody else has.",
         "written for the museum; threat 16 of docs/threats.md",
         rows_counted,
         owners_counted,
@@ -125,7 +125,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "delta of a group taken three times",
-        "For three people epsilon was tripled and delta was tripled. delta grows like (e^(3 epsilon) - 1)/(e^epsilon - 1).",
+        "For three people epsilon was tripled and delta was tripled. delta grows like (e^(3 epsilon) - "
+        "1)/(e^epsilon - 1).",
         "group privacy of approximate differential privacy; the coin is that of Desfontaines, Voss, Gipson and "
         "Mandayam, Differentially private partition selection, PoPETs 2022",
         delta_three_times,

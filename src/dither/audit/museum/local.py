@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dither.accounting import PureDP
-from dither.audit.museum.draws import Reals, cauchy, laplace
-from dither.audit.museum.exhibit import Exhibit, Finding, Reckoning
+from dither.audit.museum.draws import cauchy, laplace
+from dither.audit.museum.exhibit import Exhibit, Finding, Outputs, Reckoning
 from dither.mechanisms import SmoothCauchy
 from dither.sensitivity import brute_force, median, triangles
 
@@ -17,19 +17,19 @@ def _middle(x: Data) -> int:
     return sorted(x)[len(x) // 2]
 
 
-def scaled_to_local_sensitivity(x: Data, size: int) -> Reals:
+def scaled_to_local_sensitivity(x: Data, size: int) -> Outputs:
     return _middle(x) + laplace(float(median.local(x, 0, 100)), size)
 
 
-def scaled_to_the_range(x: Data, size: int) -> Reals:
+def scaled_to_the_range(x: Data, size: int) -> Outputs:
     return _middle(x) + laplace(100, size)
 
 
-def local_sensitivity_as_its_own_bound(x: Data, size: int) -> Reals:
+def local_sensitivity_as_its_own_bound(x: Data, size: int) -> Outputs:
     return _middle(x) + cauchy(float(median.local(x, 0, 100) / _CAUCHY.divisor), size)
 
 
-def smallest_smooth_bound(x: Data, size: int) -> Reals:
+def smallest_smooth_bound(x: Data, size: int) -> Outputs:
     return _middle(x) + cauchy(float(median.smooth(x, _CAUCHY.beta, 0, 100) / _CAUCHY.divisor), size)
 
 
@@ -69,8 +69,8 @@ EXHIBITS = (
         "local sensitivity as the scale",
         "The median of these data hardly moves, so hardly any noise was added. How much was added tells where the data "
         "are: between five zeros and four the local sensitivity jumps from 0 to 100.",
-        "the example with which Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data "
-        "analysis, STOC 2007, begin",
+        "Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis, STOC 2007, "
+        "warn of it",
         scaled_to_local_sensitivity,
         scaled_to_the_range,
         (((0, 0, 0, 0, 0, 100, 100), (0, 0, 0, 0, 100, 100, 100)),),
@@ -78,8 +78,9 @@ EXHIBITS = (
     ),
     Exhibit(
         "local sensitivity as its own smooth bound",
-        "A lecture prints the condition of smoothness as S(D) <= e^b LS(D), which local sensitivity itself satisfies. It "
-        "must be S(D) <= e^b S(D') for neighbours. Both medians are 50, with noise of scales 1 and 50.",
+        "A lecture prints the condition of smoothness as S(D) <= e^b LS(D), which local sensitivity itself "
+        "satisfies. It must be S(D) <= e^b S(D') for neighbours. Both medians are 50, with noise of scales 1 and "
+        "50.",
         "a misprint in lecture notes on smooth sensitivity",
         local_sensitivity_as_its_own_bound,
         smallest_smooth_bound,
@@ -88,8 +89,8 @@ EXHIBITS = (
     ),
     Reckoning(
         "triangles on existing edges only",
-        "How far can one edge move the number of triangles? The ends of every edge that is there were looked at. An edge "
-        "that is not there can make more.",
+        "How far can one edge move the number of triangles? The ends of every edge that is there were looked at. "
+        "An edge that is not there can make more.",
         "written for the museum; every edge is toggled to see",
         "local sensitivity",
         adjacent_vertices_only,

@@ -59,13 +59,19 @@ def clamp_after_the_expression() -> Finding:
     return Finding(claimed=proven, found=_sum_of_owner(value))
 
 
+def _rows_of_owner_after_the_join() -> int:
+    return len([(one, other) for one in range(ROWS) for other in range(ROWS)])
+
+
 def bound_from_before_the_join() -> Finding:
-    return Finding(claimed=ROWS, found=ROWS * ROWS)  # every row of an owner beside every other
+    alone = Aggregate(OwnerLimit(_scan(), ROWS), (), (CountRows(),))
+    return Finding(claimed=_proven(alone), found=_rows_of_owner_after_the_join())
 
 
 def bound_from_after_the_join() -> Finding:
     joined = JoinOwner(OwnerLimit(_scan("one_"), ROWS), OwnerLimit(_scan("other_"), ROWS))
-    return Finding(claimed=_proven(Aggregate(joined, (), (CountRows(),))), found=ROWS * ROWS)
+    proven = _proven(Aggregate(joined, (), (CountRows(),)))
+    return Finding(claimed=proven, found=_rows_of_owner_after_the_join())
 
 
 # Each owner's total per ward, clamped to 9, in at most three wards: added up by ward, then all in one group.
@@ -80,23 +86,30 @@ _WARD = Key(e.Stored("w", 0, 3, 0, False), True, 0, 3, False)
 _REGROUPED = Key(e.Clamp(e.Multiply(_WARD.code, e.Constant(0)), 0, 0), True, 0, 0, False)  # type: ignore[arg-type]
 
 
-def _largest_in_a_group(plan: Aggregate) -> float:
+def _proven_in_a_group(plan: Aggregate) -> float:
     return float(check((plan,))[0][0].linf)
 
 
+def _total_of_owner_in_one_group() -> int:
+    amounts = {0: 100, 1: 50, 2: 9}  # by ward
+    return sum(min(9, amount) for amount in amounts.values())
+
+
 def bound_from_before_the_regrouping() -> Finding:
-    return Finding(claimed=_largest_in_a_group(Aggregate(_PER_WARD, (_WARD,), (_TOTAL,))), found=3 * 9)
+    proven = _proven_in_a_group(Aggregate(_PER_WARD, (_WARD,), (_TOTAL,)))
+    return Finding(claimed=proven, found=_total_of_owner_in_one_group())
 
 
 def bound_from_after_the_regrouping() -> Finding:
-    return Finding(claimed=_largest_in_a_group(Aggregate(_PER_WARD, (_REGROUPED,), (_TOTAL,))), found=3 * 9)
+    proven = _proven_in_a_group(Aggregate(_PER_WARD, (_REGROUPED,), (_TOTAL,)))
+    return Finding(claimed=proven, found=_total_of_owner_in_one_group())
 
 
 EXHIBITS = (
     Reckoning(
         "a clamp before the expression",
-        "The column was clamped when it was read and multiplied afterwards: SUM(clamp(amount, 0, 1) * 1000000). The clamp "
-        "must be the last operation before the sum. dither's guard refuses the plan.",
+        "The column was clamped when it was read and multiplied afterwards: SUM(clamp(amount, 0, 1) * 1000000). "
+        "The clamp must be the last operation before the sum. dither's guard refuses the plan.",
         "written for the museum; threat 7 of docs/threats.md",
         "what one owner adds",
         clamp_before_the_expression,
@@ -112,8 +125,8 @@ EXHIBITS = (
     ),
     Reckoning(
         "a bound lost by regrouping",
-        "Totals were bounded to 9 for each ward of an owner, and then grouped by ward * 0: all three of an owner's totals "
-        "meet in one group.",
+        "Totals were bounded to 9 for each ward of an owner, and then grouped by ward * 0: all three of an "
+        "owner's totals meet in one group.",
         "written for the museum; threat 9 of docs/threats.md",
         "what one owner adds to a group",
         bound_from_before_the_regrouping,

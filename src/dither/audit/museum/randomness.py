@@ -7,8 +7,8 @@ import copy
 import numpy as np
 
 from dither.accounting import PureDP
-from dither.audit.museum.draws import Ints, Reals, steps
-from dither.audit.museum.exhibit import Exhibit, Finding, Reckoning
+from dither.audit.museum.draws import Ints, steps
+from dither.audit.museum.exhibit import Exhibit, Finding, Outputs, Reckoning
 from dither.noise.entropy import random_words
 
 
@@ -18,7 +18,7 @@ class Seeded:
     def __init__(self, seed: int) -> None:
         self.state = seed
 
-    def uniform(self, size: int) -> Reals:
+    def uniform(self, size: int) -> Outputs:
         found = np.empty(size)
         for place in range(size):
             self.state = (6364136223846793005 * self.state + 1442695040888963407) % 2**64
@@ -26,22 +26,22 @@ class Seeded:
         return found
 
 
-def seeded_noise(count: int, size: int) -> Ints:
+def seeded_noise(count: int, size: int) -> Outputs:
     two = Seeded(seed=7).uniform(2 * size).reshape(2, size)
     geometric = np.floor(-np.log(two)).astype(np.int64)  # P[k] proportional to e^-k
     noise: Ints = geometric[0] - geometric[1]
     return count + noise
 
 
-def fresh_noise(count: int, size: int) -> Ints:
+def fresh_noise(count: int, size: int) -> Outputs:
     return count + steps(1, size)
 
 
-def one_noise_for_two_answers(counts: tuple[int, int], size: int) -> Ints:
+def one_noise_for_two_answers(counts: tuple[int, int], size: int) -> Outputs:
     return np.array(counts) + steps(2, (size, 1))
 
 
-def noise_for_each_answer(counts: tuple[int, int], size: int) -> Ints:
+def noise_for_each_answer(counts: tuple[int, int], size: int) -> Outputs:
     return np.array(counts) + steps(2, (size, 2))
 
 
@@ -56,30 +56,30 @@ def keyed_for_every_batch() -> Finding:
     return Finding(claimed=0, found=int((parent == child).sum()))
 
 
-def drawn_again_below_zero(count: int, size: int) -> Ints:
+def drawn_again_below_zero(count: int, size: int) -> Outputs:
     noisy = count + steps(2, size)
     while (noisy < 0).any():
         noisy = np.where(noisy < 0, count + steps(2, size), noisy)
     return noisy
 
 
-def zero_at_least(count: int, size: int) -> Ints:
+def zero_at_least(count: int, size: int) -> Outputs:
     return np.maximum(0, count + steps(2, size))
 
 
-def noise_cut_off(count: int, size: int) -> Ints:
+def noise_cut_off(count: int, size: int) -> Outputs:
     return count + np.clip(steps(2, size), -5, 5)
 
 
-def answer_cut_off(count: int, size: int) -> Ints:
+def answer_cut_off(count: int, size: int) -> Outputs:
     return np.clip(count + steps(2, size), -5, 5)
 
 
-def fresh_answer_for_every_retry(count: int, size: int) -> Ints:
+def fresh_answer_for_every_retry(count: int, size: int) -> Outputs:
     return (count + steps(1, (size, 10))).sum(axis=1)
 
 
-def stored_answer_for_every_retry(count: int, size: int) -> Ints:
+def stored_answer_for_every_retry(count: int, size: int) -> Outputs:
     return 10 * (count + steps(1, size))
 
 
@@ -103,6 +103,7 @@ EXHIBITS = (
         noise_for_each_answer,
         (((5, 5), (6, 5)), ((5, 5), (6, 6))),
         PureDP(1),
+        samples=50_000,
     ),
     Reckoning(
         "noise kept across a fork",
@@ -133,8 +134,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "a fresh answer for every retry",
-        "A request that timed out was answered again, with fresh noise and without a charge: ten retries, one price. The "
-        "average of the ten answers is almost exact. Retries must get the stored answer.",
+        "A request that timed out was answered again, with fresh noise and without a charge: ten retries, one "
+        "price. The average of the ten answers is almost exact. Retries must get the stored answer.",
         "written for the museum; threat 22 of docs/threats.md",
         fresh_answer_for_every_retry,
         stored_answer_for_every_retry,

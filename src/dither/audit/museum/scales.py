@@ -7,81 +7,83 @@ from fractions import Fraction
 import numpy as np
 
 from dither.accounting import PureDP
-from dither.audit.museum.draws import Ints, Reals, laplace, steps
-from dither.audit.museum.exhibit import Exhibit
+from dither.audit.museum.draws import laplace, steps
+from dither.audit.museum.exhibit import Exhibit, Outputs
 from dither.noise import rounded_gaussian
 
 
-def histogram_for_add_remove(cells: tuple[int, ...], size: int) -> Ints:
+def histogram_for_add_remove(cells: tuple[int, ...], size: int) -> Outputs:
     return np.array(cells) + steps(1, (size, len(cells)))
 
 
-def histogram_for_replace(cells: tuple[int, ...], size: int) -> Ints:
+def histogram_for_replace(cells: tuple[int, ...], size: int) -> Outputs:
     return np.array(cells) + steps(2, (size, len(cells)))
 
 
-def sum_by_the_width(values: tuple[int, ...], size: int) -> Ints:
+def sum_by_the_width(values: tuple[int, ...], size: int) -> Outputs:
     return sum(values) + steps(100 - 40, size)
 
 
-def sum_by_the_largest(values: tuple[int, ...], size: int) -> Ints:
+def sum_by_the_largest(values: tuple[int, ...], size: int) -> Outputs:
     return sum(values) + steps(100, size)
 
 
-def counts_by_the_euclidean_norm(counts: tuple[int, ...], size: int) -> Ints:
+def counts_by_the_euclidean_norm(counts: tuple[int, ...], size: int) -> Outputs:
     return np.array(counts) + steps(2, (size, 4))  # sqrt 4
 
 
-def counts_by_the_sum_norm(counts: tuple[int, ...], size: int) -> Ints:
+def counts_by_the_sum_norm(counts: tuple[int, ...], size: int) -> Outputs:
     return np.array(counts) + steps(4, (size, 4))
 
 
-def one_row_of_an_owner(rows_per_owner: tuple[int, ...], size: int) -> Ints:
+def one_row_of_an_owner(rows_per_owner: tuple[int, ...], size: int) -> Outputs:
     return sum(rows_per_owner) + steps(1, size)
 
 
-def at_most_ten_rows_of_an_owner(rows_per_owner: tuple[int, ...], size: int) -> Ints:
+def at_most_ten_rows_of_an_owner(rows_per_owner: tuple[int, ...], size: int) -> Outputs:
     return sum(min(10, rows) for rows in rows_per_owner) + steps(10, size)
 
 
-def mean_with_the_true_size(values: tuple[int, ...], size: int) -> Reals:
+def mean_with_the_true_size(values: tuple[int, ...], size: int) -> Outputs:
     n = len(values)
     return sum(values) / n + laplace(100 / n, size)
 
 
-def noisy_sum_over_noisy_count(values: tuple[int, ...], size: int) -> Reals:
+def noisy_sum_over_noisy_count(values: tuple[int, ...], size: int) -> Outputs:
     noisy_count = np.maximum(1, len(values) + steps(2, size))
     return (sum(values) + steps(200, size)) / noisy_count
 
 
-def clamped_to_the_data(values: tuple[int, ...], size: int) -> Reals:
+def clamped_to_the_data(values: tuple[int, ...], size: int) -> Outputs:
     low, high = min(values), max(values)
     clamped = [min(max(value, low), high) for value in values]
     return sum(clamped) + laplace(high - low, size)
 
 
-def clamped_to_the_declared_range(values: tuple[int, ...], size: int) -> Reals:
+def clamped_to_the_declared_range(values: tuple[int, ...], size: int) -> Outputs:
     clamped = [min(max(value, 0), 100) for value in values]
     return sum(clamped) + laplace(100, size)
 
 
-def gaussian_without_delta(count: int, size: int) -> Ints:
+def gaussian_without_delta(count: int, size: int) -> Outputs:
     return count + np.asarray(rounded_gaussian(Fraction(2), size))
 
 
-def laplace_without_delta(count: int, size: int) -> Ints:
+def laplace_without_delta(count: int, size: int) -> Outputs:
     return count + steps(1, size)
 
 
 EXHIBITS = (
     Exhibit(
         "add/remove noise under replace",
-        "A person who changes the answer leaves one cell of a histogram and enters another: the counts move by 2, not 1.",
+        "A person who changes the answer leaves one cell of a histogram and enters another: the counts move by 2, "
+        "not 1.",
         "the same confusion of 1 and 2 stands in many lecture notes; threat 38 of docs/threats.md",
         histogram_for_add_remove,
         histogram_for_replace,
         (((3, 4), (4, 3)),),
         PureDP(1, "replace"),
+        samples=100_000,
     ),
     Exhibit(
         "the width of a range for its largest value",
@@ -101,6 +103,7 @@ EXHIBITS = (
         counts_by_the_sum_norm,
         (((0, 0, 0, 0), (1, 1, 1, 1)),),
         PureDP(1),
+        samples=100_000,
     ),
     Exhibit(
         "noise for a row, promised to an owner",
@@ -113,7 +116,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "a mean with the true number of records",
-        "Noise was scaled to (range)/n with the true n. Under add/remove n is private, and the scale of the noise tells it.",
+        "Noise was scaled to (range)/n with the true n. Under add/remove n is private, and the scale of the noise "
+        "tells it.",
         "written for the museum; threat 19 of docs/threats.md",
         mean_with_the_true_size,
         noisy_sum_over_noisy_count,

@@ -6,77 +6,77 @@ import numpy as np
 
 from dither.accounting import PureDP
 from dither.audit.museum.draws import Ints, choose, exponential, laplace, steps, uniform
-from dither.audit.museum.exhibit import Exhibit
+from dither.audit.museum.exhibit import Exhibit, Outputs
 
 # Two counts, after one of ten votes was changed: one score rises and the other falls.
 _REPLACED = (((3, 7), (4, 6)),)
 Counts = tuple[int, ...]
 
 
-def noisy_max_without_the_factor(counts: Counts, size: int) -> Ints:
+def noisy_max_without_the_factor(counts: Counts, size: int) -> Outputs:
     return (np.array(counts) + laplace(1, (size, 2))).argmax(axis=1)
 
 
-def noisy_max_with_the_factor(counts: Counts, size: int) -> Ints:
+def noisy_max_with_the_factor(counts: Counts, size: int) -> Outputs:
     return (np.array(counts) + laplace(2, (size, 2))).argmax(axis=1)
 
 
-def exponential_noise_of_mean_one(counts: Counts, size: int) -> Ints:
+def exponential_noise_of_mean_one(counts: Counts, size: int) -> Outputs:
     return (np.array(counts) + exponential(1, (size, 2))).argmax(axis=1)
 
 
-def exponential_noise_of_mean_two(counts: Counts, size: int) -> Ints:
+def exponential_noise_of_mean_two(counts: Counts, size: int) -> Outputs:
     return (np.array(counts) + exponential(2, (size, 2))).argmax(axis=1)
 
 
-def full_exponent(counts: Counts, size: int) -> Ints:
+def full_exponent(counts: Counts, size: int) -> Outputs:
     return choose(np.exp(np.array(counts)), size)
 
 
-def half_exponent(counts: Counts, size: int) -> Ints:
+def half_exponent(counts: Counts, size: int) -> Outputs:
     return choose(np.exp(np.array(counts) / 2), size)
 
 
-def winner_with_its_noisy_count(counts: Counts, size: int) -> Ints:
+def winner_with_its_noisy_count(counts: Counts, size: int) -> Outputs:
     noisy = np.array(counts) + steps(2, (size, len(counts)))
     return np.column_stack([noisy.argmax(axis=1), noisy.max(axis=1)])
 
 
-def winner_measured_again(counts: Counts, size: int) -> Ints:
+def winner_measured_again(counts: Counts, size: int) -> Outputs:
     winner = (np.array(counts) + laplace(4, (size, len(counts)))).argmax(axis=1)
     return np.column_stack([winner, np.array(counts)[winner] + steps(4, size)])
 
 
-def among_the_values_seen(values: tuple[int, ...], size: int) -> Ints:
+def among_the_values_seen(values: tuple[int, ...], size: int) -> Outputs:
     seen = np.array(sorted(set(values)))
     return seen[choose(np.exp([values.count(value) / 2 for value in seen]), size)]
 
 
-def among_all_values(values: tuple[int, ...], size: int) -> Ints:
+def among_all_values(values: tuple[int, ...], size: int) -> Outputs:
     return choose(np.exp([values.count(value) / 2 for value in range(5)]), size)
 
 
-def _best_three(counts: Counts, epsilon_each: float, size: int) -> Ints:
+def _best_three(counts: Counts, epsilon_each: float, size: int) -> Outputs:
     """Three choices by Gumbel noise, each by the exponential mechanism, as the set of the chosen."""
     noisy = np.array(counts) * epsilon_each / 2 - np.log(-np.log(uniform((size, 6))))
     chosen = np.argsort(-noisy, axis=1)[:, :3]
     return (1 << chosen).sum(axis=1)
 
 
-def three_for_the_price_of_one(counts: Counts, size: int) -> Ints:
+def three_for_the_price_of_one(counts: Counts, size: int) -> Outputs:
     return _best_three(counts, 1, size)
 
 
-def three_that_share_the_price(counts: Counts, size: int) -> Ints:
+def three_that_share_the_price(counts: Counts, size: int) -> Outputs:
     return _best_three(counts, 1 / 3, size)
 
 
-def median_between_the_extremes(values: tuple[int, ...], size: int) -> Ints:
+def median_between_the_extremes(values: tuple[int, ...], size: int) -> Outputs:
     codes = np.arange(min(values), max(values) + 1)
     return codes[choose(_closeness(values, codes), size)]
 
 
-def median_in_the_declared_range(values: tuple[int, ...], size: int) -> Ints:
+def median_in_the_declared_range(values: tuple[int, ...], size: int) -> Outputs:
     return choose(_closeness(values, np.arange(101)), size)
 
 
@@ -89,8 +89,8 @@ def _closeness(values: tuple[int, ...], codes: Ints) -> object:
 EXHIBITS = (
     Exhibit(
         "noisy max without the factor 2",
-        "Laplace noise of scale 1/epsilon is enough when all scores move the same way, as counts do when someone joins. "
-        "When a vote is changed one count rises and another falls, and the loss is up to 2 epsilon.",
+        "Laplace noise of scale 1/epsilon is enough when all scores move the same way, as counts do when someone "
+        "joins. When a vote is changed one count rises and another falls, and the loss is up to 2 epsilon.",
         "the condition of Dwork and Roth 2014, Claim 3.9, which is easily left out",
         noisy_max_without_the_factor,
         noisy_max_with_the_factor,
@@ -118,13 +118,14 @@ EXHIBITS = (
     ),
     Exhibit(
         "the winner with its noisy count",
-        "Noisy max pays for the winner's name. The noisy count that won was published with it; that it is the largest of "
-        "five says something about all five.",
+        "Noisy max pays for the winner's name. The noisy count that won was published with it; that it is the "
+        "largest of five says something about all five.",
         "written for the museum",
         winner_with_its_noisy_count,
         winner_measured_again,
         (((3, 3, 3, 3, 3), (4, 4, 4, 4, 4)),),
         PureDP("0.5"),
+        samples=100_000,
     ),
     Exhibit(
         "candidates taken from the data",
@@ -147,7 +148,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "a median between the data's extremes",
-        "The exponential mechanism for the median looked for answers between the smallest and the largest value there is.",
+        "The exponential mechanism for the median looked for answers between the smallest and the largest value "
+        "there is.",
         "written for the museum",
         median_between_the_extremes,
         median_in_the_declared_range,

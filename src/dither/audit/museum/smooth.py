@@ -80,8 +80,8 @@ EXHIBITS = (
         "smooth sensitivity with a case missing",
         "A lecture prints the local sensitivity k changes away with t = 0 .. k; the case t = k + 1 is missing. Then "
         "(0,0,0,0,6) gets 5.43 and its neighbour (0,0,0,0,1) gets 4.45, a ratio of e^0.2 where e^0.1 is promised.",
-        "a misprint in lecture notes on smooth sensitivity; the right formula is that of Nissim, Raskhodnikova and Smith "
-        "2007, and all neighbours on a small domain are tried",
+        "a misprint in lecture notes on smooth sensitivity; the right formula is that of Nissim, Raskhodnikova "
+        "and Smith 2007, and all neighbours on a small domain are tried",
         _LARGEST_RATIO,
         one_case_missing,
         all_cases,
@@ -97,8 +97,9 @@ EXHIBITS = (
     ),
     Reckoning(
         "a scan that stops early",
-        "The maximum over all distances was cut after two of them, to be quick. Data at distance two of a jump get 0 and "
-        "their neighbours do not. Cutting is fine if what may follow, GS e^(-b(K+1)), is put in its place.",
+        "The maximum over all distances was cut after two of them, to be quick. Data at distance two of a jump "
+        "get 0 and their neighbours do not. Cutting is fine if what may follow, GS e^(-b(K+1)), is put in its "
+        "place.",
         "written for the museum",
         _LARGEST_RATIO,
         scan_cut_short,
@@ -106,8 +107,8 @@ EXHIBITS = (
     ),
     Reckoning(
         "one of two bounds on a divisor",
-        "Cauchy noise must cover a shift and a stretch at once. The divisor was solved from the condition for both, which "
-        "is not the sharper one for small stretches: the shift alone costs more than epsilon.",
+        "Cauchy noise must cover a shift and a stretch at once. The divisor was solved from the condition for "
+        "both, which is not the sharper one for small stretches: the shift alone costs more than epsilon.",
         "written for the museum; the exact loss of Cauchy noise is that of docs/proofs/smoothcauchy.md",
         "epsilon",
         one_of_two_bounds,

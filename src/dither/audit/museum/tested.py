@@ -1,4 +1,4 @@
-"""Propose-test-release and stability: tests that let too much through, or say too much. NaN stands for REFUSED."""
+"""Propose-test-release and stability: tests that let too much through, or say too much."""
 
 from __future__ import annotations
 
@@ -7,52 +7,53 @@ import math
 import numpy as np
 
 from dither.accounting import ApproxDP
-from dither.audit.museum.draws import Ints, Reals, laplace, steps
-from dither.audit.museum.exhibit import Exhibit
+from dither.audit.museum.draws import laplace, steps
+from dither.audit.museum.exhibit import Exhibit, Outputs
 
+REFUSED = -(10**6)
 EPSILON, DELTA = 0.5, 0.01  # of the test; the answer has as much epsilon of its own
 THRESHOLD = math.log(1 / (2 * DELTA)) / EPSILON
 _CLAIMED = ApproxDP(1, "0.01", relation="replace")
 Answer = tuple[int, int]  # the value, and the distance to data whose local sensitivity exceeds the bound
 
 
-def _released(answer: Answer, threshold: float, noise: float, size: int) -> Reals:
+def _released(answer: Answer, threshold: float, noise: float, size: int) -> Outputs:
     value, distance = answer
     passes = distance + laplace(1 / EPSILON, size) > threshold
-    return np.where(passes, value + laplace(noise, size), np.nan)
+    return np.where(passes, value + laplace(noise, size), REFUSED)
 
 
-def threshold_without_epsilon(answer: Answer, size: int) -> Reals:
+def threshold_without_epsilon(answer: Answer, size: int) -> Outputs:
     return _released(answer, math.log(1 / (2 * DELTA)), 1 / EPSILON, size)
 
 
-def threshold_over_epsilon(answer: Answer, size: int) -> Reals:
+def threshold_over_epsilon(answer: Answer, size: int) -> Outputs:
     return _released(answer, THRESHOLD, 1 / EPSILON, size)
 
 
-def refusal_with_its_reason(answer: Answer, size: int) -> Reals:
+def refusal_with_its_reason(answer: Answer, size: int) -> Outputs:
     released = threshold_over_epsilon(answer, size)
-    return np.where(np.isnan(released), -1000 - answer[1], released)  # "refused at distance ..."
+    return np.where(released == REFUSED, REFUSED - answer[1], released)  # "refused at distance ..."
 
 
 BOUND = 10
 
 
-def noise_without_the_bound(answer: Answer, size: int) -> Reals:
+def noise_without_the_bound(answer: Answer, size: int) -> Outputs:
     return _released(answer, THRESHOLD, 1 / EPSILON, size)
 
 
-def noise_for_the_bound(answer: Answer, size: int) -> Reals:
+def noise_for_the_bound(answer: Answer, size: int) -> Outputs:
     return _released(answer, THRESHOLD, BOUND / EPSILON, size)
 
 
-def bound_without_a_margin(answer: tuple[int, int], size: int) -> Reals:
+def bound_without_a_margin(answer: tuple[int, int], size: int) -> Outputs:
     value, local = answer
     bound = np.maximum(0.01, local + laplace(1 / EPSILON, size))
     return value + laplace(bound / EPSILON, size)
 
 
-def bound_with_a_margin(answer: tuple[int, int], size: int) -> Reals:
+def bound_with_a_margin(answer: tuple[int, int], size: int) -> Outputs:
     value, local = answer
     bound = np.maximum(0.01, local + laplace(1 / EPSILON, size) + THRESHOLD)
     return value + laplace(bound / EPSILON, size)
@@ -68,18 +69,18 @@ def _winner(votes: Answer) -> tuple[int, int]:
     return (0, first - second + 1) if first >= second else (1, second - first)
 
 
-def published_when_not_refuted(votes: Answer, size: int) -> Ints:
+def published_when_not_refuted(votes: Answer, size: int) -> Outputs:
     winner, added = _winner(votes)
     distance = math.ceil(added / 2) - 1
     return np.where(distance + steps("0.5", size) > 0, winner, -1)
 
 
-def distance_in_added_votes(votes: Answer, size: int) -> Ints:
+def distance_in_added_votes(votes: Answer, size: int) -> Outputs:
     winner, added = _winner(votes)
     return np.where(added - 1 + steps("0.5", size) >= 3, winner, -1)
 
 
-def distance_in_changed_votes(votes: Answer, size: int) -> Ints:
+def distance_in_changed_votes(votes: Answer, size: int) -> Outputs:
     winner, added = _winner(votes)
     return np.where(math.ceil(added / 2) - 1 + steps("0.5", size) >= 3, winner, -1)
 
@@ -88,8 +89,8 @@ _VOTES = (((6, 5), (5, 6)),)
 EXHIBITS = (
     Exhibit(
         "propose-test-release with the wrong threshold",
-        "The threshold is ln(1/(2 delta))/epsilon; it was ln(1/(2 delta)). Data whose sensitivity is above the bound pass "
-        "the test seven times as often as delta allows.",
+        "The threshold is ln(1/(2 delta))/epsilon; it was ln(1/(2 delta)). Data whose sensitivity is above the "
+        "bound pass the test seven times as often as delta allows.",
         "written for the museum; the mechanism is that of Dwork and Lei, STOC 2009",
         threshold_without_epsilon,
         threshold_over_epsilon,
@@ -98,7 +99,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "propose-test-release that says why",
-        "A refusal came with a helpful message: how far the data are from breaking the bound. The distance is a secret.",
+        "A refusal came with a helpful message: how far the data are from breaking the bound. The distance is a "
+        "secret.",
         "written for the museum; threat 54 of docs/threats.md",
         refusal_with_its_reason,
         threshold_over_epsilon,
@@ -116,8 +118,9 @@ EXHIBITS = (
     ),
     Exhibit(
         "a private bound without its margin",
-        "Local sensitivity plus noise was used as a bound of local sensitivity. Half of the time it is below it; once in "
-        "three times almost nothing is left. The bound needs a margin that the noise exceeds with probability delta.",
+        "Local sensitivity plus noise was used as a bound of local sensitivity. Half of the time it is below it; "
+        "once in three times almost nothing is left. The bound needs a margin that the noise exceeds with "
+        "probability delta.",
         "written for the museum",
         bound_without_a_margin,
         bound_with_a_margin,
@@ -135,8 +138,8 @@ EXHIBITS = (
     ),
     Exhibit(
         "stability counted in added votes",
-        "The distance was counted in votes added, under a relation in which votes are changed. One changed vote does what "
-        "two added votes do.",
+        "The distance was counted in votes added, under a relation in which votes are changed. One changed vote "
+        "does what two added votes do.",
         "written for the museum",
         distance_in_added_votes,
         distance_in_changed_votes,
