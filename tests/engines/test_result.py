@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 from dither.engines.protocol import EngineError
-from dither.engines.result import dense
+from dither.engines.result import dense, sealed
+from dither.mechanisms.exact import _unseal
 from dither.sql.expressions import Stored
 from dither.sql.plan import Key
+from dither.sql.statement import Statement
 
 COLOUR, SIZE = Key(Stored("colour", 0, 2, 0, True), True, 0, 2, True), Key(Stored("size", -1, 1, 0, False), True, -1, 1, False)
 
@@ -43,6 +45,15 @@ def test_wide_sums_are_exact() -> None:
     (sums,) = dense(table(pa.array([0, 1, 2], pa.int8()), small), (key,), 1)
     assert sums.dtype == np.int64
     assert sums.tolist() == [2**63 - 1, -(2**63), -1, 0, 0, 0]
+
+
+def test_keys_that_were_computed_in_double_words() -> None:
+    codes = pa.array([None, Decimal(2)], pa.decimal128(38, 0))
+    (counts,) = dense(table(codes, pa.array([5, 6], pa.int64())), (COLOUR,), 1)
+    assert counts.tolist() == [0, 0, 6, 5]
+    private = Statement((), "", (Key(Stored("big", 0, 2, 0, True), False),), 1)
+    (groups,) = sealed(table(codes, pa.array([5, 6], pa.int64())), private)
+    assert _unseal(groups).keys[0].to_pylist() == [None, 2], "whole numbers, as an answer stores them"
 
 
 ONE = pa.array([7], pa.int64())

@@ -27,12 +27,19 @@ def sealed(result: Any, statement: Statement) -> list[Exact]:
     if result.num_columns != len(keys) + statement.measures + statement.histogram:
         raise EngineError
     columns = [result.column(position).combine_chunks() for position in range(result.num_columns)]
-    found = columns[: len(keys)]
+    found = [_narrow(column) for column in columns[: len(keys)]]
     if not statement.histogram:
         return [seal_groups(found, [_integers(column) for column in columns[len(keys) :]])]
     codes, counts = _codes(columns[len(keys)]), _integers(columns[len(keys) + 1])
     places = _places(found, keys, result.num_rows) if statement.public else None
     return [seal_histogram(() if statement.public else found, places, codes, counts)]
+
+
+def _narrow(column: Any) -> Any:
+    """A key's codes as words: they are small, though the engine may have computed them in double words."""
+    import pyarrow as pa
+
+    return column.cast(pa.int64()) if pa.types.is_decimal(column.type) else column
 
 
 def _codes(column: Any) -> npt.NDArray[np.int64]:
@@ -61,7 +68,7 @@ def dense(result: Any, keys: Sequence[Key], measures: int) -> list[npt.NDArray[A
     count = 1
     for key in keys:
         count *= key.count
-    place = _places(columns[: len(keys)], keys, result.num_rows)
+    place = _places([_narrow(column) for column in columns[: len(keys)]], keys, result.num_rows)
     seen = np.zeros(count, dtype=bool)
     seen[place] = True
     if int(seen.sum()) != result.num_rows or (not keys and result.num_rows != 1):
