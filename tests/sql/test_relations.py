@@ -172,7 +172,8 @@ def test_relations_mean_what_they_mean_elsewhere(both, text):
 
 REFUSED = {
     "an owner that LEFT JOIN may not have found": (
-        "SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid LEFT JOIN visits ON visits.uid = o.uid",
+        "SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid "
+        "LEFT JOIN visits AS v ON v.uid = o.uid",
         "the owner of o may be missing after its LEFT JOIN. Compare with c.uid",
     ),
     "the same in WHERE": (
