@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from dither.columns import Category, Fixed, Int
 from dither.engines import sanitise, snapshot
-from dither.engines.duckdb import DuckDBEngine
+from dither.engines.duckdb import MOST_OPEN, DuckDBEngine
 from dither.engines.protocol import EngineError
 from dither.errors import PolicyError
 from dither.mechanisms.exact import Exact, _unseal
@@ -280,6 +281,25 @@ def test_many_threads_ask_at_once(engine: DuckDBEngine) -> None:
     for thread in threads:
         thread.join()
     assert answers == [10] * 16
+
+
+def test_databases_of_a_few_sets_of_tables_stay_open(engine: DuckDBEngine) -> None:
+    """Each has threads and memory of its own, and there are 2**n sets of n tables."""
+    statements = []
+    for number in range(2, MOST_OPEN + 6):
+        table = replace(TABLE, name=f"t{number}", snapshot=number)
+        engine.load(table, SOURCE)
+        both = f'FROM "t_t{number}"."rows" AS a JOIN "t_visits"."rows" AS b ON a."_owner" = b."_owner"'
+        sql = f'SELECT CAST(SUM(a."x") AS BIGINT) AS m0 {both}'
+        statements.append(Statement((table, TABLE), sql, (), 1))
+    answers: list[int] = []
+    threads = [threading.Thread(target=lambda s=s: answers.append(total(engine, s))) for s in statements * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [13] * len(threads)
+    assert len(engine._open) == MOST_OPEN
 
 
 def test_a_query_sees_one_version(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORK = ".loading-"
+MOST_OPEN = 8  # sets of tables
 Places = tuple[tuple[str, Path], ...]  # what generated SQL calls each snapshot, and its file
 
 
@@ -136,21 +137,27 @@ class DuckDBEngine:
 
     def _measure(self, statement: Statement) -> list[Exact]:
         places = tuple((schema_name(table), self._path(table)) for table in statement.tables)
-        cursor = self._connection(places).cursor()
+        cursor = self._cursor(places)
         try:
             result = cursor.sql(statement.sql).to_arrow_table()
         finally:
             cursor.close()
         return sealed(result, statement)
 
-    def _connection(self, places: Places) -> duckdb.DuckDBPyConnection:
-        """A connection to these snapshots and nothing else."""
+    def _cursor(self, places: Places) -> duckdb.DuckDBPyConnection:
+        """A cursor on these snapshots and nothing else; it outlives the connection, which may be closed at any time.
+
+        Every set of tables has a database of its own, with threads of its own, so only the last few stay open.
+        """
         with self._idle:
             if places not in self._open:
                 for gone in [known for known in self._open if not all(path.exists() for _, path in known)]:
                     self._open.pop(gone).close()  # another process dropped it
+                while len(self._open) >= MOST_OPEN:
+                    self._open.pop(next(iter(self._open))).close()
                 self._open[places] = _read_only(places, self._settings)
-            return self._open[places]
+            self._open[places] = self._open.pop(places)  # the last one used
+            return self._open[places].cursor()
 
     def _path(self, table: Table | PublicTable) -> Path:
         if not _NAME.fullmatch(table.name):
