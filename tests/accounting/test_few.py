@@ -52,6 +52,17 @@ def random_steps(seed, largest):
     return epsilon, generator.randint(1, largest), Fraction(generator.randint(1, 9), 10 ** generator.randint(1, 30))
 
 
+@pytest.mark.parametrize("exponent", [150, 165, 173, 200, 280])
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.13", "2"])
+def test_many_responses_at_a_delta_that_falls_below_floats_when_scaled(epsilon, exponent):
+    delta = Fraction(27, 10 ** (exponent + 1))
+    low, high = (PureDP(epsilon) * 1000).bounds_at(delta=delta)
+    with precision(2000):
+        assert responses_delta(epsilon, 1000, low) >= number(delta)
+        assert responses_delta(epsilon, 1000, high) <= number(delta)
+    assert high - low <= 1e-3 * high
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_responses_enclose_the_truth(seed):
     epsilon, count, delta = random_steps(seed, 400 if seed % 2 else 12)

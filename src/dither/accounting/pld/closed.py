@@ -45,8 +45,11 @@ class TwoPoint(Law):
         far = theta * epsilon + np.log1p(np.exp(-2 * small)) - np.log1p(np.exp(-2 * min(y, _LARGE)))
         value = np.where(x < _LARGE / 2, near, far)
         lost = np.log1p(-float(self.lost)) if kept > 0.5 else np.log(kept)
-        # A product of tiny losses may fall below all floats; it is not 0 for that.
-        return value + lost, 4 * FUNCTION * (np.abs(value) + abs(lost)) + (UNDERFLOW if self.epsilon else 0.0)
+        # sinh magnifies the rounding of its argument as many times as that is large. A product of tiny losses may fall
+        # below all floats; it is not 0 for that.
+        turned = 4 * U * min(y, _LARGE) * np.abs(value)
+        rounding = 4 * FUNCTION * (np.abs(value) + abs(lost)) + turned
+        return value + lost, rounding + (UNDERFLOW if self.epsilon else 0.0)
 
     def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         epsilon = float(self.epsilon)

@@ -35,7 +35,8 @@ def responses_epsilon(epsilon: Fraction, count: int, delta: Fraction) -> Bracket
     x = math.exp(-e)
     spread = (count + 1) * (32 + e) * U  # of S, T and D, relative
     unit = math.ldexp(1.0, -(count // 2))  # S, T and D are counted in these, so that they fit
-    drop = target * unit * math.exp(count * math.log1p(x))
+    # In this order: `target * unit` alone may fall below all floats.
+    drop = target * math.exp(count * math.log1p(x)) * unit
     top = count * e
     low = high = 0.0
     fall = rise = 1.0
