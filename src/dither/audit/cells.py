@@ -15,6 +15,7 @@ Cells = npt.NDArray[np.intp]
 
 MOST_CELLS = 2048
 _LOOKED_AT = 1 << 17  # values of each side that edges are learned from; the extremes are looked for among all of them
+_REPEATED = 4  # a value, or a range, that came this often is worth a cell
 _MOST_LABELS = 4096
 _WIDEST_TABLE = 1 << 20
 
@@ -77,12 +78,13 @@ def learn(one: Column, other: Column, most: int = MOST_CELLS) -> Partition:
     sides = [_numbers(column) for column in (one, other)]
     seen = np.concatenate([side[:: max(1, len(side) // _LOOKED_AT)] for side in sides])
     distinct, counts = np.unique(seen, return_counts=True)
-    if len(distinct) <= most // 2:
-        edges = [distinct]
+    if len(distinct) <= most // 2 and _REPEATED * len(distinct) <= len(seen):
         atoms = distinct
+        edges = [distinct]
     else:
-        atoms = distinct[counts * most > 2 * len(seen)]
-        places = np.linspace(0, len(seen) - 1, most // 2).astype(np.intp)
+        atoms = distinct[(counts * most > 2 * len(seen)) & (counts >= _REPEATED)]
+        parts = max(2, min(most // 2, len(seen) // _REPEATED))
+        places = np.linspace(0, len(seen) - 1, parts).astype(np.intp) if len(seen) else np.zeros(0, np.intp)
         edges = [np.repeat(distinct, counts)[places], *(_extremes(side) for side in sides)]
     found = np.unique(np.concatenate([*edges, atoms, _after(atoms)]))
     return Partition(found, _labels(one, other))

@@ -28,9 +28,9 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
-    def head(self, size: int) -> Column:
-        """The first `size` of them."""
-        return Column(self.values[:size], None if self.labels is None else self.labels[:size])
+    def part(self, which: slice) -> Column:
+        """Some of them."""
+        return Column(self.values[which], None if self.labels is None else self.labels[which])
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Outputs:
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
 
-    def head(self, size: int) -> Outputs:
-        """The first `size` of them."""
-        return Outputs({name: column.head(size) for name, column in self.columns.items()})
+    def part(self, which: slice) -> Outputs:
+        """Some of them."""
+        return Outputs({name: column.part(which) for name, column in self.columns.items()})
 
 
 def read_outputs(drawn: Any, size: int) -> Outputs:

@@ -73,7 +73,7 @@ def search(one: Outputs, other: Outputs, targets: Sequence[Target]) -> list[Cand
     """
     ways = catalogue(one, other)
     if len(ways) > _FEW_FEATURES and max(len(one), len(other)) > _HEAD:
-        first = one.head(_HEAD), other.head(_HEAD)
+        first = one.part(slice(_HEAD)), other.part(slice(_HEAD))
         ways = {name: ways[name] for name in _promising(list(_look(*first, targets, catalogue(*first).values())))}
     best: dict[tuple[int, Target], Candidate] = {}
     for candidate in _look(one, other, targets, ways.values()):
@@ -94,19 +94,25 @@ def _promising(candidates: list[Candidate]) -> list[str]:
 
 
 def _look(one: Outputs, other: Outputs, targets: Sequence[Target], ways: Iterable[Builder]) -> Iterator[Candidate]:
-    """For each feature, direction and target the event that promises most."""
-    trials = len(one), len(other)
+    """For each feature, direction and target the event that promises most.
+
+    Cells and their order are learned on every second output, and what they promise is counted on the others: otherwise
+    outputs that never come twice would promise everything.
+    """
+    learned, fresh = ([side.part(slice(start, None, 2)) for side in (one, other)] for start in (0, 1))
+    trials = [len(side) for side in fresh]
     for build in ways:
-        feature = build(one, other)
-        columns = feature.read(one), feature.read(other)
-        partition = learn(*columns)
-        counts = [partition.counts(column) for column in columns]
+        feature = build(*learned)
+        columns = [feature.read(side) for side in learned]
+        partition = learn(columns[0], columns[1])
+        known = [partition.counts(column) for column in columns]
+        counts = [partition.counts(feature.read(side)) for side in fresh]
         for likelier in (0, 1):
-            up, down = counts[likelier], counts[1 - likelier]
+            rarer = 1 - likelier
             best: dict[Target, tuple[float, npt.NDArray[Any]]] = {}
-            for order, stops in _orders(partition, up, down):
-                likely = roughly_at_least(np.cumsum(up[order])[stops], trials[likelier], _DEVIATIONS)
-                rare = roughly_at_most(np.cumsum(down[order])[stops], trials[1 - likelier], _DEVIATIONS)
+            for order, stops in _orders(partition, known[likelier], known[rarer]):
+                likely = roughly_at_least(np.cumsum(counts[likelier][order])[stops], trials[likelier], _DEVIATIONS)
+                rare = roughly_at_most(np.cumsum(counts[rarer][order])[stops], trials[rarer], _DEVIATIONS)
                 for target in targets:
                     value = target.value(likely, rare)
                     place = int(np.argmax(value))

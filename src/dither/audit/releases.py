@@ -87,11 +87,14 @@ def _choice(mechanism: Choice) -> Sampler:
 
 
 def _response(mechanism: RandomizedResponse) -> Sampler:
-    """One release of a long list of equal answers."""
+    """One release of a long list of the same answers; reports are given by their place among the values."""
+    places = {value: i for i, value in enumerate(mechanism.values)}
 
-    def draw(answer: Any, size: int) -> npt.NDArray[Any]:
-        places = {value: i for i, value in enumerate(mechanism.values)}
-        return np.array([places[report] for report in mechanism.release([answer] * size).value], dtype=np.int64)
+    def draw(answers: Any, size: int) -> npt.NDArray[Any]:
+        several = isinstance(answers, list)
+        reports = mechanism.release((answers if several else [answers]) * size).value
+        found = np.array([places[report] for report in reports], dtype=np.int64)
+        return found.reshape(size, len(answers)) if several else found
 
     return draw
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import budget, demo, init, ledger, price, query, register, tables
+from dither.cli import audit, budget, demo, init, ledger, price, query, register, tables
 from dither.cli.common import Formatter
 from dither.cli.usage import Parser, UsageError
 from dither.cli.words import in_its_words
@@ -28,9 +28,10 @@ COMMANDS = (
     budget.add,
     ledger.add,
     price.add,
+    audit.add,
 )
 
-OK, SYSTEM, REFUSED, BUDGET, LEDGER, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+OK, SYSTEM, REFUSED, BUDGET, LEDGER, FAILED, REFUTED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
 _DESCRIPTION = """\
 Ask questions about people without giving any of them away.
@@ -49,7 +50,8 @@ from nothing to an answer:
   dither budget clinic
 
 exit codes: 0 done; 1 a file could not be read or written; 2 refused (usage, a parameter,
-the policy, the SQL); 3 over budget; 4 ledger trouble; 5 failed after the charge.
+the policy, the SQL); 3 over budget; 4 ledger trouble; 5 failed after the charge;
+6 an audit refuted a claim.
 Nothing is charged on 2 and 3."""
 
 
@@ -97,6 +99,8 @@ def _exit_code(error: DitherError) -> int:
         return BUDGET
     if isinstance(error, LedgerError):
         return LEDGER
+    if isinstance(error, audit.Refuted):
+        return REFUTED
     return FAILED if isinstance(error, QueryFailed) else REFUSED
 
 

@@ -1,0 +1,164 @@
+"""Every mechanism of the registry, audited on many pairs of neighbours with as many samples as fit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.audit.checking import check
+from dither.audit.pairs import Pair, pairs_of
+from dither.audit.sampling import sampler_of
+from dither.audit.verdict import Verdict
+from dither.mechanisms.registry import EVERY, AnyEntry
+
+_TRIAL = 10
+_LONG_ENOUGH = 0.02
+_ANALYSIS = 2e-7  # seconds that looking at one sample takes
+_CERTIFIED = 2  # pairs, where samples are dear
+_FAMILY = Fraction(1, 1000)  # the chance that any row of a table claims too much
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something to audit: made when its turn comes, with its pairs of neighbours and its claim."""
+
+    name: str
+    parameters: str
+    make: Callable[[], tuple[Any, list[Pair], Any]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    name: str
+    parameters: str
+    verdict: Verdict
+    seconds: float
+
+    def document(self) -> dict[str, Any]:
+        """Everything of interest, as JSON."""
+        verdict = self.verdict
+        return {
+            "name": self.name,
+            "parameters": self.parameters,
+            "pairs": verdict.pairs,
+            "samples": verdict.samples,
+            "lower_bound": verdict.lower_bound,
+            "claimed": verdict.claimed_epsilon,
+            "delta": verdict.delta,
+            "delta_lower_bound": verdict.delta_at(verdict.claimed_epsilon),
+            "tightness": verdict.tightness,
+            "passed": verdict.passed,
+            "seconds": round(self.seconds, 1),
+            "evidence": str(verdict.counterexample or verdict.strongest),
+        }
+
+
+def cases(only: str | None = None, *, every: bool = False) -> list[Case]:
+    """The first example of each mechanism, or every one; or those of one mechanism, `Laplace` or `Laplace:1`."""
+    found = [_case(entry, place) for entry in EVERY for place in range(len(entry.examples) if every or only else 1)]
+    if only is None:
+        return found
+    return [case for case in found if only.casefold() in (case.name.casefold(), case.name.partition(":")[0].casefold())]
+
+
+def _case(entry: AnyEntry, place: int) -> Case:
+    example = dict(entry.examples[place])
+
+    def make() -> tuple[Any, list[Pair], Any]:
+        mechanism = entry.make(**example)
+        return mechanism, pairs_of(entry, mechanism), mechanism.guarantee
+
+    parameters = ", ".join(f"{name}={value}" for name, value in example.items())
+    return Case(f"{entry.make.__name__}:{place}", parameters, make)
+
+
+def confidence_of(rows: int) -> Fraction:
+    """The confidence of each row of a table, so that all rows hold together with probability 0.999."""
+    return 1 - _FAMILY / max(1, rows)
+
+
+def audit(
+    case: Case,
+    *,
+    samples: int,
+    seconds: float,
+    confidence: Fraction,
+) -> Row:
+    """One mechanism. If drawing all samples would take longer than `seconds`, fewer are drawn and the row says so."""
+    started = time.perf_counter()
+    mechanism, pairs, claimed = case.make()
+    size, screening = _sizes(mechanism, pairs, samples, seconds)
+    verdict = check(
+        mechanism,
+        neighbours=pairs,
+        claimed=claimed,
+        samples=size,
+        confidence=confidence,
+        screening=screening,
+        certified_pairs=4 if screening is None else _CERTIFIED,
+    )
+    return Row(case.name, case.parameters, verdict, time.perf_counter() - started)
+
+
+def _sizes(mechanism: Any, pairs: list[Pair], samples: int, seconds: float) -> tuple[int, int | None]:
+    """How many samples fit, and how many of them choose the pairs: a third of the time, if there is not enough."""
+    draw = sampler_of(mechanism)
+    size, took = _TRIAL, 0.0
+    while took < _LONG_ENOUGH and size < samples:
+        size *= 4
+        draw(pairs[0][0], size)  # what is worked out once for a size
+        start = time.perf_counter()
+        draw(pairs[0][0], size)
+        took = time.perf_counter() - start
+    each = took / size + _ANALYSIS
+    if each * 2 * len(pairs) * samples <= seconds:
+        return samples, None
+    screening = max(50, int(seconds / 3 / (each * 2 * len(pairs))))
+    fitting = max(200, int(seconds * 2 / 3 / (each * 2 * _CERTIFIED)))
+    return min(samples, fitting), min(samples // 2, screening)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The rows as text."""
+    head = ("mechanism", "pairs", "samples", "lower bound", "claimed", "at delta", "tightness", "")
+    lines = [head, *(_cells(row) for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if not i else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        row["name"],
+        str(row["pairs"]),
+        f"{row['samples']:,}",
+        f"{row['lower_bound']:.4f}",
+        f"{row['claimed']:.4f}",
+        f"{row['delta']:g}",
+        f"{row['tightness']:.3f}",
+        "" if row["passed"] else "REFUTED",
+    )
+
+
+def audits(
+    chosen: list[Case],
+    *,
+    samples: int,
+    seconds: float,
+    progress: Callable[[str, float], None] | None = None,
+) -> Iterator[Row]:
+    """A row for each case; all their bounds hold together with probability 0.999."""
+    for place, case in enumerate(chosen):
+        if progress is not None:
+            progress(case.name, place / len(chosen))
+        yield audit(case, samples=samples, seconds=seconds, confidence=confidence_of(len(chosen)))
