@@ -18,8 +18,21 @@ from dither.sql import calendar, normal
 from dither.sql.attained import Attained, attained
 from dither.sql.casts import shown
 from dither.sql.computed import column_of, declared
-from dither.sql.expressions import Boolean, Case, Clamp, Coalesce, Constant, Expression, Null, Numeric, Steps, Textual
+from dither.sql.expressions import (
+    Boolean,
+    Case,
+    Clamp,
+    Coalesce,
+    Constant,
+    Expression,
+    Null,
+    Numeric,
+    Steps,
+    Stored,
+    Textual,
+)
 from dither.sql.facts import stored
+from dither.sql.narrowing import narrowed_key
 from dither.sql.relabel import MOST_STEPS
 from dither.sql.rounding import in_units
 from dither.sql.scalar import Scalars, Value, decoded
@@ -39,7 +52,10 @@ def group_key(scalars: Scalars, node: exp.Expr) -> tuple[Numeric | Textual, Colu
     node = node.unnest()
     if isinstance(node, exp.Column):
         name, column = scalars.scope.find(node)
-        return stored(name, column), column
+        code = stored(name, column)
+        if name in scalars.kept and isinstance(code, Stored):
+            return narrowed_key(code, column, scalars.kept[name])
+        return code, column
     period = truncation(scalars, node)
     if period is not None:
         unit, (value, kind) = period

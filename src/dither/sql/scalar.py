@@ -26,6 +26,7 @@ from dither.sql.expressions import (
     Truth,
 )
 from dither.sql.labels import LabelReader
+from dither.sql.narrowing import Kept, narrowed
 from dither.sql.scope import Scope
 
 MOST_WORDS = 10_000  # of a question when written out
@@ -55,11 +56,12 @@ class Value:
 
 @dataclass(frozen=True)
 class Scalars:
-    """Binds expressions over one row."""
+    """Binds expressions over one row; `kept` is what WHERE has left of columns."""
 
     scope: Scope
     labels: LabelReader = field(repr=False, compare=False)
     rules: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = field(repr=False, compare=False)
+    kept: Kept = field(default_factory=dict)
 
     def value(self, node: exp.Expr) -> Value:
         """The value that any piece of scalar syntax stands for."""
@@ -169,6 +171,9 @@ def article(kind: str) -> str:
 # One rule a kind of syntax
 
 
+_KINDS: dict[type[Column], Kind] = {Date: "date", Timestamp: "timestamp"}
+
+
 def _column(scalars: Scalars, node: exp.Expr) -> Value:
     name, column = scalars.scope.find(node)  # type: ignore[arg-type]
     if isinstance(column, Text):
@@ -178,12 +183,13 @@ def _column(scalars: Scalars, node: exp.Expr) -> Value:
     if isinstance(column, Computed):
         return decoded(name, column)
     stored = Stored(name, column.low, column.high, column.decimals, column.nullable)
+    if name in scalars.kept and not isinstance(column, (Bool, Category)):
+        return Value(_KINDS.get(type(column), "number"), narrowed(stored, scalars.kept[name]))
     if isinstance(column, Bool):
         return Value("boolean", normal.among(stored, ((1, 1),)))
     if isinstance(column, Category):
         return Value("category", stored, column)
-    kinds: dict[type[Column], Kind] = {Date: "date", Timestamp: "timestamp"}
-    return Value(kinds.get(type(column), "number"), stored)
+    return Value(_KINDS.get(type(column), "number"), stored)
 
 
 def decoded(name: str, column: Computed) -> Value:
