@@ -129,6 +129,7 @@ def too_dear(
     An analyst whose own cap is the obstacle is not told what others have left of the people's budget.
     """
     stated = ", ".join(f"{name}={value}" for name, value in asked.items())
+    stated += f" with delta={float(charge.delta):.3g} for keys from the data" if charge.delta else ""
     capped = analyst is not None and not (
         charge.cost <= analyst.left.adding and charge.delta <= (analyst.left.delta or 0)
     )

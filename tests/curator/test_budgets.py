@@ -66,6 +66,8 @@ def test_a_refusal_names_the_largest_price_that_fits_and_rounds_it_down() -> Non
     price = Charge(Fraction(5))
     said = str(too_dear({"epsilon": "5"}, price, people, None))
     assert "price epsilon=5 does not fit" in said
+    keys = Charge(price.cost, Fraction(1, 100_000))
+    assert "price epsilon=5 with delta=1e-05 for keys" in str(too_dear({"epsilon": "5"}, keys, people, None))
     assert "the people's budget: epsilon at most 0.666666." in said
     cap = view(dt.PureDP(1), balance(dt.PureDP(1), Fraction(1, 2)), people=dt.PureDP(1))
     said = str(too_dear({"epsilon": "5"}, price, people, cap))
