@@ -8,9 +8,11 @@ from dither.answer import Answer, Chosen, Key, NoiseScale, Value
 from dither.answer.keys import dense_keys, sparse_keys
 from dither.answer.released import NoisyMeasure, Released
 from dither.columns import Coded
-from dither.sql.buying import Mechanism, half_width, mechanism_from, scale_of
+from dither.sql.buying import Mechanism, mechanism_from, scale_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import notes
+from dither.sql.planner.split import as_released
+from dither.sql.planner.together import errors_of
 from dither.sql.question import Output, Question
 
 
@@ -54,12 +56,11 @@ def _decoded(value: Value, output: Output) -> Key | Value:
 
 
 def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> Value:
+    output = as_released(output, noisy)
     needed = [noisy[measure.text] for measure in output.aggregate.measures()]
     mechanisms = [mechanism_from(measure.mechanism) for measure in needed]
-    sure = 1 - (1 - confidence) / output.aggregate.confidence_split
-    column = output.finish(
-        [measure.values for measure in needed], [half_width(mechanism, sure) for mechanism in mechanisms]
-    )
+    errors = errors_of(output.aggregate, mechanisms, confidence)
+    column = output.finish([measure.values for measure in needed], errors)
     return Value(
         column.name,
         column.values,

@@ -10,7 +10,7 @@ from typing import Any
 from dither.digits import counted, decimal, number_above
 from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.sensitivity import Sensitivity
-from dither.sql.buying import half_width, noise_of
+from dither.sql.buying import noise_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import limits, notes
 from dither.sql.plan import (
@@ -23,6 +23,7 @@ from dither.sql.plan import (
     OwnerTotal,
     SumRows,
 )
+from dither.sql.planner.together import errors_of
 from dither.sql.price import PricedMeasure, PricedQuestion
 from dither.sql.question import Output
 
@@ -61,7 +62,7 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             "selected_keys": _selection(priced),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
-            "columns": [_column(output, by_measure, confidence) for output in question.outputs],
+            "columns": [_column(output, by_measure, confidence) for output in priced.answered.outputs],
             "strategy": priced.strategy.why,
             "notes": list(notes(question, limits(priced.aggregates))),
             "statements": [statement.sql for statement in priced.statements],
@@ -77,7 +78,7 @@ def _charged(priced: PricedQuestion) -> dict[str, str]:
 def _column(output: Output, by_measure: dict[Measure, PricedMeasure], confidence: Fraction) -> dict[str, Any]:
     needed = [by_measure[measure] for measure in output.aggregate.measures()]
     sure = 1 - (1 - confidence) / output.aggregate.confidence_split
-    errors = [half_width(item.mechanism, sure) for item in needed]
+    errors = errors_of(output.aggregate, [item.mechanism for item in needed], confidence)
     expected = []
     for size in _GROUP_SIZES if output.aggregate.depends_on_size else (None,):
         width = output.aggregate.half_width_at(size or 0, errors)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from dither.digits import decimal
 from dither.sql.aggregates import Aggregator, Average
+from dither.sql.aggregates.centred_sum import CentredSum
 from dither.sql.aggregates.formula import Formula
 from dither.sql.plan import (
     Choice,
@@ -30,7 +31,7 @@ def names(aggregate: Aggregator) -> tuple[str, ...]:
         }
         return tuple(inner[measure] for measure in aggregate.measures())
     found = [_name(measure) for measure in aggregate.measures()]
-    if isinstance(aggregate, Average):
+    if isinstance(aggregate, (Average, CentredSum)):
         found[0] = f"sum of differences from {decimal(Fraction(aggregate.middle, 10**aggregate.value.scale))}"
     return tuple(found)
 

@@ -19,7 +19,7 @@ from dither.sql.buying import Mechanism, additive, choosing, mechanism_from, par
 from dither.sql.check import check
 from dither.sql.lower import lower
 from dither.sql.plan import Aggregate, Choice, Measure, OwnerTotal
-from dither.sql.planner.choose import choose
+from dither.sql.planner.decide import answered, decide
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.question import Question
@@ -57,6 +57,7 @@ class PricedQuestion:
     asked: dict[str, str]  # the price as the analyst stated it
     currency: str  # what the price is counted in: "rho" or "epsilon"
     strategy: Strategy
+    answered: Question  # the question in the form that was decided
     label: str = ""  # what the ledger calls the question; without one, its canonical text
 
     @property
@@ -110,7 +111,7 @@ def price(
         total = currency.with_keys(total, None if delta is None else positive(delta, "delta"))
     asked = {"epsilon": str(epsilon)} if rho is None else {"rho": str(rho)}
     if strategy is None:
-        strategy = choose(question, currency.kind, total.cost, profile, rows_per_owner)
+        strategy = decide(question, currency.kind, total.cost, profile, rows_per_owner)
     made = _bought(question, currency, total, asked, strategy)
     if rows_per_owner is None:
         return made
@@ -129,7 +130,8 @@ def _bought(
     question: Question, currency: Currency, total: Price, asked: dict[str, str], strategy: Strategy
 ) -> PricedQuestion:
     totals = dict(strategy.totals)
-    aggregates = plan(question, rows_per_owner=strategy.rows, totals=totals)
+    form = answered(question, strategy)
+    aggregates = plan(form, rows_per_owner=strategy.rows, totals=totals)
     sensitivities = [item for checked in check(aggregates) for item in checked]
     needed = [measure for aggregate in aggregates for measure in aggregate.answers]
     shares = strategy.shares or (Fraction(1, len(needed)),) * len(needed)
@@ -145,7 +147,7 @@ def _bought(
         priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure)))
     counted = "rho" if currency.kind == "zcdp" else "epsilon"
     statements = tuple(map(lower, aggregates))
-    return PricedQuestion(question, aggregates, statements, tuple(priced), total, asked, counted, strategy)
+    return PricedQuestion(question, aggregates, statements, tuple(priced), total, asked, counted, strategy, form)
 
 
 def _mechanism(kind: str, share: Fraction, measure: Measure, sensitivity: Sensitivity) -> Mechanism:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dither.errors import ParameterError
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.aggregates.average import Average
+from dither.sql.aggregates.centred_sum import CentredSum
 from dither.sql.aggregates.count import Count
 from dither.sql.aggregates.count_owners import CountDistinctOwner
 from dither.sql.aggregates.sum import Sum
@@ -96,10 +97,11 @@ def _expected(part: Aggregator, rows: int, errors: Sequence[Fraction]) -> Expect
         return Expected(Fraction(rows if part.condition is None else 0), Fraction(rows), error)
     if isinstance(part, CountDistinctOwner):
         return Expected(Fraction(min(rows, 1)), Fraction(rows), error)
-    if isinstance(part, (Sum, Average)):
-        most = rows if isinstance(part, Sum) else 1
+    if isinstance(part, (Sum, CentredSum, Average)):
+        adding = not isinstance(part, Average)
+        most = rows if adding else 1
         low, high = (Fraction(most * end, 10**part.value.scale) for end in part.value.bounds)
-        if isinstance(part, Sum):  # NULLs add nothing
+        if adding:  # NULLs add nothing
             low, high = min(low, Fraction(0)), max(high, Fraction(0))
         return Expected(low, high, error)
     return Expected(None, None, error)

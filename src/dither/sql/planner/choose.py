@@ -17,7 +17,6 @@ from dither.digits import counted, decimal
 from dither.parameters import whole
 from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Aggregator, Average, Sum, Variance
-from dither.sql.aggregates.formula import Formula
 from dither.sql.bound import plan
 from dither.sql.check import check
 from dither.sql.expressions import Numeric
@@ -26,13 +25,14 @@ from dither.sql.limiting import Limits
 from dither.sql.measures import shown
 from dither.sql.plan import Choice, CountOwners, Measure, OwnerAggregate, OwnerLimit, OwnerTotal, SumRows
 from dither.sql.planner.profile import Profile
+from dither.sql.planner.split import leaves
 from dither.sql.planner.spread import Owners, Values
 from dither.sql.planner.strategy import Strategy, totalled
 from dither.sql.question import Question
 
 _UNEVEN = 2.0  # how much more than an even share large groups lose, where the profile does not say
 _WORTH_IT = 0.9  # owners' totals take longer to compute: their error must be at least so much smaller
-_CHOICES = 12.0  # about the logarithm of how many values a quantile is chosen from
+_RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
 
 
 def choose(
@@ -81,10 +81,10 @@ class _Chooser:
         return cls(question, kind, cost / len(needed), profile, most, owners, groups, moved)
 
     def strategy(self) -> Strategy:
-        leaves = [leaf for output in self.question.outputs for leaf in _leaves(output.aggregate)]
-        rows = self._rows_for(leaves)
-        totals = dict(self._totals(leaves, rows))
-        left = [leaf for leaf in leaves if not set(leaf.measures()) <= set(totals)]
+        parts = [leaf for output in self.question.outputs for leaf in leaves(output.aggregate)]
+        rows = self._rows_for(parts)
+        totals = dict(self._totals(parts, rows))
+        left = [leaf for leaf in parts if not set(leaf.measures()) <= set(totals)]
         rows = self._rows_for(left) if left else self.most
         return Strategy(
             None if rows == self.most else rows,
@@ -94,9 +94,9 @@ class _Chooser:
 
     # -- rows left out by rank ------------------------------------------------------------------------------------
 
-    def _rows_for(self, leaves: list[Aggregator]) -> int:
+    def _rows_for(self, parts: list[Aggregator]) -> int:
         candidates = sorted({min(self.most, round(2 ** (step / 4))) for step in range(4 * self.most.bit_length() + 1)})
-        return min(reversed(candidates), key=lambda rows: sum(self._relative(leaf, rows) for leaf in leaves))
+        return min(reversed(candidates), key=lambda rows: sum(self._relative(leaf, rows) for leaf in parts))
 
     def _relative(self, leaf: Aggregator, rows: int) -> float:
         """The squared error to expect, relative to what is measured."""
@@ -114,7 +114,7 @@ class _Chooser:
         for measure in leaf.measures():
             if isinstance(measure, Choice):
                 epsilon = math.sqrt(8 * self.share) if self.kind == "zcdp" else self.share
-                noise += (2 * _CHOICES * rows / epsilon / kept) ** 2
+                noise += (2 * _RANKS * rows / epsilon / kept) ** 2
             else:
                 noise += (self._noise(measure, rows) / kept / self._each(measure)) ** 2
         return self.groups * self.owners.shift(rows) ** 2 + noise
@@ -148,12 +148,12 @@ class _Chooser:
 
     # -- owners' totals clamped -----------------------------------------------------------------------------------
 
-    def _totals(self, leaves: list[Aggregator], rows: int) -> Iterator[tuple[Measure, tuple[OwnerTotal, float, float]]]:
+    def _totals(self, parts: list[Aggregator], rows: int) -> Iterator[tuple[Measure, tuple[OwnerTotal, float, float]]]:
         """Sums that come out better from owners' clamped totals, with the error so and by rows left out."""
         if self.question.keys:
             return  # how an owner's rows are spread over groups is not known
-        shared = {measure for leaf in leaves if type(leaf) is not Sum for measure in leaf.measures()}
-        for leaf in dict.fromkeys(leaf for leaf in leaves if type(leaf) is Sum):
+        shared = {measure for leaf in parts if type(leaf) is not Sum for measure in leaf.measures()}
+        for leaf in dict.fromkeys(leaf for leaf in parts if type(leaf) is Sum):
             (measure,) = leaf.measures()
             if measure in shared or not isinstance(measure, SumRows):
                 continue
@@ -176,8 +176,8 @@ class _Chooser:
 
     # -- in words -------------------------------------------------------------------------------------------------
 
-    def _about_rows(self, rows: int, leaves: list[Aggregator]) -> Iterator[str]:
-        if not leaves or all(measure == CountOwners() for leaf in leaves for measure in leaf.measures()):
+    def _about_rows(self, rows: int, parts: list[Aggregator]) -> Iterator[str]:
+        if not parts or all(measure == CountOwners() for leaf in parts for measure in leaf.measures()):
             return
         lost = self.owners.lost(rows) / self.owners.total
         if rows == self.most:
@@ -196,14 +196,6 @@ class _Chooser:
                 f"A sum adds owners' totals, each clamped to {ends}: by the profile this errs by about "
                 f"{error * unit:.3g} instead of {by_rows * unit:.3g}; it is the slower plan."
             )
-
-
-def _leaves(aggregate: Aggregator) -> Iterator[Aggregator]:
-    if isinstance(aggregate, Formula):
-        for part in aggregate.parts:
-            yield from _leaves(part)
-    else:
-        yield aggregate
 
 
 def _rows(rows: int) -> str:

@@ -15,12 +15,14 @@ from dither.sql.plan import CountRows, Measure, OwnerTotal, SumRows
 class Strategy:
     """At most `rows` rows of each owner are read from a table (None: as many as it declares).
 
-    `totals` are measures that are computed from owners' clamped totals instead. `shares` are the parts of the price
-    that the measures get, in the plan's order; without them all get the same. `why` says it in a sentence.
+    `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
+    from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the
+    plan's order; without them all get the same. `why` says in a sentence what was chosen.
     """
 
     rows: int | None = None
     totals: tuple[tuple[Measure, OwnerTotal], ...] = ()
+    centred: tuple[Measure, ...] = ()
     shares: tuple[Fraction, ...] = ()
     why: str = ""
 
@@ -29,6 +31,8 @@ class Strategy:
         found: dict[str, Any] = {} if self.rows is None else {"rows_per_owner": self.rows}
         if self.totals:
             found["totals"] = [[asked.text, total.least, total.most] for asked, total in self.totals]
+        if self.centred:
+            found["centred"] = [asked.text for asked in self.centred]
         if self.shares:
             found["shares"] = [str(share) for share in self.shares]
         return found
@@ -40,6 +44,7 @@ class Strategy:
         return cls(
             document.get("rows_per_owner"),
             tuple((named[text], totalled(named[text], low, high)) for text, low, high in document.get("totals", ())),
+            tuple(named[text] for text in document.get("centred", ())),
             tuple(Fraction(share) for share in document.get("shares", ())),
         )
 

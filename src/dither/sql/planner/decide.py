@@ -1,0 +1,76 @@
+"""All decisions about a question, in their order: rows and totals, then which sums are centred, then the split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dither.sensitivity import Sensitivity
+from dither.sql.aggregates import Average, Sum
+from dither.sql.bound import measures, plan
+from dither.sql.check import check
+from dither.sql.plan import Measure
+from dither.sql.planner.choose import choose
+from dither.sql.planner.profile import Profile
+from dither.sql.planner.split import Weights, least_error, recentred, shares, summed
+from dither.sql.planner.strategy import Strategy
+from dither.sql.question import Question
+
+_MOST_SUMS = 16  # that are looked at for a better form; a query of more is answered as it stands
+_BETTER = 0.999
+
+
+def decide(
+    question: Question, kind: str, cost: Fraction, profile: Profile | None, rows_per_owner: int | None = None
+) -> Strategy:
+    """How to answer a question at this price: from the question, declared metadata and a released profile alone."""
+    chosen = choose(question, kind, cost, profile, rows_per_owner)
+    if len(measures(question)) + (not question.public) < 2:
+        return chosen
+    best = _Divided.of(question, chosen, kind, profile)
+    for leaf in summed(question)[:_MOST_SUMS]:
+        if _can_be_centred(leaf, best):
+            other = _Divided.of(
+                question, replace(chosen, centred=(*best.strategy.centred, *leaf.measures())), kind, profile
+            )
+            best = other if other.error < _BETTER * best.error else best
+    return replace(best.strategy, shares=best.shares)
+
+
+def answered(question: Question, strategy: Strategy) -> Question:
+    """The question as it is answered: its sums in the form that was decided."""
+    values = [leaf.value for leaf in summed(question) if set(leaf.measures()) <= set(strategy.centred)]
+    return recentred(question, values)
+
+
+def _can_be_centred(leaf: Sum, divided: _Divided) -> bool:
+    """Where the count is paid for anyway, and the sum is not one of owners' totals."""
+    _, count = Average(leaf.value).measures()
+    totals = dict(divided.strategy.totals)
+    return count in divided.needed and not set(leaf.measures()) & set(totals)
+
+
+@dataclass(frozen=True)
+class _Divided:
+    strategy: Strategy
+    kind: str
+    needed: Sequence[Measure]
+    moved: Sequence[Sensitivity]
+    weights: Mapping[Measure, float]
+
+    @classmethod
+    def of(cls, question: Question, strategy: Strategy, kind: str, profile: Profile | None) -> _Divided:
+        asked = answered(question, strategy)
+        aggregates = plan(asked, rows_per_owner=strategy.rows, totals=dict(strategy.totals))
+        needed = [measure for aggregate in aggregates for measure in aggregate.answers]
+        moved = [one for part in check(aggregates) for one in part]
+        return cls(strategy, kind, needed, moved, Weights(profile).of(asked))
+
+    @property
+    def error(self) -> float:
+        return least_error(self.needed, self.moved, self.weights, self.kind)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        return shares(self.needed, self.moved, self.weights, self.kind)
