@@ -87,3 +87,26 @@ def test_other_forms_that_are_refused():
     for vertices in (0, -1, 2.5, True, "4", 2**31):
         with pytest.raises(dt.ParameterError, match="number of vertices"):
             dt.graph.edges([(0, 1)], vertices=vertices, epsilon=1)
+
+
+def test_vertices_may_have_names():
+    names = ["ann", "bob", "cem", "dan"]
+    rows = [
+        ("ann", "bob"),
+        ("bob", "cem"),
+        ("ann", "cem"),
+        ("cem", "dan"),
+        ("ann", "dan"),
+        ("eve", "ann"),
+        (0, []),
+        None,
+    ]
+    assert answers(rows, vertices=names) == (5, 3, 2, 2, 2)
+    assert answers(pa.table({"a": [a for a, _ in rows[:6]], "b": [b for _, b in rows[:6]]}), vertices=names)[0] == 5
+    assert dt.graph.edges([(10, 20), (10, 30)], vertices=[10, 20], epsilon=SURE).value == 1
+    with pytest.raises(dt.ParameterError, match="each vertex once"):
+        dt.graph.edges(rows, vertices=["ann", "ann"], epsilon=1)
+    with pytest.raises(dt.ParameterError, match=r"vertices=\[names\]"):
+        dt.graph.edges(pa.table({"a": ["ann"], "b": ["bob"]}), vertices=4, epsilon=1)
+    with pytest.raises(dt.ParameterError, match="says its vertices itself"):
+        dt.graph.edges(networkx.path_graph(3), vertices=names, epsilon=1)

@@ -363,7 +363,6 @@ def test_every_kind_of_ballots_says_the_same():
         frame["x"],
         "abc",
         5,
-        np.array([["a", "b", "c"]]),
     ):
         with pytest.raises(ParameterError):
             stats.vote(wrong, candidates="xyz", epsilon=1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dither.graph.estimates import with_interval
 from dither.graph.price import public_noise
-from dither.graph.reading import GraphLike, read_graph
+from dither.graph.reading import GraphLike, Vertices, read_graph
 from dither.parameters import Number
 from dither.sensitivity.edges import edges as edges_sensitivity
 from dither.stats.estimate import Estimate
 
 
 def edges(
-    graph: GraphLike, *, epsilon: Number | None = None, rho: Number | None = None, vertices: int | None = None
+    graph: GraphLike, *, epsilon: Number | None = None, rho: Number | None = None, vertices: Vertices = None
 ) -> Estimate:
     """epsilon-DP or rho-zCDP under edge: how many edges there are, with a public interval.
 

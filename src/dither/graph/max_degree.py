@@ -6,14 +6,14 @@ import numpy as np
 
 from dither.graph.estimates import with_interval
 from dither.graph.price import public_noise
-from dither.graph.reading import GraphLike, read_graph
+from dither.graph.reading import GraphLike, Vertices, read_graph
 from dither.parameters import Number
 from dither.sensitivity.max_degree import max_degree as max_degree_sensitivity
 from dither.stats.estimate import Estimate
 
 
 def max_degree(
-    graph: GraphLike, *, epsilon: Number | None = None, rho: Number | None = None, vertices: int | None = None
+    graph: GraphLike, *, epsilon: Number | None = None, rho: Number | None = None, vertices: Vertices = None
 ) -> Estimate:
     """epsilon-DP or rho-zCDP under edge: the most edges at one vertex, with a public interval.
 

@@ -6,7 +6,7 @@ no two of the vertices 0..n-1 are ignored, one by one. What kind of object it is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from dither.parameters import whole
 from dither.sensitivity.graphs import Graph, is_igraph, is_networkx
 from dither.stats.tables import table_columns
 
+Vertices = Any  # None, how many there are, or their names
 GraphLike = Any  # a networkx or igraph graph, a SciPy sparse matrix, or a table of edges
 
 _MOST_VERTICES = 2**31 - 1
@@ -27,16 +28,28 @@ _KEEPS_ZEROS = ("coo", "csr", "csc")
 _FORMS = "a NumPy array, an Arrow, pandas or polars table, or a list of rows"
 
 
-def read_graph(graph: GraphLike, vertices: int | None, *, least: int = 1) -> Graph:
-    """A graph on a public number of vertices, which a table needs to be told and any other form says itself."""
+def read_graph(graph: GraphLike, vertices: Vertices, *, least: int = 1) -> Graph:
+    """A graph on a public number of vertices, which a table needs to be told and any other form says itself.
+
+    A table's vertices may be named instead of counted; then its ends are these names.
+    """
+    named = isinstance(vertices, Iterable) and not isinstance(vertices, str)
+    names = _places(vertices) if named else None
     if _says_its_vertices(graph):
         read = Graph.read(graph)
+        if names is not None:
+            raise ParameterError("the graph says its vertices itself; leave out vertices=.")
         if vertices is not None and whole(vertices, "the number of vertices") != read.vertices:
             raise ParameterError(
                 f"the graph has {read.vertices} vertices, not {vertices}; leave out vertices=, or add the vertices."
             )
     elif vertices is None:
-        raise ParameterError("a table of edges does not say how many vertices there are: give vertices=n.")
+        raise ParameterError(
+            "a table of edges does not say how many vertices there are: give vertices=n, or vertices=[names]."
+        )
+    elif names is not None:
+        ends = [_named(column, names) for column in _columns(graph, 2)]
+        read = Graph.read(np.stack(ends, axis=1), len(names))
     else:
         n = whole(vertices, "the number of vertices", most=_MOST_VERTICES)
         ends = [_vertex_numbers(column) for column in _columns(graph, 2)]
@@ -60,6 +73,27 @@ def read_weights(graph: GraphLike) -> GraphLike:
     if _says_its_vertices(graph):
         return graph
     return list(zip(*(_listed(column) for column in _columns(graph, 3)), strict=True))
+
+
+def _places(names: Any) -> dict[Any, int]:
+    """The number of each named vertex."""
+    listed = _listed(names)
+    places = {name: place for place, name in enumerate(listed)}
+    if len(places) != len(listed):
+        raise ParameterError("name each vertex once.")
+    return places
+
+
+def _named(column: Any, places: dict[Any, int]) -> npt.NDArray[np.int64]:
+    """The numbers of the vertices that a column names; what names none becomes a number that no graph has."""
+
+    def number(item: Any) -> int:
+        try:
+            return places.get(item, _NO_VERTEX)
+        except TypeError:  # not even a name
+            return _NO_VERTEX
+
+    return np.array([number(item) for item in _listed(column)], dtype=np.int64)
 
 
 def _says_its_vertices(graph: GraphLike) -> bool:
@@ -98,7 +132,9 @@ def _vertex_numbers(column: Any) -> npt.NDArray[np.int64]:
         return _one_by_one(column)
     kind = str(getattr(column, "type", None) or column.dtype).lower()
     if not kind.startswith(_NUMERIC):
-        raise ParameterError(f"vertices are whole numbers 0..n-1; got a column of {kind}.")
+        raise ParameterError(
+            f"vertices are whole numbers 0..n-1; got a column of {kind}. If they have names, give vertices=[names]."
+        )
     nulls = getattr(column, "null_count", 0)
     if nulls() if callable(nulls) else nulls:  # NumPy would turn the other rows into rounded floats
         return _one_by_one(_listed(column))

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from dither.errors import ParameterError
 from dither.graph.estimates import with_bound, with_interval, without_interval
 from dither.graph.price import public_noise
-from dither.graph.reading import GraphLike, read_graph
+from dither.graph.reading import GraphLike, Vertices, read_graph
 from dither.mechanisms.additive import check_scale
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.smooth import SmoothNoise
@@ -32,7 +32,7 @@ def triangles(
     delta: Number | None = None,
     rho: Number | None = None,
     method: Method | None = None,
-    vertices: int | None = None,
+    vertices: Vertices = None,
 ) -> Estimate:
     """epsilon-DP, (epsilon, delta)-DP if delta is given, or rho-zCDP, under edge: how many triangles there are.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dither.stats.estimate import Estimate
 from dither.stats.histogram import histogram
-from dither.stats.moments import mean, variance
+from dither.stats.moments import mean, std, variance
 from dither.stats.ranks import median, quantile, quantiles
 from dither.stats.regression import linear_regression
 from dither.stats.selection import mode, model_selection, top_k, vote
@@ -30,6 +30,7 @@ __all__ = [
     "quantiles",
     "ratio",
     "reciprocal",
+    "std",
     "sum",
     "top_k",
     "trimmed_mean",

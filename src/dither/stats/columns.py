@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.mechanisms.codes import Codes, Grid, codes_of, plain_column
+from dither.mechanisms.codes import Codes, Grid, codes_of
 from dither.neighbours import Relation
 from dither.parameters import Number, positive
 from dither.sensitivity.bounds import declared
 from dither.sensitivity.records import _number
+from dither.stats.kinds import number_column
 
 # A sum of so many 64-bit integers, high and low 32 bits apart, stays below 2^53 on each side: 2^20 * 2^32 at most.
 _LOW_BITS = 32
@@ -63,7 +64,7 @@ def present_codes(array: npt.NDArray[Any], grid: Grid, relation: Relation) -> Co
 
 def booleans(column: Any, name: str) -> npt.NDArray[np.bool_]:
     """A column of yes and no: bools, or numbers of which only 1 is yes. Anything else is no, as is what is missing."""
-    array = plain_column(column)
+    array = number_column(column, name)
     if array.dtype.kind == "O":
         return np.array([_number(item) == 1 for item in array.tolist()], bool)
     if array.dtype.kind not in "iuf":

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dither.digits import decimal
 from dither.errors import ParameterError
-from dither.mechanisms.codes import plain_column
 from dither.mechanisms.exact import seal
 from dither.neighbours import Relation
 from dither.parameters import Number, exact
 from dither.sensitivity.histogram import histogram as cells_moved
 from dither.sensitivity.records import _number, _plain
 from dither.stats.estimate import Estimate
+from dither.stats.kinds import number_column, one_column
 from dither.stats.price import Price
 
 
@@ -27,6 +28,7 @@ def histogram(
     *,
     categories: Sequence[Hashable] | None = None,
     edges: Sequence[Number] | None = None,
+    labels: Sequence[Hashable] | str | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -34,9 +36,10 @@ def histogram(
 ) -> Estimate:
     """A noisy count for every declared category, empty ones included, as a dict; all of them for the stated price.
 
-    With edges e0 < e1 < ... the cells are [e0, e1), [e1, e2), ..., the last one closed, named by their positions.
-    Records outside all cells are not counted. One record moves the counts by 1 in L1 under add_remove, by 2 under
-    replace. Categories and edges are declared, never taken from the data. The interval covers all cells together.
+    With edges e0 < e1 < ... the cells are [e0, e1), [e1, e2), ..., the last one closed, named by their positions, by
+    labels=[...], one for each, or with labels="intervals" like "[0, 18)". Records outside all cells are not counted.
+    One record moves the counts by 1 in L1 under add_remove, by 2 under replace. Categories and edges are declared,
+    never taken from the data. The interval covers all cells together.
 
     >>> sorted(histogram(["a", "b", "a"], categories=["a", "b", "c"], epsilon=1).value)
     ['a', 'b', 'c']
@@ -46,13 +49,15 @@ def histogram(
         raise ParameterError("declare categories=, or edges= of intervals: cells found in the data would betray them.")
     if categories is not None:
         names: list[Any] = list(categories)
+        if labels is not None:
+            raise ParameterError("labels= name the intervals between edges=; categories have their own names.")
         counts = category_counts(x, names)
     else:
         ends = [exact(edge, "an edge") for edge in edges or ()]
         if len(ends) < 2 or not all(one < two for one, two in pairwise(ends)):
             raise ParameterError("edges must rise, and there must be at least two.")
-        names = list(range(len(ends) - 1))
-        counts = _interval_counts(plain_column(x), ends)
+        names = _interval_names(ends, labels)
+        counts = _interval_counts(number_column(x), ends)
     moved = cells_moved(price.relation)
     noise = price.noise(moved.l1, moved.l2_squared, Fraction(1))
     release = noise.release(seal(counts))
@@ -69,12 +74,28 @@ def histogram(
     return Estimate(found, noise.guarantee, type(noise).__name__, found, bounds, scale_=noise.scale)
 
 
+def _interval_names(ends: list[Fraction], labels: Sequence[Hashable] | str | None) -> list[Any]:
+    if labels is None:
+        return list(range(len(ends) - 1))
+    if labels == "intervals":
+        short = [decimal(end) for end in ends]
+        shown = short if len(set(short)) == len(short) else [str(end) for end in ends]
+        return [f"[{low}, {high})" for low, high in pairwise(shown[:-1])] + [f"[{shown[-2]}, {shown[-1]}]"]
+    names = [] if isinstance(labels, str) else list(labels)
+    if len(names) != len(ends) - 1 or len(set(names)) != len(names):
+        raise ParameterError(
+            f'labels= is "intervals", or a name for each of the {len(ends) - 1} intervals, all of them different.'
+        )
+    return names
+
+
 def category_counts(x: Any, categories: Sequence[Hashable]) -> npt.NDArray[np.int64]:
     """How often each declared category occurs: a secret. Records outside them are not counted."""
     position = {category: i for i, category in enumerate(categories)}
     if not position or len(position) != len(categories):
         raise ParameterError("declare at least one category, and each once.")
     counts = np.zeros(len(position), np.int64)
+    one_column(x)
     read = _plain(x)
     if isinstance(read, np.ndarray) and read.ndim != 1:
         raise ParameterError(f"a column has one dimension; got an array of {read.ndim}.")

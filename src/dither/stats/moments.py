@@ -1,17 +1,20 @@
-"""Mean and variance of a bounded column."""
+"""Mean, variance and standard deviation of a bounded column."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dither.mechanisms.additive import AdditiveNoise
-from dither.mechanisms.codes import Grid, plain_column
+from dither.mechanisms.codes import Grid
 from dither.mechanisms.exact import seal
 from dither.neighbours import Relation
 from dither.parameters import Number
 from dither.stats.columns import exact_sum, exact_sum_of_squares, power_below, present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate
+from dither.stats.kinds import number_column
 from dither.stats.price import Price
 
 # Of the noise's scale, a grid step is at most this share: rounding adds nothing to see.
@@ -39,7 +42,7 @@ def mean(
     in L1, wherever it is), and the mean is what follows from both; an empty column has the middle of the range.
     """
     price = Price.read(epsilon, delta, rho, relation)
-    column = plain_column(x)
+    column = number_column(x)
     codes = read_grid(x, lower, upper, grid, _MEAN_BITS)
     if price.relation is Relation.REPLACE:
         return _mean_of_known_size(column, codes, price)
@@ -102,7 +105,7 @@ def variance(
     one record moves them by 1 in L1, wherever it is; the variance is what follows from the three.
     """
     price = Price.read(epsilon, delta, rho, relation)
-    column = plain_column(x)
+    column = number_column(x)
     codes = read_grid(x, lower, upper, grid, _VARIANCE_BITS)
     shifted = present_codes(column, codes, price.relation) - codes.first
     width = codes.size - 1
@@ -129,6 +132,21 @@ def variance(
     return Estimate(
         float(value), noise.guarantee, type(noise).__name__, value, bounds, "it follows from three noisy sums."
     )
+
+
+def std(x: Any, **options: Any) -> Estimate:
+    """The standard deviation (with 1/n) of a column clamped to [lower, upper]: the root of `variance`, same options.
+
+    `exact` is the noisy variance itself.
+    """
+    spread = variance(x, **options)
+
+    def bounds(sure: Fraction) -> tuple[float, float]:
+        low, high = spread.interval(sure)
+        return max(0.0, math.nextafter(math.sqrt(low), 0.0)), math.nextafter(math.sqrt(high), math.inf)
+
+    hidden = "it is the root of a noisy variance."
+    return replace(spread, value=math.sqrt(spread.value), bounds=bounds, hidden=hidden, scale_=None)
 
 
 def _variance_of_known_size(scaled: int, size: int, codes: Grid, price: Price) -> Estimate:

@@ -10,12 +10,14 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.sensitivity.records import _plain
+from dither.stats.kinds import one_column
 
 _NO_VALUE = ("NaTType", "NAType")  # of pandas, told by name: it need not be installed
 
 
 def counted(x: Any) -> int:
     """The exact number of records that are neither missing (None, NaN, null) nor False: a secret."""
+    one_column(x)
     read = _plain(_without_nulls(x))
     if isinstance(read, list):
         return sum(map(is_there, read))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dither.errors import ParameterError, RelationMismatch
-from dither.mechanisms.codes import Grid, plain_column
+from dither.mechanisms.codes import Grid
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.quantiles import Quantiles
@@ -24,6 +24,7 @@ from dither.parameters import Number, probability
 from dither.sensitivity.order_statistic import quantile as rank_statistic
 from dither.stats.columns import present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate, plain
+from dither.stats.kinds import number_column
 from dither.stats.price import Price
 from dither.stats.smooth import smooth_estimate
 
@@ -78,7 +79,7 @@ def quantile(
     share, sure = probability(q, "q"), probability(confidence, "confidence")
     if method not in ("auto", "exponential", "flip", *_SMOOTH):
         raise ParameterError(f'method must be "auto", "exponential", "flip", "smooth" or "student"; got {method!r}.')
-    column = plain_column(x)
+    column = number_column(x)
     codes = read_grid(x, lower, upper, grid, _GRID_BITS)
     if method == "auto":
         inside = price.relation is Relation.REPLACE and min(share, 1 - share) * column.size >= _BESIDE
@@ -110,7 +111,7 @@ def quantiles(
 ) -> Estimate:
     """Several quantiles together, in order, for one price: m cost about log2(m + 1) times one, not m times."""
     price = Price.read(epsilon, delta, rho, relation)
-    column = plain_column(x)
+    column = number_column(x)
     codes = read_grid(x, lower, upper, grid, _GRID_BITS)
     stated: dict[str, Any] = {"rho": price.rho} if price.rho is not None else {"epsilon": price.epsilon}
     mechanism = Quantiles(q=q, relation=price.relation, **stated, **_ends(codes))

@@ -16,11 +16,12 @@ from dither.accounting.gaussian_curve import analytic_sigma
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
-from dither.mechanisms.codes import Grid, codes_of, plain_column
+from dither.mechanisms.codes import Grid, codes_of
 from dither.mechanisms.exact import seal
 from dither.mechanisms.gaussian import Gaussian
 from dither.neighbours import Relation
 from dither.parameters import Number, interval, probability, sqrt_up
+from dither.stats.kinds import number_column
 from dither.stats.price import Price
 from dither.stats.tables import table_columns
 
@@ -150,7 +151,7 @@ def _columns(x: Any, count: int) -> list[Any]:
 
 def _scaled(column: Any, low: Fraction, high: Fraction) -> npt.NDArray[np.int64]:
     """Whole numbers from -_UNIT to _UNIT; what is missing becomes 0, the middle."""
-    array = plain_column(column)
+    array = number_column(column)
     step = (high - low) / (2 * _UNIT)
     Grid.within(low, high, step)  # refuses bounds too far from 0 for their distance
     middle = round((low + high) / 2 / step)

@@ -86,11 +86,13 @@ def vote(
     relation: Relation | str = Relation.ADD_REMOVE,
     method: str = "choose",
 ) -> Estimate:
-    """The candidate whom most people like: ballots is a table of 0 and 1, one row a person, one column a candidate.
+    """The candidate whom most people like: one row a person, who may like several.
 
-    An array, a list of rows, or an Arrow, pandas or polars table (its columns by name if they are named like the
-    candidates, else in order). A person may like several. Under add_remove all counts move the same way by at most 1,
-    so no more noise is needed than for one vote each; under replace they may move both ways, which costs twice as much.
+    Ballots are a table of 0 and 1 with a column for each candidate (an array, a list of rows, or an Arrow, pandas or
+    polars table, its columns by name if they are named like the candidates, else in order), or say whom each person
+    likes by name: a list or column of names, of lists or sets of names, or of {name: 0 or 1}. Under add_remove all
+    counts move the same way by at most 1, so no more noise is needed than for one vote each; under replace they may
+    move both ways, which costs twice as much.
     """
     price = Price.read(epsilon, delta, rho, relation)
     names = list(candidates)

@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 from dither.mechanisms.additive import AdditiveNoise
-from dither.mechanisms.codes import plain_column
 from dither.mechanisms.exact import seal
 from dither.neighbours import Relation
 from dither.parameters import Number
 from dither.stats.columns import exact_sum, present_codes, read_grid
 from dither.stats.estimate import Estimate, plain
+from dither.stats.kinds import number_column
 from dither.stats.presence import counted
 from dither.stats.price import Price
 
@@ -53,7 +53,7 @@ def sum_(
     One record moves it by at most max(|lower|, |upper|) under add_remove, by upper - lower under replace.
     """
     price = Price.read(epsilon, delta, rho, relation)
-    column = plain_column(x)
+    column = number_column(x)
     codes = read_grid(x, lower, upper, grid, 30)
     moved = max(abs(codes.first), abs(codes.last)) if price.relation is Relation.ADD_REMOVE else codes.size - 1
     noise = price.noise(moved * codes.step, (moved * codes.step) ** 2, codes.step)

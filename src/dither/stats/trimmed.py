@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 from dither.errors import ParameterError
-from dither.mechanisms.codes import plain_column
 from dither.mechanisms.smooth import SmoothNoise
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
 from dither.mechanisms.smooth_laplace import SmoothLaplace
@@ -16,6 +15,7 @@ from dither.sensitivity.norms import only
 from dither.sensitivity.trimmed_mean import trimmed_mean as trimmed_statistic
 from dither.stats.columns import present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate
+from dither.stats.kinds import number_column
 from dither.stats.price import Price
 from dither.stats.smooth import smooth_estimate
 
@@ -44,7 +44,7 @@ def trimmed_mean(
     share, sure = exact(trim, "trim"), probability(confidence, "confidence")
     if not 0 <= share < Fraction(1, 2):
         raise ParameterError("trim is the share dropped at each end: at least 0 and less than 1/2.")
-    column = plain_column(x)
+    column = number_column(x)
     codes = read_grid(x, lower, upper, grid, _GRID_BITS)
     size = public_size(column)
     statistic = trimmed_statistic(int(share * size))
