@@ -156,6 +156,7 @@ SELECT COUNT(*) FROM people AS c WHERE code IN (SELECT o.code FROM orders AS o W
 SELECT COUNT(*) FROM people WHERE uid IN (SELECT uid FROM orders GROUP BY uid HAVING SUM(x) > 2 AND COUNT(x) < 3)
 SELECT SUM(COALESCE(d.n, 1)) FROM people AS c LEFT JOIN (SELECT uid, COUNT(*) AS n FROM orders GROUP BY uid) AS d ON c.uid = d.uid
 SELECT SUM(d.n) FROM orders AS o LEFT JOIN (SELECT uid, name, COUNT(*) AS n FROM orders GROUP BY uid, name) AS d ON o.uid = d.uid AND o.name = d.name
+SELECT COUNT(*) FROM orders AS o LEFT JOIN (SELECT uid, name, MAX(y) AS m FROM visits GROUP BY uid, name) AS d ON o.uid = d.uid AND o.x > 3 LEFT JOIN visits AS v ON v.uid = o.uid AND v.y = 1
 SELECT COUNT(*) FROM (SELECT uid, 'k' AS k, COUNT(*) AS n FROM orders GROUP BY uid, 'k') AS d WHERE n > 1
 SELECT COUNT(*) FROM people AS c LEFT JOIN (SELECT uid, x AS v FROM orders UNION ALL SELECT uid, y FROM visits) AS d ON c.uid = d.uid AND v > 0
 WITH orders AS (SELECT uid, x FROM orders WHERE x > 0), q AS (SELECT * FROM orders) SELECT COUNT(*) FROM q

@@ -181,9 +181,9 @@ class _Lowering:
             on.append(self.writer(left, right).truth(node.condition))
         source = f"{left.source} {'LEFT JOIN' if node.outer else 'JOIN'} {right.source} ON "
         source += " AND ".join([*on, *right.conditions])
-        ranks = tuple(f"COALESCE({rank}, 0)" for rank in right.ranks) if node.outer else right.ranks
+        # Ranks may be texts, and NULL where LEFT JOIN found nothing: one row of the left then, so still no two alike.
         columns = {**left.columns, **right.columns}
-        return replace(left, source=source, columns=columns, ranks=(*left.ranks, *ranks), plain=False)
+        return replace(left, source=source, columns=columns, ranks=(*left.ranks, *right.ranks), plain=False)
 
     def semi_joined(self, node: SemiJoin) -> _Block:
         block, other = self.block(node.child), self.block(node.other)
