@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from sqlglot.tokenizer_core import TokenType
 
 from dither.sql.catalog import Catalog, Table
-from dither.sql.names import listed, quoted
+from dither.sql.names import quoted
 from dither.sql.source import Source
 from dither.sql.statement import MOST_GROUPS
-
-_BANDS = "For bands or anything computed, add a band column as a Category or Int to the source."
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,6 @@ class Advice:
     def keys(self) -> list[str]:
         """The columns whose public values are few enough to be groups."""
         return list(self._counts())
-
-    def groups(self, *, computed: bool) -> str:
-        """What can be grouped by; with `computed`, also how to group by a value computed from a column."""
-        known = f"Columns to group by are: {listed(self.keys)}."
-        return f"{known} {_BANDS}" if computed else known
 
     def _question(self) -> str:
         if self.table is None:

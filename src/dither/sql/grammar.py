@@ -198,6 +198,7 @@ _CLOCK = ("{name} changes from one moment to the next.", "Write the date or time
 _DICE = ("{name} gives another value at each call.", "Leave it out: a value must depend on its row alone.")
 _PARTIAL = ("{name} fails or overflows for some values.", "Use + - * / %, or compute it from the answer.")
 _READING = ("{name} fails on some texts.", "Declare the column with the type that it has.")
+_FORMATS = ("{name} is not supported.", "Use EXTRACT(part FROM x) or DATE_TRUNC('month', x).")
 _REGULAR = ("regular expressions are not supported.", _PATTERNS)
 FUNCTIONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("NOW", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME"), _CLOCK),
@@ -210,6 +211,17 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("ASIN", "ACOS", "ATAN", "SIN", "COS", "TAN", "RADIANS", "DEGREES"), _PARTIAL),
     **dict.fromkeys(("TO_DATE", "TO_TIMESTAMP", "TO_NUMBER"), _READING),
     **dict.fromkeys(("REGEXP_MATCHES", "REGEXP_MATCH", "REGEXP_LIKE", "REGEXP_REPLACE", "REGEXP_SUBSTR"), _REGULAR),
+    **{
+        part: ("{name} is not supported.", f"Write EXTRACT({part} FROM x).")
+        for part in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+    },
+    **dict.fromkeys(("DAYOFWEEK", "WEEKDAY"), ("{name} is not supported.", "Write EXTRACT(DOW FROM x).")),
+    "DATE": ("{name} is not supported.", "Write CAST(x AS DATE)."),
+    **dict.fromkeys(("STRFTIME", "TO_CHAR", "DATE_FORMAT", "FORMAT"), _FORMATS),
+    **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), ("{name} is not supported.", "Subtract the days: a - b.")),
+    **dict.fromkeys(("TRY_CAST", "SAFE_CAST"), ("{name} is not supported.", "Declare the column with its type.")),
+    **dict.fromkeys(("COUNT_IF", "COUNTIF"), ("{name} is not supported.", "Write COUNT(*) FILTER (WHERE condition).")),
+    "OWNER_AVG": ("{name} is not supported.", "Average over a derived table that is grouped by the owner."),
     "POWER": ("{name} overflows for some values.", "Write x * x."),
     "TIMEZONE": ("{name} is not supported.", "Write x AT TIME ZONE 'Europe/Berlin'."),
     "CONCAT": ("{name} is not supported.", "Write x || y, with COALESCE(x, '') where x may be NULL."),

@@ -169,7 +169,8 @@ class Joining:
     # Conditions
 
     def _scope(self) -> Scope:
-        return Scope(tuple(self.relations), self.binder.source, self.around)
+        merged = frozenset(name.name.lower() for part in self.parts for name in part.using)
+        return Scope(tuple(self.relations), self.binder.source, self.around, merged)
 
     def _condition(self, node: exp.Expr) -> Condition:
         scope = self._scope()

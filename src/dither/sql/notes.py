@@ -54,11 +54,11 @@ def _limits(aggregate: Aggregate) -> Iterator[str]:
     several = len({node.child.table.name for node in limits}) > 1
     for node in limits:
         of = f" in {node.child.table.name}" if several else ""
-        yield f"At most {_rows(node.rows, of)} counted; further rows are left out."
+        yield f"At most {_rows(node.rows, of)} counted; further rows are left out, which ± does not cover."
     yield from _clamps(aggregate)
     for cut in aggregate.walk():
         if isinstance(cut, Retruncate):
-            yield f"After the last join or grouping at most {_rows(cut.rows)} kept."
+            yield f"After the last join or grouping at most {_rows(cut.rows)} kept, which ± does not cover."
 
 
 def _clamps(aggregate: Aggregate) -> Iterator[str]:

@@ -105,8 +105,7 @@ def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, s
         return called[0].replace("{name}", _name(node, source)), called[1]
     if isinstance(node, exp.AggFunc):
         return f"{_name(node, source)} is not supported.", advice.fill(grammar.AGGREGATES)
-    computed = node.find_ancestor(exp.Where, exp.AggFunc, exp.From) is None
-    return f"{_words(node, source)} is not supported.", advice.groups(computed=True) if computed else grammar.OTHERWISE
+    return f"{_words(node, source)} is not supported.", grammar.OTHERWISE
 
 
 def _argument(node: exp.Expr, value: object) -> exp.Expr:

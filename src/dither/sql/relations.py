@@ -184,8 +184,7 @@ class Binder:
                     owner_places.append(place)
                     continue
             name = alias or (item.name if isinstance(item, exp.Column) else None)
-            if name is None:
-                raise self.source.refusal(item, "a computed column needs a name.", "Write ... AS name.")
+            name = f"?column?{len(columns)}" if name is None else name  # has no name to ask for it by
             if name.lower() in {known.lower() for known in columns}:
                 raise self.source.refusal(item, f"two columns are called {name!r}.", "Give each its own alias.")
             if isinstance(item, exp.Column):

@@ -69,7 +69,7 @@ class Scalars:
         if rule is None:
             if isinstance(node, exp.AggFunc):
                 raise self.refusal(
-                    node, "an aggregate cannot stand here.", "Aggregates are items of SELECT by themselves."
+                    node, "an aggregate cannot stand here.", "Aggregates stand in SELECT; conditions on them in HAVING."
                 )
             raise self._unknown(node)
         bound = rule(self, node)

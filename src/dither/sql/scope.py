@@ -73,6 +73,7 @@ class Scope:
     relations: tuple[Relation, ...]
     source: Source
     around: Scope | None = None
+    merged: frozenset[str] = frozenset()  # names of USING, in lower case: one column, whichever table it is taken from
 
     def find(self, node: exp.Column) -> tuple[str, Column]:
         """The column a name means: its name in the plan, and its declaration."""
@@ -83,7 +84,7 @@ class Scope:
         """The relation that a column belongs to, and its name there."""
         among, wanted = self._qualified(node), node.name
         found = [(relation, name) for relation in among for name in relation.named(wanted)]
-        if len(found) == 1:
+        if len(found) == 1 or (found and wanted.lower() in self.merged and not node.table):
             return found[0]
         known = f"Declared are: {listed(dict.fromkeys(name for relation in among for name in relation.columns))}."
         if len(found) > 1:

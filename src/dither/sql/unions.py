@@ -22,6 +22,8 @@ def union(binder: Binder, query: exp.Expr) -> Relation:
     parts = []
     for select in _selects(binder, query):
         parts.append(binder.derived(select))
+    if any(len(part.columns) != len(parts[0].columns) for part in parts):
+        parts = [_without_owner(part) for part in parts]
     for part in parts[1:]:
         if part.people != parts[0].people or not part.people:
             hint = "Unite tables of the same people; join a public table instead."
@@ -43,6 +45,11 @@ def union(binder: Binder, query: exp.Expr) -> Relation:
             values.append((name, value))
     nodes = tuple(Project(part.node, tuple(values)) for part, values in zip(parts, projected, strict=True))
     return Relation("", UnionAll(nodes), columns, parts[0].owners, parts[0].people, {})
+
+
+def _without_owner(part: Relation) -> Relation:
+    """The part without the owner as a column: some tables declare it as one as well, others do not."""
+    return replace(part, columns={name: column for name, column in part.columns.items() if not part.is_owner(name)})
 
 
 def _selects(binder: Binder, query: exp.Expr) -> list[exp.Expr]:
