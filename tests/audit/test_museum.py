@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
@@ -64,6 +65,9 @@ def test_the_table_and_the_progress():
     assert "infinite" in lines[2]
     assert lines[-1] == "3 of 3 caught; 3 of 3 fixed twins pass"
     assert all(row.as_it_should_be for row in rows)
+    written = json.loads(json.dumps([row.document() for row in rows], allow_nan=False))
+    assert [row["passed"] for row in written] == [True] * 3
+    assert written[1]["found"] == "infinite"
 
 
 def test_the_accounts_of_the_books():

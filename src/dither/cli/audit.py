@@ -120,12 +120,10 @@ def _shown(rows: Iterator[dict[str, Any]], bar: ProgressBar | None) -> Iterator[
 
 
 def _museum(arguments: argparse.Namespace, bar: ProgressBar | None) -> tuple[list[dict[str, Any]], str]:
-    from dataclasses import asdict
-
     from dither.audit.museum import table, visit
 
     found = list(visit(progress=bar))
-    return [asdict(row) | {"passed": row.as_it_should_be} for row in found], table(found)
+    return [row.document() for row in found], table(found)
 
 
 def _count(text: str) -> int:

@@ -66,7 +66,7 @@ def clamped_to_the_declared_range(values: tuple[int, ...], size: int) -> Outputs
 
 
 def gaussian_without_delta(count: int, size: int) -> Outputs:
-    return count + np.asarray(rounded_gaussian(Fraction(2), size))
+    return count + np.asarray(rounded_gaussian(Fraction(3, 2), size))
 
 
 def laplace_without_delta(count: int, size: int) -> Outputs:

@@ -29,7 +29,7 @@ def transcript(answers: Ints, most: int) -> Ints:
 def algorithm_3(queries: Queries, size: int) -> Outputs:
     answers, noisy = above(queries, size, 2, 2)
     only_the_last = (answers[:, -1] == 1) & (answers[:, :-1].sum(axis=1) == 0)
-    return np.where(only_the_last, noisy[:, -1], -100)  # the noisy value is shown with "above"
+    return np.where(only_the_last, np.floor(noisy[:, -1]), -100)  # the noisy value is shown with "above"
 
 
 def algorithm_4(queries: Queries, size: int) -> Outputs:
@@ -71,7 +71,7 @@ EXHIBITS = (
         'threshold is no higher, and so that all earlier "below" were close calls.',
         algorithm_3,
         algorithm_1,
-        ((0,) * 5 + (1,), (1,) * 5 + (0,)),
+        ((0,) * 7, (1,) * 6 + (0,)),
     ),
     _exhibit(
         "sparse vector, Algorithm 4",

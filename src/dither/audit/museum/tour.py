@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dither.audit.checking import check
@@ -35,6 +35,13 @@ class Row:
     @property
     def as_it_should_be(self) -> bool:
         return self.caught and self.fixed_passes
+
+    def document(self) -> dict[str, Any]:
+        """The row for JSON, which knows no infinite numbers."""
+        told = {
+            name: _figure(value) if value in (math.inf, -math.inf) else value for name, value in asdict(self).items()
+        }
+        return told | {"passed": self.as_it_should_be}
 
 
 def run(
