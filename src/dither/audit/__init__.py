@@ -8,11 +8,15 @@ from dither.lazy import loader
 
 if TYPE_CHECKING:
     from dither.audit.checking import check as check
+    from dither.audit.neighbours import recorded as recorded
+    from dither.audit.times import timing as timing
     from dither.audit.verdict import Evidence as Evidence
     from dither.audit.verdict import Verdict as Verdict
 
 HOMES = {
     "check": "dither.audit.checking",
+    "recorded": "dither.audit.neighbours",
+    "timing": "dither.audit.times",
     "Evidence": "dither.audit.verdict",
     "Verdict": "dither.audit.verdict",
 }
