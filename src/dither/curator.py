@@ -17,11 +17,13 @@ from dither.accounting.currency import Currency
 from dither.budgets import Budget, BudgetView, budget_from, terms_of, too_dear, view
 from dither.columns import Column
 from dither.declared import Owner, private_table, public_table
+from dither.engines.sources import delimited
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.parameters import Number, probability
 from dither.policy import PolicyFile
 from dither.registration import Registrar
 from dither.sql.catalog import PublicTable, Table
+from dither.sql.names import meant
 
 if TYPE_CHECKING:
     from dither.answer import Answer
@@ -76,13 +78,15 @@ class Curator:
         key: str | Iterable[str] = (),
         people: str | None = None,
         budget: Budget | None = None,
+        delimiter: str | None = None,
         strict: bool = False,
         progress: Progress | None = None,
     ) -> LoadReport:
         """Load a table into a protected snapshot. Without people=, budget= makes people named after the table.
 
         The owner of a row is in a column, or where a dt.ForeignKey leads, or with dt.EACH_ROW each row is its own and
-        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`.
+        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`. The fields of a
+        CSV file are separated by commas, or by `delimiter`.
         If the load fails, nothing is left behind: no table, no snapshot, no people.
         """
         if (people is None) == (budget is None):
@@ -91,7 +95,7 @@ class Curator:
             )
         table = private_table(name, people or name, owner, max_rows_per_owner, columns, key)
         if budget is None:
-            self._budget(table.people)
+            self._known_people(table.people)
             opening = None
         else:
             terms_of(budget)
@@ -99,7 +103,8 @@ class Curator:
             if (table.people, None) in self._ledger.accounts():
                 self.people(table.people, budget=budget)  # refuses other terms before a long load
             opening = partial(self.people, table.people, budget=budget)
-        return self._registrar.register(table, source, strict=strict, progress=progress, opening=opening)
+        read = delimited(source, delimiter)
+        return self._registrar.register(table, read, strict=strict, progress=progress, opening=opening)
 
     def register_public(
         self,
@@ -108,12 +113,13 @@ class Curator:
         *,
         columns: Mapping[str, Column],
         key: str | Iterable[str],
+        delimiter: str | None = None,
         strict: bool = False,
         progress: Progress | None = None,
     ) -> LoadReport:
         """Load a table that tells about nobody: no people, no budget. No two of its rows may have the same `key`."""
         table = public_table(name, columns, key)
-        return self._registrar.register(table, source, strict=strict, progress=progress)
+        return self._registrar.register(table, delimited(source, delimiter), strict=strict, progress=progress)
 
     def apply(self, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> Applied:
         """Make what a policy file (TOML or YAML) declares and is not there yet; refuses what differs from it."""
@@ -122,9 +128,17 @@ class Curator:
         granted = {account: self._budget(*account) for account in self._ledger.accounts()}
         return apply(self, read_policy(path), granted, strict=strict, progress=progress)
 
-    def refresh(self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
+    def refresh(
+        self,
+        name: str,
+        source: Any,
+        *,
+        delimiter: str | None = None,
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> LoadReport:
         """Replace a table's data; the declaration and the budget stay."""
-        return self._registrar.refresh(name, source, strict=strict, progress=progress)
+        return self._registrar.refresh(name, delimited(source, delimiter), strict=strict, progress=progress)
 
     def drop(self, name: str) -> None:
         """Forget a table and delete its snapshot; what was spent stays spent."""
@@ -175,7 +189,7 @@ class Curator:
         from dither.sql.explain import explain
 
         confidence = probability(stated.pop("confidence", "0.95"), "confidence")
-        return explain(self._price(text, **stated), confidence)
+        return explain(self._price(text, confidence=confidence, **stated), confidence)
 
     def sql(
         self,
@@ -183,6 +197,7 @@ class Curator:
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
+        error: Number | None = None,
         delta: Number | None = None,
         confidence: Number = "0.95",
         request: str | None = None,
@@ -194,8 +209,9 @@ class Curator:
         The text is in PostgreSQL's dialect, or in that named by `dialect`. A request id names one charge: a retry under
         it returns the same answer and charges nothing. (A repeat that was free has no charge, so its id is still
         unused.) How many rows of each owner count is chosen by the table's profile, unless `rows_per_owner` states it.
+        In place of a price, `error` states how far any number may be off, with this confidence: the least is paid.
         """
-        stated = {"epsilon": epsilon, "rho": rho, "delta": delta, "rows_per_owner": rows_per_owner}
+        stated = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta, "rows_per_owner": rows_per_owner}
         return self._ask(None, text, confidence, request, dialect, **stated)
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
@@ -236,7 +252,7 @@ class Curator:
 
         level = probability(confidence, "confidence")
         with self._policy.steady():  # no refresh between the charge and the run
-            priced = self._price(text, dialect=dialect, **stated)
+            priced = self._price(text, dialect=dialect, confidence=level, **stated)
             stored, charged = self._stored(analyst, priced, request)
         return present(priced.question, stored, level, charged=charged)
 
@@ -333,6 +349,14 @@ class Curator:
         except PolicyError:  # an analyst without a cap of its own
             return None
 
+    def _known_people(self, name: str) -> None:
+        known = [people for people, analyst in self._ledger.accounts() if analyst is None]
+        if name not in known:
+            raise PolicyError(
+                f"there are no people {name!r}; known are: {', '.join(known) or 'none'}. {meant(name, known)} Name new "
+                f"ones with people({name!r}, budget=...).".replace("  ", " ")
+            )
+
     def _only_people(self) -> str:
         known = [people for people, analyst in self._ledger.accounts() if analyst is None]
         if len(known) != 1:
@@ -354,6 +378,7 @@ class Analyst:
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
+        error: Number | None = None,
         delta: Number | None = None,
         confidence: Number = "0.95",
         request: str | None = None,
@@ -361,7 +386,7 @@ class Analyst:
         rows_per_owner: int | None = None,
     ) -> Answer:
         """Answer a question; its price is charged to the people and to this analyst before any data are read."""
-        stated = {"epsilon": epsilon, "rho": rho, "delta": delta, "rows_per_owner": rows_per_owner}
+        stated = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta, "rows_per_owner": rows_per_owner}
         return self._curator._ask(self.name, text, confidence, request, dialect, **stated)
 
     def explain(self, text: str, **stated: Any) -> Explanation:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import audit, budget, demo, init, ledger, price, query, register, tables
+from dither.cli import audit, budget, demo, init, ledger, price, profile, query, register, tables
 from dither.cli.common import Formatter
 from dither.cli.usage import Parser, UsageError
 from dither.cli.words import in_its_words
@@ -23,6 +23,7 @@ COMMANDS = (
     register.add_refresh,
     tables.add_tables,
     tables.add_drop,
+    profile.add,
     query.add_query,
     query.add_explain,
     budget.add,

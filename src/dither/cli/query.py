@@ -82,17 +82,25 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     price = parser.add_mutually_exclusive_group()
     price.add_argument("--epsilon", help="the price, for all columns and rows together, such as 0.1")
     price.add_argument("--rho", help="the price in rho, where the budget counts in it")
+    price.add_argument("--error", help="instead of a price: how far any number may be off; the least price is paid")
     parser.add_argument("--delta", help="the delta to pay, where a question needs one")
     parser.add_argument(
         "--analyst", help="who asks, as capped by init; without it the people's own budget alone is charged"
     )
-    parser.add_argument("--dialect", help="the SQL dialect of the question (default postgres), such as mysql or bigquery")
+    parser.add_argument(
+        "--dialect", help="the SQL dialect of the question (default postgres), such as mysql or bigquery"
+    )
+    parser.add_argument(
+        "--rows-per-owner", type=int, metavar="K", help="rows of each owner that count (default: chosen by the profile)"
+    )
     parser.add_argument("--confidence", default="0.95", help="how likely the shown interval holds (default 0.95)")
 
 
 def _need_a_price(arguments: argparse.Namespace) -> None:
-    if arguments.epsilon is None and arguments.rho is None:
-        raise ParameterError("a question has a price: add --epsilon 0.1, say, or --rho 0.001 where the budget has rho.")
+    if arguments.epsilon is None and arguments.rho is None and arguments.error is None:
+        raise ParameterError(
+            "a question has a price: add --epsilon 0.1, say, or --rho 0.001 where the budget has rho; or --error 50."
+        )
 
 
 def _asker(curator: Curator, arguments: argparse.Namespace) -> Curator | Analyst:
@@ -106,7 +114,8 @@ def _text(arguments: argparse.Namespace) -> str:
 
 
 def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(arguments, name) for name in ("epsilon", "rho", "delta", "confidence", "dialect")}
+    names = ("epsilon", "rho", "error", "delta", "confidence", "dialect", "rows_per_owner")
+    return {name: getattr(arguments, name) for name in names}
 
 
 def _print_csv(answer: Answer) -> None:

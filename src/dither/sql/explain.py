@@ -10,6 +10,8 @@ from typing import Any
 from dither.digits import counted, decimal, number_above
 from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.sensitivity import Sensitivity
+from dither.sql.aggregates import Count, Sum
+from dither.sql.aggregates.centred_sum import CentredSum
 from dither.sql.buying import noise_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import limits, notes
@@ -28,6 +30,10 @@ from dither.sql.price import PricedMeasure, PricedQuestion
 from dither.sql.question import Output
 
 _GROUP_SIZES = (100, 1_000, 10_000, 100_000)
+_TRADES = {
+    "epsilon": "Half the error costs twice the epsilon.",
+    "rho": "Half the error costs four times the rho.",
+}
 
 
 @dataclass(frozen=True)
@@ -43,15 +49,24 @@ class Explanation:
         return json.dumps(self.content, indent=2, ensure_ascii=False)
 
     def __str__(self) -> str:
-        return _text(self.content)
+        from dither.sql.explained import to_text
+
+        return to_text(self.content)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from dither.sql.explained import to_html
+
+        return to_html(self.content)
 
 
 def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
     """Explain a priced question; nothing is read, nothing is spent."""
     question = priced.question
     by_measure = {item.measure: item for item in priced.measures}
+    parts = dict(zip(by_measure, priced.shares, strict=True))
+    bias = {measure.text: amount for measure, amount in priced.strategy.bias}
     kept = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
     return Explanation(
         {
@@ -62,7 +77,11 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             "selected_keys": _selection(priced),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
-            "columns": [_column(output, by_measure, confidence) for output in priced.answered.outputs],
+            "trade": _TRADES[priced.currency],
+            "columns": [
+                {**_column(output, by_measure, parts, confidence), "possible_bias": _bias(output, bias)}
+                for output in priced.answered.outputs
+            ],
             "strategy": priced.strategy.why,
             "notes": list(notes(question, limits(priced.aggregates))),
             "statements": [statement.sql for statement in priced.statements],
@@ -75,7 +94,9 @@ def _charged(priced: PricedQuestion) -> dict[str, str]:
     return {**charged, "delta": f"{float(priced.price.delta):.15g}"} if priced.price.delta else charged
 
 
-def _column(output: Output, by_measure: dict[Measure, PricedMeasure], confidence: Fraction) -> dict[str, Any]:
+def _column(
+    output: Output, by_measure: dict[Measure, PricedMeasure], parts: dict[Measure, Fraction], confidence: Fraction
+) -> dict[str, Any]:
     needed = [by_measure[measure] for measure in output.aggregate.measures()]
     sure = 1 - (1 - confidence) / output.aggregate.confidence_split
     errors = errors_of(output.aggregate, [item.mechanism for item in needed], confidence)
@@ -87,8 +108,20 @@ def _column(output: Output, by_measure: dict[Measure, PricedMeasure], confidence
         expected = [{"rows": None, "half_width": None}]
     if all(isinstance(item.measure, Choice) for item in needed):
         expected = [{"rows": None, "half_width": None, "ranks": _ranks(needed[0], sure)}]
-    measures = [_measure(name, item) for name, item in zip(names(output.aggregate), needed, strict=True)]
+    measures = [
+        {**_measure(name, item), "share": float(parts[item.measure])}
+        for name, item in zip(names(output.aggregate), needed, strict=True)
+    ]
     return {"name": output.name, "measures": measures, "expected_error": expected}
+
+
+def _bias(output: Output, bias: dict[str, float]) -> float | None:
+    """By how much a count or sum, all groups together, may be too small, as the profile says; None if it does not."""
+    if not isinstance(output.aggregate, (Count, Sum, CentredSum)):
+        return None
+    plain = Sum(output.aggregate.value) if isinstance(output.aggregate, CentredSum) else output.aggregate
+    (measure,) = plain.measures()
+    return bias[measure.text] * float(shown(measure, 1)) if measure.text in bias else None
 
 
 def _ranks(item: PricedMeasure, sure: Fraction) -> float:
@@ -147,40 +180,3 @@ def _reason(measure: Measure, sensitivity: Sensitivity) -> str:
         rows, each = counted(sensitivity.l1 / bound, "row"), decimal(shown(measure, bound))
         return f"an owner has at most {rows}, and each adds at most {each}"
     raise TypeError(f"no explanation for {type(measure).__name__}")
-
-
-def _text(content: dict[str, Any]) -> str:
-    price = ", ".join(f"{name} {value}" for name, value in content["price"].items())
-    tables, rows, keys = content["tables"], content["rows_per_owner"], content["selected_keys"]
-    groups = "groups selected from the data" if keys is not None else counted(content["groups"], "group")
-    lines = [
-        f"{'Table' if len(tables) == 1 else 'Tables'} {', '.join(tables)}, people {content['people']}, {groups}"
-        + ("." if rows is None else f", at most {counted(rows, 'row')} of each owner."),
-        f"Price: {price}. Nothing has been spent.",
-        *([content["strategy"]] if content["strategy"] else []),
-        "",
-    ]
-    if keys is not None:
-        lines.append(
-            f"A group is shown if its noisy number of owners (scale {keys['scale']:.4g}) is at least "
-            f"{keys['threshold']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
-            f"delta {keys['delta']:.3g}."
-        )
-    for column in content["columns"]:
-        lines.append(f"{column['name']}")
-        for measure in column["measures"]:
-            noise = "" if measure["scale"] is None else f" noise of scale {measure['scale']:.4g}"
-            lines.append(
-                f"  {measure['measure']}: sensitivity {measure['sensitivity']:.10g} ({measure['why']}); "
-                f"{measure['mechanism']}{noise}"
-            )
-        at = " or ".join(_error(error) for error in column["expected_error"])
-        lines.append(f"  expected error: {at}, with confidence {content['confidence']}")
-    return "\n".join([*lines, "", *content["notes"]])
-
-
-def _error(error: dict[str, Any]) -> str:
-    if "ranks" in error:
-        return f"{error['ranks']:.4g} ranks or occurrences from the best"
-    width = "not known beforehand" if error["half_width"] is None else f"±{error['half_width']:.4g}"
-    return width + ("" if error["rows"] is None else f" at {error['rows']:,} rows")

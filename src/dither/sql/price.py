@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 from dither.accounting.currency import Currency, Price
 from dither.errors import ParameterError
-from dither.parameters import Number, positive
+from dither.parameters import Number, positive, probability
 from dither.sensitivity import Sensitivity
 from dither.sql.bound import measures, plan
 from dither.sql.buying import Mechanism, additive, choosing, mechanism_from, parameters_of, selecting
@@ -22,6 +24,7 @@ from dither.sql.plan import Aggregate, Choice, Measure, OwnerTotal
 from dither.sql.planner.decide import answered, decide
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
+from dither.sql.planner.target import Target, solve
 from dither.sql.question import Question
 from dither.sql.statement import Statement
 
@@ -66,6 +69,11 @@ class PricedQuestion:
         return self.question.snapshot
 
     @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The part of the price that each measure gets."""
+        return self.strategy.shares or (Fraction(1, len(self.measures)),) * len(self.measures)
+
+    @property
     def known_as(self) -> str:
         """What the ledger finds a stored answer by, together with the snapshot."""
         return self.label or self.question.canonical()
@@ -87,7 +95,9 @@ def price(
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
+    error: Number | None = None,
     delta: Number | None = None,
+    confidence: Number = "0.95",
     rows_per_owner: int | None = None,
     profile: Profile | None = None,
     strategy: Strategy | None = None,
@@ -95,14 +105,21 @@ def price(
     """Split one stated price over all measures of the question, so that together they cost it once.
 
     What the plan leaves open is chosen by the profile, unless `rows_per_owner` states it or an earlier run has decided
-    it (`strategy`).
+    it (`strategy`). In place of a price, `error` states the half-width that every column must keep with `confidence`.
     """
-    if (epsilon is None) == (rho is None):
-        raise ParameterError('state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget.')
+    if [epsilon, rho, error].count(None) != 2:
+        raise ParameterError(
+            'state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget; or error= instead.'
+        )
     if delta is not None and question.public:
         raise ParameterError(
             "delta= pays for keys taken from the data; all keys of this query are public: leave it out."
         )
+    if error is not None:
+        target = Target(positive(error, "error"), probability(confidence, "confidence"))
+        buy = partial(_mechanism, currency.kind)
+        cost, strategy = solve(question, currency.kind, target, profile, rows_per_owner, buy)
+        epsilon, rho = (None, _shown(cost)) if currency.kind == "zcdp" else (_shown(cost), None)
     total = currency.price_of(
         epsilon=None if epsilon is None else positive(epsilon, "epsilon"),
         rho=None if rho is None else positive(rho, "rho"),
@@ -117,6 +134,11 @@ def price(
         return made
     # An answer with another limit is no answer to this.
     return replace(made, label=json.dumps({"question": question.canonical(), "rows_per_owner": strategy.rows}))
+
+
+def _shown(cost: Fraction) -> str:
+    """A price that was found, in decimals: it has few digits."""
+    return f"{Decimal(cost.numerator) / Decimal(cost.denominator):f}"
 
 
 def again(priced: PricedQuestion, currency: Currency, recipe: str) -> PricedQuestion:

@@ -23,7 +23,7 @@ from dither.sql.expressions import Numeric
 from dither.sql.facts import facts
 from dither.sql.limiting import Limits
 from dither.sql.measures import shown
-from dither.sql.plan import Choice, CountOwners, Measure, OwnerAggregate, OwnerLimit, OwnerTotal, SumRows
+from dither.sql.plan import Choice, CountOwners, CountRows, Measure, OwnerAggregate, OwnerLimit, OwnerTotal, SumRows
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import leaves
 from dither.sql.planner.spread import Owners, Values
@@ -59,6 +59,16 @@ def _only_limit(question: Question) -> OwnerLimit | None:
 
 
 @dataclass(frozen=True)
+class _Clamped:
+    """Owners' totals in place of a sum: what the clamp cuts off, the error so, and that by leaving rows out."""
+
+    total: OwnerTotal
+    cut: float
+    error: float
+    instead: float = 0.0
+
+
+@dataclass(frozen=True)
 class _Chooser:
     question: Question
     kind: str
@@ -88,9 +98,16 @@ class _Chooser:
         rows = self._rows_for(left) if left else self.most
         return Strategy(
             None if rows == self.most else rows,
-            tuple((measure, total) for measure, (total, _, _) in totals.items()),
+            tuple((measure, clamped.total) for measure, clamped in totals.items()),
             why=" ".join([*self._about_rows(rows, left), *self._about_totals(totals)]),
+            bias=(*self._lost(rows, left), *((measure, clamped.cut) for measure, clamped in totals.items())),
         )
+
+    def _lost(self, rows: int, parts: list[Aggregator]) -> Iterator[tuple[Measure, float]]:
+        """What counts and sums lose to rows that are left out, over all groups."""
+        for measure in dict.fromkeys(measure for leaf in parts for measure in leaf.measures()):
+            if isinstance(measure, (CountRows, SumRows)):
+                yield measure, self.owners.lost(rows) * self._each(measure)
 
     # -- rows left out by rank ------------------------------------------------------------------------------------
 
@@ -148,7 +165,7 @@ class _Chooser:
 
     # -- owners' totals clamped -----------------------------------------------------------------------------------
 
-    def _totals(self, parts: list[Aggregator], rows: int) -> Iterator[tuple[Measure, tuple[OwnerTotal, float, float]]]:
+    def _totals(self, parts: list[Aggregator], rows: int) -> Iterator[tuple[Measure, _Clamped]]:
         """Sums that come out better from owners' clamped totals, with the error so and by rows left out."""
         if self.question.keys:
             return  # how an owner's rows are spread over groups is not known
@@ -158,21 +175,21 @@ class _Chooser:
             if measure in shared or not isinstance(measure, SumRows):
                 continue
             by_rows = math.hypot(self._bias(measure, rows), self._noise(measure, rows))
-            error, clamp = min((self._of_total(measure.value, clamp), clamp) for clamp in self._clamps(measure.value))
-            if error < _WORTH_IT * by_rows:
-                low, high = measure.value.bounds
-                total = totalled(measure, -clamp if low < 0 else 0, clamp if high > 0 else 0)
-                yield measure, (total, error, by_rows)
+            best = min((self._clamped(measure, clamp) for clamp in self._clamps(measure.value)), key=lambda c: c.error)
+            if best.error < _WORTH_IT * by_rows:
+                yield measure, replace(best, instead=by_rows)
 
     def _clamps(self, value: Numeric) -> list[int]:
         largest = max(1, self.most * value.reach)
         return sorted({min(largest, round(2 ** (step / 4))) for step in range(4 * largest.bit_length() + 1)})
 
-    def _of_total(self, value: Numeric, clamp: int) -> float:
+    def _clamped(self, measure: SumRows, clamp: int) -> _Clamped:
         """With values that are the same in all rows of an owner: the spread of totals is then the widest."""
-        totals = np.abs(np.outer(self.owners.rows, Values.of(value, self.profile).points))
-        cut = np.maximum(totals - clamp, 0.0).mean(axis=1)
-        return math.hypot(float(cut @ self.owners.weights), self._deviation(clamp, clamp))
+        low, high = measure.value.bounds
+        sizes = np.abs(np.outer(self.owners.rows, Values.of(measure.value, self.profile).points))
+        cut = float(np.maximum(sizes - clamp, 0.0).mean(axis=1) @ self.owners.weights)
+        total = totalled(measure, -clamp if low < 0 else 0, clamp if high > 0 else 0)
+        return _Clamped(total, cut, math.hypot(cut, self._deviation(clamp, clamp)))
 
     # -- in words -------------------------------------------------------------------------------------------------
 
@@ -184,17 +201,18 @@ class _Chooser:
             yield f"All {_rows(rows)} that count of each owner are read: by the profile, fewer would lose more."
         else:
             yield (
-                f"At most {_rows(rows)} of each owner are read, of {self.most:,} that count: by the profile this "
-                f"leaves out about {lost:.2g} of all rows and makes the noise {self.most / rows:.3g} times smaller."
+                f"At most {_rows(rows)} of each owner {'is' if rows == 1 else 'are'} read, of {self.most:,} that "
+                f"count: by the profile this leaves out about {lost:.2g} of all rows and makes the noise "
+                f"{self.most / rows:.3g} times smaller."
             )
 
-    def _about_totals(self, totals: dict[Measure, tuple[OwnerTotal, float, float]]) -> Iterator[str]:
-        for measure, (total, error, by_rows) in totals.items():
-            ends = " to ".join(decimal(shown(measure, end)) for end in (total.least, total.most))
+    def _about_totals(self, totals: dict[Measure, _Clamped]) -> Iterator[str]:
+        for measure, clamped in totals.items():
+            ends = " to ".join(decimal(shown(measure, end)) for end in (clamped.total.least, clamped.total.most))
             unit = float(shown(measure, 1))
             yield (
                 f"A sum adds owners' totals, each clamped to {ends}: by the profile this errs by about "
-                f"{error * unit:.3g} instead of {by_rows * unit:.3g}; it is the slower plan."
+                f"{clamped.error * unit:.3g} instead of {clamped.instead * unit:.3g}; it is the slower plan."
             )
 
 

@@ -93,11 +93,12 @@ class Weights:
         return [self._each(measure) ** -2 for measure in leaf.measures()]
 
     def _off(self, leaf: Average | Variance) -> float:
-        """How far the mean may be from the middle: at most half the range."""
+        """How far the mean of a group may be from the middle: at most half the range."""
         low, high = leaf.value.bounds
         if self.profile is None or not self._known(leaf.value):
             return max(1.0, (high - low) / 2)
-        return max(1.0, abs(float(Values.of(leaf.value, self.profile).points.mean()) - leaf.middle))
+        values = Values.of(leaf.value, self.profile)
+        return max(1.0, values.spread / 2, abs(float(values.points.mean()) - leaf.middle))
 
     def _known(self, value: Numeric) -> bool:
         return self.profile is not None and getattr(value, "name", None) in self.profile.columns

@@ -17,7 +17,8 @@ class Strategy:
 
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the
-    plan's order; without them all get the same. `why` says in a sentence what was chosen.
+    plan's order; without them all get the same. `why` says in a sentence what was chosen, and `bias` by how much
+    measures, over all groups together, may come out too small for it; neither is recorded.
     """
 
     rows: int | None = None
@@ -25,6 +26,7 @@ class Strategy:
     centred: tuple[Measure, ...] = ()
     shares: tuple[Fraction, ...] = ()
     why: str = ""
+    bias: tuple[tuple[Measure, float], ...] = ()
 
     def document(self) -> dict[str, Any]:
         """What a recipe records; empty where nothing was decided."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
 
 from dither.mechanisms import Gaussian, Laplace
 from dither.sql.aggregates import Aggregator
@@ -43,9 +44,8 @@ def _joint(mechanisms: Sequence[Mechanism], factors: Sequence[int], confidence: 
     if len(used) != 2:
         return None
     if all(isinstance(noise, Gaussian) for noise, _ in used):
-        from scipy.special import ndtri
-
-        return Fraction(-float(ndtri(missed / 2)) * math.hypot(*scales) * _OUTWARD) + Fraction(steps, 2)
+        reach = -NormalDist().inv_cdf(missed / 2)
+        return Fraction(reach * math.hypot(*scales) * _OUTWARD) + Fraction(steps, 2)
     if all(isinstance(noise, Laplace) for noise, _ in used):
         return Fraction(_of_laplace(max(scales), min(scales), missed) * _OUTWARD) + steps
     return None
