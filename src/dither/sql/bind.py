@@ -33,6 +33,10 @@ class Item:
 def bind(parsed: Parsed, catalog: Catalog) -> Question:
     """The question that a parsed SELECT asks of the catalogue."""
     select, source = parsed.select, parsed.source
+    if select.args.get("distinct"):
+        at = source.keyword("DISTINCT")
+        hint = "Use GROUP BY, whose groups are all distinct."
+        raise source.refusal(select if at is None else at, "SELECT DISTINCT is not supported.", hint)
     binder = Binder(source, catalog, labels=LabelReader(source)).within(select)
     rows = binder.rows(select)
     if not rows.people:

@@ -9,7 +9,7 @@ _TWO = frozenset({"this", "expression"})
 ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     # the query
     exp.Select: frozenset(
-        {"expressions", "from_", "where", "group", "joins", "with_", "having", "order", "limit", "offset"}
+        {"expressions", "from_", "where", "group", "joins", "with_", "having", "distinct", "order", "limit", "offset"}
     ),
     exp.Join: frozenset({"this", "on", "using", "side", "kind"}),
     exp.With: frozenset({"expressions"}),

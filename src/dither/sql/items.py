@@ -78,6 +78,8 @@ def _count(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -> tuple
         return Count(condition), "count"
     if isinstance(inner, exp.Distinct):
         return _distinct(scalars, inner, condition)
+    if isinstance(inner, exp.Column) and scalars.scope.is_owner(inner) and not scalars.scope.declared_as(inner.name):
+        return Count(condition), named("count", inner)  # every row has an owner
     counted = scalars.value(inner)
     if counted.kind == "null":
         raise scalars.refusal(node, "COUNT(NULL) counts nothing.", "Write COUNT(*).")

@@ -69,7 +69,11 @@ class Limits:
 
 
 def _cut(node: Node, allowed: int) -> Node:
-    """The relation, cut to as many rows of an owner as its tables have where joins could make more than `allowed`."""
-    most = sum(inner.rows for inner in node.walk() if isinstance(inner, OwnerLimit))
+    """The relation, cut where joins could make more than `allowed` rows of an owner, and more than is worth its noise.
+
+    Ten times the largest table's rows, or the rows of all tables together: below that nothing is left out.
+    """
+    limits = [inner.rows for inner in node.walk() if isinstance(inner, OwnerLimit)]
+    most = max(sum(limits), 10 * max(limits, default=1))
     rows = facts(node).rows
-    return node if rows is not None and rows <= max(most, allowed) else Retruncate(node, max(most, 1))
+    return node if rows is not None and rows <= max(most, allowed) else Retruncate(node, most)

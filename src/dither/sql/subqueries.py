@@ -50,7 +50,7 @@ def _exists(binder: Binder, rows: Rows, node: exp.Expr, negated: bool) -> Node:
 
 def _inner(binder: Binder, rows: Rows, query: exp.Expr) -> Rows:
     plain = isinstance(query, exp.Select) and not any(
-        query.args.get(name) for name in ("group", "having", "distinct", "order", "limit", "offset")
+        query.args.get(name) for name in ("group", "having", "order", "limit", "offset")
     )
     if plain and not _aggregated(query):
         return binder.within(query).rows(query, around=rows.scope)
