@@ -88,7 +88,7 @@ EXHIBITS = (
     ),
     Reckoning(
         "smooth sensitivity with a gap too many",
-        "The same lecture's other formula counts a gap that k changes cannot reach. Larger than the truth on every "
+        "The same lecture's other formula counts a gap that k changes cannot reach. Never smaller than the truth on any "
         "data set, and still not smooth: being an upper bound is not enough.",
         "a misprint in lecture notes on smooth sensitivity",
         _LARGEST_RATIO,
