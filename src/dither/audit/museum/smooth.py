@@ -88,8 +88,8 @@ EXHIBITS = (
     ),
     Reckoning(
         "smooth sensitivity with a gap too many",
-        "The same lecture's other formula counts a gap that k changes cannot reach. Never smaller than the truth on any "
-        "data set, and still not smooth: being an upper bound is not enough.",
+        "The same lecture's other formula counts a gap that k changes cannot reach. It is never too small, "
+        "and still not smooth: being an upper bound is not enough.",
         "a misprint in lecture notes on smooth sensitivity",
         _LARGEST_RATIO,
         one_gap_too_many,
