@@ -97,9 +97,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         text = row["name"] if len(row["name"]) <= _WIDTH else row["name"][: _WIDTH - 3] + "..."
         gap = f"{row['largest_gap']:.3f}" if row["noise"] else ""
-        lines.append(
-            f"{text:{_WIDTH}}  {row['status']:8}  {gap:>5}{'' if row['passed'] else '  ' + row['leak']}".rstrip()
-        )
+        leak = "" if row["passed"] else f"  LEAK: {row['leak']}"
+        lines.append(f"{text:{_WIDTH}}  {row['status']:8}  {gap:>5}{leak}".rstrip())
     answered = sum(row["status"] == "answered" for row in rows)
     passed = sum(row["passed"] for row in rows)
     lines.append(f"{passed} of {len(rows)} questions look the same on two neighbours; {answered} were answered")

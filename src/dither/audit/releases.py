@@ -100,22 +100,25 @@ def _response(mechanism: RandomizedResponse) -> Sampler:
 
 
 def _shame(mechanism: NameAndShame) -> Sampler:
-    """One release of a long list of records: each is exposed by itself."""
+    """One release of a long list of records: each is exposed by itself. A number for each record, -1 where none is."""
+    places: dict[Any, int] = {None: -1}
 
-    def draw(records: Any, size: int) -> list[Any]:
+    def draw(records: Any, size: int) -> npt.NDArray[Any]:
+        for record in records:
+            places.setdefault(record, len(places))
         shown = mechanism.release(list(records) * size, counterexample=True).value
-        return [tuple(shown[i : i + len(records)]) for i in range(0, len(shown), len(records))]
+        return np.array([places[record] for record in shown], dtype=np.int64).reshape(size, len(records))
 
     return draw
 
 
 def _keys(mechanism: KeySelection) -> Sampler:
-    """One release of a long list of keys: each is kept by itself. A column for each key, NaN where it is not kept."""
+    """One release of a long list of keys: each is kept by itself. Counts of kept keys are above 0; -1 is not kept."""
 
     def draw(counts: Any, size: int) -> npt.NDArray[Any]:
         outcome = mechanism.release(np.tile(np.asarray(counts, dtype=np.int64), size))
-        shown = np.full(len(counts) * size, np.nan)
-        shown[outcome.kept] = 1.0 if outcome.counts is None else outcome.counts.astype(np.float64)
+        shown = np.full(len(counts) * size, -1, dtype=np.int64)
+        shown[outcome.kept] = 1 if outcome.counts is None else outcome.counts
         return shown.reshape(size, len(counts))
 
     return draw

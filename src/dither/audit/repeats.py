@@ -15,8 +15,8 @@ def repeats(one: Outputs, other: Outputs) -> bool:
     """True if the shorter batch is the beginning of the other, and that is no coincidence.
 
     Of independent outputs all orders are equally likely. Given which values came how often, the chance that a second
-    batch has them in the very same order is 1 over the number of orders: at most 1 / C(n, k) for a value that came k
-    times of n. Constant outputs have one order only and are never called repeated.
+    batch has them in the very same order is at most 1 over the number of orders. Constant outputs have one order only
+    and are never called repeated.
     """
     size = min(len(one), len(other))
     if one.columns.keys() != other.columns.keys():
@@ -39,7 +39,7 @@ def _same(one: Column, other: Column, size: int) -> bool:
 
 
 def _orders(column: Column, size: int) -> float:
-    """The logarithm of a number of orders that there certainly are."""
+    """The logarithm of the number of orders in which these values can come."""
     values = column.values[:size] if column.labels is None else np.array([str(label) for label in column.labels[:size]])
-    often = int(np.count_nonzero(values == values[0])) if size else 0
-    return math.lgamma(size + 1) - math.lgamma(often + 1) - math.lgamma(size - often + 1)
+    counts = np.unique(values, return_counts=True)[1]
+    return math.lgamma(size + 1) - sum(math.lgamma(count + 1) for count in counts.tolist())
