@@ -15,18 +15,16 @@ import numpy as np
 
 from dither.digits import counted, decimal
 from dither.parameters import whole
-from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Aggregator, Average, Sum, Variance
 from dither.sql.bound import plan
 from dither.sql.check import check
-from dither.sql.expressions import Numeric
 from dither.sql.facts import facts
 from dither.sql.limiting import Limits
 from dither.sql.measures import shown
 from dither.sql.plan import Choice, CountOwners, CountRows, Measure, OwnerAggregate, OwnerLimit, OwnerTotal, SumRows
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import leaves
-from dither.sql.planner.spread import Owners, Values
+from dither.sql.planner.spread import Floats, Owners, Values
 from dither.sql.planner.strategy import Strategy, totalled
 from dither.sql.question import Question
 
@@ -77,25 +75,29 @@ class _Chooser:
     most: int
     owners: Owners
     groups: float
-    moved: dict[Measure, Sensitivity]  # by an owner of whom `most` rows count
+    moved: dict[Measure, tuple[float, float]]  # L1 and L2, by an owner of whom `most` rows count
+    each: dict[Measure, float]  # about what one row adds
 
     @classmethod
     def of(cls, question: Question, kind: str, cost: float, profile: Profile, most: int) -> _Chooser:
         aggregates = plan(question)
         needed = [measure for aggregate in aggregates for measure in aggregate.answers]
-        moved = dict(zip(needed, (one for part in check(aggregates) for one in part), strict=True))
+        moved = [(float(one.l1), float(one.l2)) for part in check(aggregates) for one in part]
+        each = {m: Values.of(m.value, profile).mean_size if isinstance(m, SumRows) else 1.0 for m in needed}
         if profile.rows is None:
             raise TypeError("a profile without rows per owner chooses nothing")
         owners = Owners.of(profile.rows, most)
         groups = float(aggregates[0].group_count) if question.public else max(1.0, math.sqrt(owners.total))
-        return cls(question, kind, cost / len(needed), profile, most, owners, groups, moved)
+        known = dict(zip(needed, moved, strict=True))
+        return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each)
 
     def strategy(self) -> Strategy:
         parts = [leaf for output in self.question.outputs for leaf in leaves(output.aggregate)]
         rows = self._rows_for(parts)
         totals = dict(self._totals(parts, rows))
         left = [leaf for leaf in parts if not set(leaf.measures()) <= set(totals)]
-        rows = self._rows_for(left) if left else self.most
+        if totals:
+            rows = self._rows_for(left) if left else self.most
         return Strategy(
             None if rows == self.most else rows,
             tuple((measure, clamped.total) for measure, clamped in totals.items()),
@@ -107,60 +109,57 @@ class _Chooser:
         """What counts and sums lose to rows that are left out, over all groups."""
         for measure in dict.fromkeys(measure for leaf in parts for measure in leaf.measures()):
             if isinstance(measure, (CountRows, SumRows)):
-                yield measure, self.owners.lost(rows) * self._each(measure)
+                yield measure, float(self.owners.lost(rows)) * self.each[measure]
 
     # -- rows left out by rank ------------------------------------------------------------------------------------
 
     def _rows_for(self, parts: list[Aggregator]) -> int:
-        candidates = sorted({min(self.most, round(2 ** (step / 4))) for step in range(4 * self.most.bit_length() + 1)})
-        return min(reversed(candidates), key=lambda rows: sum(self._relative(leaf, rows) for leaf in parts))
+        steps = {min(self.most, round(2 ** (step / 4))) for step in range(4 * self.most.bit_length() + 1)}
+        candidates = np.array(sorted(steps, reverse=True), dtype=np.float64)
+        error = np.zeros(len(candidates))
+        for leaf in parts:
+            error += self._relative(leaf, candidates)
+        return int(candidates[int(np.argmin(error))])
 
-    def _relative(self, leaf: Aggregator, rows: int) -> float:
-        """The squared error to expect, relative to what is measured."""
+    def _relative(self, leaf: Aggregator, rows: Floats) -> Floats:
+        """The squared error to expect, relative to what is measured, for each number of rows."""
         if isinstance(leaf, (Average, Variance)) or any(isinstance(m, Choice) for m in leaf.measures()):
             return self._of_average(leaf, rows)
-        return sum(
-            (self._bias(measure, rows) ** 2 + self._noise(measure, rows) ** 2) / self._size(measure) ** 2
-            for measure in leaf.measures()
-        )
+        found = np.zeros(len(rows))
+        for measure in leaf.measures():
+            size = max(1.0, self.owners.total * self.each[measure] / self.groups)
+            found += (self._bias(measure, rows) ** 2 + self._noise(measure, rows) ** 2) / size**2
+        return found
 
-    def _of_average(self, leaf: Aggregator, rows: int) -> float:
+    def _of_average(self, leaf: Aggregator, rows: Floats) -> Floats:
         """Of what does not grow with the number of rows: rows are a sample, and noise is divided by how many."""
-        kept = max(1.0, (self.owners.total - self.owners.lost(rows)) / self.groups)
-        noise = 0.0
+        kept = np.maximum(1.0, (self.owners.total - self.owners.lost(rows)) / self.groups)
+        noise = np.zeros(len(rows))
         for measure in leaf.measures():
             if isinstance(measure, Choice):
                 epsilon = math.sqrt(8 * self.share) if self.kind == "zcdp" else self.share
                 noise += (2 * _RANKS * rows / epsilon / kept) ** 2
             else:
-                noise += (self._noise(measure, rows) / kept / self._each(measure)) ** 2
-        return self.groups * self.owners.shift(rows) ** 2 + noise
+                noise += (self._noise(measure, rows) / kept / self.each[measure]) ** 2
+        return np.asarray(self.groups * self.owners.shift(rows) ** 2 + noise)
 
-    def _each(self, measure: Measure) -> float:
-        """About what one row adds to a measure."""
-        return Values.of(measure.value, self.profile).mean_size if isinstance(measure, SumRows) else 1.0
-
-    def _size(self, measure: Measure) -> float:
-        return max(1.0, self.owners.total * self._each(measure) / self.groups)
-
-    def _bias(self, measure: Measure, rows: int) -> float:
+    def _bias(self, measure: Measure, rows: Floats) -> Floats:
         if isinstance(measure, CountOwners):
             reached = replace(self.owners, rows=np.minimum(self.owners.rows, self.groups))
-            lost = reached.lost(rows) if self.groups > 1 else 0.0
+            lost = reached.lost(rows) if self.groups > 1 else np.zeros(len(rows))
         else:
-            lost = self.owners.lost(rows) * self._each(measure)
+            lost = self.owners.lost(rows) * self.each[measure]
         return lost * min(_UNEVEN, math.sqrt(self.groups)) / self.groups
 
-    def _noise(self, measure: Measure, rows: int) -> float:
+    def _noise(self, measure: Measure, rows: Floats) -> Floats:
         """The standard deviation of the noise if so many rows of each owner count."""
-        moved, part = self.moved[measure], rows / self.most
+        (l1, l2), part = self.moved[measure], rows / self.most
         if isinstance(measure, CountOwners):
-            groups = min(float(rows), self.groups) if self.groups > 1 else 1.0
-            return self._deviation(groups, math.sqrt(groups))
-        spread = moved.l2_squared < moved.l1**2
-        return self._deviation(float(moved.l1) * part, float(moved.l2) * (math.sqrt(part) if spread else part))
+            groups = np.minimum(rows, self.groups) if self.groups > 1 else np.ones(len(rows))
+            return self._deviation(groups, np.sqrt(groups))
+        return self._deviation(l1 * part, l2 * (np.sqrt(part) if l2 < 0.999 * l1 else part))
 
-    def _deviation(self, l1: float, l2: float) -> float:
+    def _deviation(self, l1: Floats, l2: Floats) -> Floats:
         return l2 / math.sqrt(2 * self.share) if self.kind == "zcdp" else math.sqrt(2) * l1 / self.share
 
     # -- owners' totals clamped -----------------------------------------------------------------------------------
@@ -174,29 +173,37 @@ class _Chooser:
             (measure,) = leaf.measures()
             if measure in shared or not isinstance(measure, SumRows):
                 continue
-            by_rows = math.hypot(self._bias(measure, rows), self._noise(measure, rows))
-            best = min((self._clamped(measure, clamp) for clamp in self._clamps(measure.value)), key=lambda c: c.error)
+            at = np.array([float(rows)])
+            by_rows = math.hypot(float(self._bias(measure, at)[0]), float(self._noise(measure, at)[0]))
+            best = self._clamped(measure)
             if best.error < _WORTH_IT * by_rows:
                 yield measure, replace(best, instead=by_rows)
 
-    def _clamps(self, value: Numeric) -> list[int]:
-        largest = max(1, self.most * value.reach)
-        return sorted({min(largest, round(2 ** (step / 4))) for step in range(4 * largest.bit_length() + 1)})
-
-    def _clamped(self, measure: SumRows, clamp: int) -> _Clamped:
-        """With values that are the same in all rows of an owner: the spread of totals is then the widest."""
+    def _clamped(self, measure: SumRows) -> _Clamped:
+        """The best clamp, with values that are the same in all rows of an owner: totals are then spread the widest."""
         low, high = measure.value.bounds
+        largest = max(1, self.most * measure.value.reach)
+        clamps = sorted({min(largest, round(2 ** (step / 4))) for step in range(4 * largest.bit_length() + 1)})
         sizes = np.abs(np.outer(self.owners.rows, Values.of(measure.value, self.profile).points))
-        cut = float(np.maximum(sizes - clamp, 0.0).mean(axis=1) @ self.owners.weights)
+        order = np.argsort(sizes, axis=None)
+        totals, weights = sizes.ravel()[order], np.repeat(self.owners.weights / sizes.shape[1], sizes.shape[1])[order]
+        # Of each clamp c, the sum of weight * (total - c) over the totals above it.
+        above, many = np.cumsum((totals * weights)[::-1])[::-1], np.cumsum(weights[::-1])[::-1]
+        place = np.searchsorted(totals, clamps, side="right")
+        ends = np.array(clamps, dtype=np.float64)
+        cuts = np.append(above, 0.0)[place] - ends * np.append(many, 0.0)[place]
+        errors = np.hypot(cuts, self._deviation(ends, ends))
+        best = int(np.argmin(errors))
+        clamp = clamps[best]
         total = totalled(measure, -clamp if low < 0 else 0, clamp if high > 0 else 0)
-        return _Clamped(total, cut, math.hypot(cut, self._deviation(clamp, clamp)))
+        return _Clamped(total, float(cuts[best]), float(errors[best]))
 
     # -- in words -------------------------------------------------------------------------------------------------
 
     def _about_rows(self, rows: int, parts: list[Aggregator]) -> Iterator[str]:
         if not parts or all(measure == CountOwners() for leaf in parts for measure in leaf.measures()):
             return
-        lost = self.owners.lost(rows) / self.owners.total
+        lost = float(self.owners.lost(rows)) / self.owners.total
         if rows == self.most:
             yield f"All {_rows(rows)} that count of each owner are read: by the profile, fewer would lose more."
         else:

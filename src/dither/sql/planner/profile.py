@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.digits import counted
+from dither.mechanisms import Quantile
 from dither.sql.buying import Mechanism, half_width, scale_of
 
 RANKS = tuple(Fraction(percent, 100) for percent in (1, 5, 25, 50, 75, 95, 99))
@@ -37,7 +38,12 @@ class ColumnQuantiles:
 
     values: tuple[int, ...]
     decimals: int
-    rank_errors: tuple[float, ...]  # in owners, with confidence 95%
+    mechanisms: tuple[Quantile, ...]
+
+    @property
+    def rank_errors(self) -> tuple[float, ...]:
+        """How many owners each value's rank is off at most, with confidence 95%."""
+        return tuple(mechanism.rank_error(_CONFIDENCE) for mechanism in self.mechanisms)
 
     def shown(self) -> tuple[float, ...]:
         return tuple(value / 10**self.decimals for value in self.values)

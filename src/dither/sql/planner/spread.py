@@ -5,6 +5,7 @@ Everything here is an estimate for choosing between plans: no guarantee rests on
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,9 @@ Floats = NDArray[np.float64]
 _POINTS = 8  # numbers of rows that stand for all those between two powers of two
 _SURE = 3.0  # a number of owners above so many noise scales is taken for what it is
 _LONGEST_TAIL = 0.5  # from one power of two to the next, beyond what the noise lets us see
+_HIDDEN = 2.0  # noise scales that the next number may be larger than it looks
+_CAREFUL = 2.0
+_FITTED, _MOST_WEIGHT = 4, 28.0
 
 
 @dataclass(frozen=True)
@@ -43,34 +47,56 @@ class Owners:
         """All rows."""
         return max(1.0, float(self.rows @ self.weights))
 
-    def lost(self, most: float) -> float:
-        """Rows beyond the first `most` of each owner."""
-        return float(np.maximum(self.rows - most, 0.0) @ self.weights)
+    def lost(self, most: float | Floats) -> Floats:
+        """Rows beyond the first `most` of each owner, for one number or for each of several."""
+        kept = np.asarray(most, dtype=np.float64)[..., None]
+        return np.asarray(np.maximum(self.rows - kept, 0.0) @ self.weights)
 
-    def shift(self, most: float) -> float:
+    def shift(self, most: float | Floats) -> Floats:
         """How far an average over rows moves if each owner keeps `most` rows at most, in standard deviations.
 
         Root of the sum over owners of (share of all rows - share of kept rows)^2: for values that do not depend on how
         many rows an owner has.
         """
-        kept = np.minimum(self.rows, most)
-        gone = self.rows / self.total - kept / max(1.0, float(kept @ self.weights))
-        return float(np.sqrt(gone**2 @ self.weights))
+        kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
+        gone = self.rows / self.total - kept / np.maximum(1.0, kept @ self.weights)[..., None]
+        return np.asarray(np.sqrt(gone**2 @ self.weights))
 
 
 def _smooth(noisy: Floats, scale: float) -> Floats:
-    """Numbers of owners without what is only noise: beyond the last sure one they fall off as the last ones did."""
+    """Numbers of owners without what is only noise.
+
+    Beyond the last number that is sure, they are expected to fall off along a parabola through the logarithms of the
+    last sure ones, and no more slowly than to what the noise could hide; each is then weighed against the noisy one.
+    Too many owners cost a little noise, too few much bias: so twice as many as the parabola says are expected.
+    """
     owners = np.maximum(noisy, 0.0)
     sure = np.flatnonzero(noisy > _SURE * scale)
     if not len(sure):
         return owners
     last = int(sure[-1])
-    fall = _LONGEST_TAIL
-    if last and owners[last - 1] > 0:
-        fall = float(np.clip(owners[last] / owners[last - 1], 0.01, _LONGEST_TAIL))
-    for place in range(last + 1, len(owners)):
-        owners[place] = min(owners[place - 1] * fall, owners[place] + _SURE * scale)
+    beyond = np.arange(last + 1, len(owners))
+    if not len(beyond):
+        return owners
+    hidden = (owners[last + 1] + _HIDDEN * scale) / owners[last]
+    slowest = owners[last] * hidden ** (beyond - last)
+    expected = np.maximum(np.minimum(_CAREFUL * _falling(noisy, sure, scale, beyond), slowest), 1e-9)
+    trust = expected**2 / (expected**2 + 2 * scale**2)
+    owners[beyond] = np.maximum(0.0, expected + trust * (noisy[beyond] - expected))
     return owners
+
+
+def _falling(noisy: Floats, sure: NDArray[np.intp], scale: float, beyond: NDArray[np.intp]) -> Floats:
+    near = sure[sure > sure[-1] - _FITTED]
+    logs, weights = np.log(noisy[near]), np.minimum(noisy[near] / scale, _MOST_WEIGHT)
+    at = near - sure[-1]
+    for degree in range(min(2, len(near) - 1), -1, -1):
+        found = np.zeros(3)
+        found[2 - degree :] = np.polyfit(at, logs, degree, w=weights)
+        if found[0] <= 0:  # a tail does not flatten out
+            break
+    found[1] = min(found[1], math.log(_LONGEST_TAIL))
+    return np.asarray(np.exp(np.maximum(np.polyval(found, beyond - sure[-1]), -50.0)))
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def _group_size(question: Question, aggregates: Sequence[Aggregate], chosen: Str
     if profile is None or profile.rows is None or not question.public:
         return 0
     owners = Owners.of(profile.rows, profile.most)
-    kept = owners.total - (owners.lost(chosen.rows) if chosen.rows is not None else 0.0)
+    kept = owners.total - (float(owners.lost(chosen.rows)) if chosen.rows is not None else 0.0)
     return max(1, int(kept / aggregates[0].group_count))
 
 

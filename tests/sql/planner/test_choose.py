@@ -1,0 +1,188 @@
+"""Which rows count: near the best that an oracle could choose, from a profile alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dither as dt
+from dither.accounting.currency import Currency
+from dither.columns import Category, Fixed, Int
+from dither.mechanisms import Laplace, Quantile
+from dither.neighbours import Relation
+from dither.sql.catalog import Catalog, PublicTable, Table
+from dither.sql.plan import OwnerTotal
+from dither.sql.planner.profile import RANKS, ColumnQuantiles, Profile, RowsPerOwner
+from dither.sql.planner.spread import Owners, Values
+from dither.sql.price import PricedQuestion, price
+from dither.sql.read import read
+
+MOST = 1000
+COLUMNS = {
+    "x": Int(0, 100, nullable=False, default=0),
+    "paid": Fixed(0, 100, decimals=2, nullable=False, default=0),
+    "region": Int(0, 49, nullable=False, default=0),
+    "zip": Int(0, 9999, nullable=False, default=0),
+    "g": Category(["a", "b"]),
+}
+TABLES = {
+    "t": Table("t", "people", "uid", MOST, COLUMNS, 1, owner_type="BIGINT"),
+    "other": Table("other", "people", "uid", 7, {"y": Int(0, 9)}, 2, owner_type="BIGINT"),
+}
+CATALOG = Catalog(TABLES, {"pub": PublicTable("pub", {"code": Int(0, 49, nullable=False, default=0)}, ("code",), 3)})
+PURE = dt.PureDP(4)
+
+
+def skewed(owners: int = 100_000) -> Any:
+    drawn = np.random.default_rng(7)
+    rows = drawn.poisson(10 * drawn.lognormal(0, 1, owners) / math.exp(0.5))
+    return np.minimum(rows[rows > 0], MOST)
+
+
+ROWS = skewed()
+
+
+def profile(epsilon: Any = "0.05", seed: int | None = 1, rows: Any = ROWS) -> Profile:
+    """What a profile at that price could tell: exact numbers of owners, or with noise drawn for this test."""
+    owners = np.bincount(np.log2(rows).astype(int), minlength=MOST.bit_length())
+    if seed is not None:
+        drawn = np.random.default_rng(seed)
+        owners = owners + np.round(drawn.laplace(0, 1 / float(Fraction(epsilon)), len(owners))).astype(int)
+    mechanism = Laplace(epsilon=epsilon, sensitivity=1, relation=Relation.OWNER)
+    values = tuple(int(100 * math.exp(3 + z)) for z in (-2.33, -1.64, -0.67, 0, 0.67, 1.64, 2.33))
+    chosen = tuple(Quantile(epsilon=1, q=rank, lower=0, upper=10_000) for rank in RANKS)
+    columns = {"paid": ColumnQuantiles(tuple(min(v, 10_000) for v in values), 2, chosen)}
+    return Profile("t", 1, MOST, RowsPerOwner(tuple(int(n) for n in owners), mechanism), columns)
+
+
+def priced(text: str, known: Profile | None, budget: Any = PURE, **stated: Any) -> PricedQuestion:
+    return price(read(text, CATALOG), Currency.of(budget), profile=known, **stated or {"epsilon": 1})
+
+
+def chosen(text: str, known: Profile | None, **stated: Any) -> int:
+    return priced(text, known, **stated).strategy.rows or MOST
+
+
+def test_without_a_profile_the_declared_rows_count() -> None:
+    assert chosen("SELECT COUNT(*) FROM t", None) == MOST
+    assert chosen("SELECT COUNT(*) FROM t", replace(profile(), rows=None)) == MOST
+    assert chosen("SELECT COUNT(*) FROM t", replace(profile(), table="another")) == MOST
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
+def test_a_count_is_near_the_best_possible(epsilon: str) -> None:
+    """The error with the chosen number of rows, beside that of the best number, which takes the data to know."""
+    errors = np.array(
+        [
+            math.hypot(float(np.maximum(ROWS - rows, 0).sum()), math.sqrt(2) * rows / float(epsilon))
+            for rows in range(1, MOST + 1)
+        ]
+    )
+    text = "SELECT COUNT(*) FROM t"
+    found = np.array([errors[chosen(text, profile(seed=seed), epsilon=epsilon) - 1] for seed in range(12)])
+    assert np.median(found) <= 1.8 * errors.min()
+    assert found.max() <= 4 * errors.min()
+    assert np.median(found) < 0.75 * errors[MOST - 1]
+
+
+def test_fewer_rows_for_small_groups_and_for_low_prices() -> None:
+    known = profile()
+    by_groups = [
+        chosen("SELECT COUNT(*) FROM t", known),
+        chosen("SELECT region, COUNT(*) FROM t GROUP BY region", known),
+        chosen("SELECT zip, COUNT(*) FROM t GROUP BY zip", known),
+    ]
+    assert by_groups == sorted(by_groups, reverse=True)
+    assert by_groups[-1] < by_groups[0] / 4
+    by_price = [chosen("SELECT COUNT(*) FROM t", known, epsilon=e) for e in ("10", "1", "0.01")]
+    assert by_price == sorted(by_price, reverse=True)
+    assert by_price[-1] < by_price[0] / 2
+
+
+def test_an_average_needs_fewer_rows_than_a_sum() -> None:
+    known = profile()
+    assert chosen("SELECT AVG(x) FROM t", known) < chosen("SELECT COUNT(*) FROM t", known)
+    assert chosen("SELECT MEDIAN(x) FROM t", known) < chosen("SELECT COUNT(*) FROM t", known)
+
+
+def test_a_sum_of_small_values_adds_clamped_totals() -> None:
+    """Most values of `paid` are far below their bound, so a clamp on totals needs less noise than one on rows."""
+    made = priced("SELECT SUM(paid) FROM t", profile())
+    ((measure, total),) = made.strategy.totals
+    assert made.measures[0].total == total
+    assert isinstance(total, OwnerTotal)
+    assert (total.least, made.measures[0].measure) == (0, measure)
+    assert made.measures[0].sensitivity.l1 == total.most < 10_000 * chosen("SELECT COUNT(*) FROM t", profile())
+    assert "it is the slower plan" in made.strategy.why
+    assert priced("SELECT g, SUM(paid) FROM t GROUP BY g", profile()).strategy.totals == ()
+    assert priced("SELECT SUM(paid) FROM t", profile(), rows_per_owner=9, epsilon=1).strategy.totals == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) FROM t a JOIN other b ON a.uid = b.uid",
+        "SELECT SUM(q.n) FROM (SELECT uid, COUNT(*) AS n FROM t GROUP BY uid) q",
+        "SELECT COUNT(*) FROM (SELECT uid, x FROM t UNION ALL SELECT uid, region AS x FROM t) q",
+    ],
+)
+def test_relations_that_a_profile_says_little_about_keep_what_is_declared(text: str) -> None:
+    assert priced(text, profile()).strategy.rows is None
+
+
+def test_a_join_with_a_public_table_is_planned_like_the_table() -> None:
+    joined = "SELECT COUNT(*) FROM t JOIN pub ON t.region = pub.code"
+    assert chosen(joined, profile()) == chosen("SELECT COUNT(*) FROM t", profile()) < MOST
+
+
+def test_owners_alone_do_not_depend_on_rows() -> None:
+    made = priced("SELECT COUNT(DISTINCT uid) FROM t", profile())
+    assert made.measures[0].sensitivity.l1 == 1
+    assert made.strategy.why == ""
+
+
+def test_the_spread_of_rows() -> None:
+    """Rows beyond a limit, estimated from powers of two alone, are near the true ones."""
+    owners = Owners.of(profile(seed=None).rows, MOST)  # type: ignore[arg-type]
+    assert owners.total == pytest.approx(float(ROWS.sum()), rel=0.03)
+    for most in (1, 5, 20, 60):
+        assert float(owners.lost(most)) == pytest.approx(float(np.maximum(ROWS - most, 0).sum()), rel=0.15)
+    assert float(owners.lost(200)) > 0.5 * float(np.maximum(ROWS - 200, 0).sum())
+    several = owners.lost(np.array([5.0, 20.0]))
+    assert several.tolist() == pytest.approx([float(owners.lost(5)), float(owners.lost(20))])
+    assert float(owners.shift(MOST)) == pytest.approx(0, abs=1e-12)
+    assert float(owners.shift(1)) > float(owners.shift(10)) > 0
+
+
+def test_the_shift_of_an_average_is_that_of_dropped_rows() -> None:
+    """Against owners whose values are drawn: how far averages over kept rows are from those over all."""
+    owners = Owners.of(profile(seed=None).rows, MOST)  # type: ignore[arg-type]
+    drawn = np.random.default_rng(2)
+    kept = np.minimum(ROWS, 8)
+    moved = []
+    for _ in range(200):
+        values = drawn.normal(0, 1, len(ROWS))
+        moved.append(float(values @ ROWS) / ROWS.sum() - float(values @ kept) / kept.sum())
+    assert float(owners.shift(8)) == pytest.approx(float(np.std(moved)), rel=0.25)
+
+
+def test_noise_is_not_taken_for_owners() -> None:
+    noisy = RowsPerOwner((500, 200, 60, -3, 8, -9, 5), Laplace(epsilon="0.1", sensitivity=1))
+    owners = Owners.of(noisy, 127)
+    assert float(owners.weights[owners.rows >= 16].sum()) < 10
+    nothing = Owners.of(RowsPerOwner((0, -5), Laplace(epsilon="0.1", sensitivity=1)), 3)
+    assert nothing.total == 1
+
+
+def test_values_of_a_column_and_of_anything_else() -> None:
+    question = read("SELECT SUM(paid), SUM(paid * 2), SUM(x) FROM t", CATALOG)
+    paid, doubled, x = (output.aggregate.value for output in question.outputs)  # type: ignore[attr-defined]
+    known = profile()
+    assert Values.of(paid, known).mean_size < 0.7 * Values.of(paid, None).mean_size
+    assert Values.of(doubled, known).mean_size == Values.of(doubled, None).mean_size
+    assert Values.of(x, known).mean_size == pytest.approx(50)

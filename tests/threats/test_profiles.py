@@ -1,0 +1,188 @@
+"""Threats 28 and 33: plans follow from what was released, so neighbours with the same profile plan alike."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import threats_harness as harness
+import threats_population as population
+from threats_harness import Leak, Side, check_neighbours
+
+from dither.accounting.currency import Currency
+from dither.columns import Category, Fixed, Int
+from dither.curator import Curator
+from dither.ledger import Charge
+from dither.mechanisms import Laplace
+from dither.mechanisms.exact import _unseal
+from dither.profile import known_parts, parts
+from dither.sql.planner.profile import RowsPerOwner
+from dither.sql.price import PricedQuestion, price
+from dither.sql.read import read
+
+LIMIT = 64
+COLUMNS = {"x": Int(0, 100, nullable=False, default=0), "paid": Fixed(-50, 50, decimals=2), "g": Category(["a", "b"])}
+QUESTIONS = {
+    "count": "SELECT COUNT(*) FROM t",
+    "filtered": "SELECT COUNT(*) FROM t WHERE x > 50",
+    "sum": "SELECT SUM(x) FROM t",
+    "signed sum": "SELECT SUM(paid) FROM t",
+    "average": "SELECT AVG(x) FROM t",
+    "grouped": "SELECT g, COUNT(*), SUM(x), AVG(x), COUNT(DISTINCT uid) FROM t GROUP BY g",
+    "many groups": "SELECT x, COUNT(*) FROM t GROUP BY x",
+    "several": "SELECT COUNT(*), SUM(x), SUM(paid), AVG(paid), MEDIAN(x), VARIANCE(x) FROM t",
+    "formula": "SELECT SUM(paid) / COUNT(*) + SUM(x) FROM t",
+    "keys from data": "SELECT paid, COUNT(*), SUM(x) FROM t GROUP BY paid",
+}
+
+
+def rows(without: int | None = None) -> pa.Table:
+    """Sixty owners with a few rows each; 4217 has thousands, with the largest values."""
+    drawn = np.random.default_rng(4)
+    owners = np.repeat(np.arange(1, 61), drawn.integers(1, 13, 60))
+    x, paid = drawn.integers(0, 40, len(owners)), drawn.uniform(-20, 20, len(owners)).round(2)
+    table = {"uid": [*owners.tolist(), *[population.NASTY] * 3000], "x": [*x.tolist(), *[100] * 3000]}
+    table |= {"paid": [*paid.tolist(), *[50.0] * 3000], "g": ["a", "b"] * ((len(owners) + 3000) // 2)}
+    size = min(map(len, table.values()))
+    found = pa.table({name: values[:size] for name, values in table.items()})
+    return found if without is None else population.without(found, without)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
+    """D with its profile, and D without 4217 with the very same profile in its ledger."""
+    made = []
+    for place, gone in enumerate((None, population.NASTY)):
+        folder = tmp_path_factory.mktemp("profiled") / str(place)
+        curator = Curator.open(folder)
+        if made:  # ranks are drawn with the same key
+            (folder / "snapshots").mkdir(mode=0o700, exist_ok=True)
+            shutil.copy(made[0].curator._engine._folder / "rank.key", folder / "snapshots" / "rank.key")
+        curator.people("everybody", budget=harness.BUDGET)
+        declared = {"owner": "uid", "max_rows_per_owner": LIMIT, "columns": COLUMNS}
+        curator.register("t", rows(gone), people="everybody", **declared)
+        made.append(Side.of(curator))
+    one, other = made
+    one.curator.profile("t", share="0.5")
+    copy_profile(one.curator, other.curator)
+    yield one, other
+    for side in made:
+        side.curator.close()
+
+
+def copy_profile(one: Curator, other: Curator) -> None:
+    (table,) = (table for table in one._policy.read().tables.values())
+    for part in known_parts(table, None):
+        stored = one._ledger.find(table.people, None, part.label, part.snapshot, Charge(0))
+        assert stored is not None
+        made = other._ledger.reserve(
+            table.people, None, Charge(1 / 1000), question=part.label, snapshot=part.snapshot, plan=""
+        )
+        other._ledger.settle(made.id, stored)
+
+
+@pytest.mark.parametrize(
+    "stated", [{"epsilon": "0.01"}, {"epsilon": 1}, {"rho": 1}, {"epsilon": 1, "rows_per_owner": 2}]
+)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_neighbours_plan_alike(pair: tuple[Side, Side], name: str, stated: dict[str, Any]) -> None:
+    assert check_neighbours(*pair, QUESTIONS[name], **stated).status == "answered"
+
+
+@pytest.mark.parametrize("name", ["count", "sum", "grouped", "average"])
+def test_prices_found_for_an_error_are_alike(pair: tuple[Side, Side], name: str) -> None:
+    assert check_neighbours(*pair, QUESTIONS[name], error=1000).status == "answered"
+
+
+def test_the_profile_decides(pair: tuple[Side, Side]) -> None:
+    """Otherwise the tests above would show little."""
+    told = {name: pair[0].price(text, epsilon=1).strategy for name, text in QUESTIONS.items()}
+    assert sum(strategy.rows is not None for strategy in told.values()) >= 5
+    assert any(strategy.totals for strategy in told.values())
+    assert any(strategy.shares for strategy in told.values())
+    assert any(strategy.centred for strategy in told.values())
+
+
+def test_what_a_profile_asks_is_within_its_bounds(pair: tuple[Side, Side]) -> None:
+    """Each part as an ordinary question: an owner moves one number of owners by one, or one rank by one."""
+    table = pair[0].curator._policy.read().tables["t"]
+    currency = Currency.of(harness.BUDGET)
+    for part in parts(table, currency, "0.02"):
+        rows_per_owner = {} if part.column is None else {"rows_per_owner": 1}
+        seen = check_neighbours(*pair, part.text, epsilon=1, **rows_per_owner)
+        assert seen.priced is not None
+        assert {item.sensitivity.l1 for item in seen.priced.measures} == {1}
+
+
+# Planted bugs, each caught by the same check.
+
+
+def planted(pair: tuple[Side, Side], price_of: Callable[[Side], Callable[..., PricedQuestion]]) -> None:
+    one, other = (replace(side, price=price_of(side)) for side in pair)
+    check_neighbours(*pair, QUESTIONS["count"], epsilon=1)
+    with pytest.raises(Leak, match="recipe differs"):
+        check_neighbours(one, other, QUESTIONS["count"], epsilon=1)
+
+
+def test_planted_rows_from_the_true_mean(pair: tuple[Side, Side]) -> None:
+    """How many rows an owner has on average, looked up in the snapshot instead of the profile."""
+
+    def looked_up(side: Side) -> Callable[..., PricedQuestion]:
+        def priced(text: str, **stated: Any) -> PricedQuestion:
+            counts = [
+                _unseal(side.engine.run(item)[0])
+                for asked in ("SELECT COUNT(*) FROM t", "SELECT COUNT(DISTINCT uid) FROM t")
+                for item in side.curator._price(asked, epsilon=1, rows_per_owner=LIMIT).statements
+            ]
+            mean = int(np.asarray(counts[0]).sum()) / int(np.asarray(counts[1]).sum())
+            return side.curator._price(text, rows_per_owner=max(1, round(mean)), **stated)
+
+        return priced
+
+    planted(pair, looked_up)
+
+
+def test_planted_a_profile_without_noise(pair: tuple[Side, Side]) -> None:
+    """Exact numbers of owners in the place of the released ones."""
+
+    def exact(side: Side) -> Callable[..., PricedQuestion]:
+        def priced(text: str, **stated: Any) -> PricedQuestion:
+            curator = side.curator
+            table = curator._policy.read().tables["t"]
+            part = parts(table, Currency.of(harness.BUDGET), "0.5")[0]
+            (statement,) = part.priced(curator._policy.catalog(), Currency.of(harness.BUDGET)).statements
+            owners = tuple(int(n) for n in np.asarray(_unseal(side.engine.run(statement)[0])))
+            profile = curator._profile(table, None)
+            assert profile is not None
+            assert profile.rows is not None
+            leaky = replace(profile, rows=RowsPerOwner(owners, Laplace(epsilon=500, sensitivity=1)))
+            return price(read(text, curator._policy.catalog()), Currency.of(harness.BUDGET), profile=leaky, **stated)
+
+        return priced
+
+    one, other = (replace(side, price=exact(side)) for side in pair)
+    with pytest.raises(Leak, match="recipe differs"):
+        check_neighbours(one, other, QUESTIONS["count"], epsilon="100")
+
+
+def test_planted_a_profile_that_is_not_settled(pair: tuple[Side, Side], tmp_path: Path) -> None:
+    """A reservation without an answer is no profile."""
+    with Curator.open(tmp_path / "clinic") as curator:
+        curator.people("everybody", budget=harness.BUDGET)
+        declared = {"owner": "uid", "max_rows_per_owner": LIMIT, "columns": COLUMNS}
+        curator.register("t", rows(), people="everybody", **declared)
+        table = curator._policy.read().tables["t"]
+        for part in known_parts(table, None):
+            curator._ledger.reserve(
+                "everybody", None, Charge(1 / 1000), question=part.label, snapshot=part.snapshot, plan="{}"
+            )
+        assert curator._profile(table, None) is None
+        recipe = json.loads(curator._price(QUESTIONS["count"], epsilon=1).recipe())
+        assert "strategy" not in recipe
