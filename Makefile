@@ -4,7 +4,7 @@ UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check campaign format bench lock clean
+.PHONY: help demo test check audit campaign format bench lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make check     make test, plus ruff, mypy --strict and import-linter"
 	@echo "make format    ruff's fixes and formatting"
 	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
+	@echo "make audit     every mechanism against up to 10^7 samples a side (hours; set SECONDS_A_ROW=20 for less)"
 	@echo "make bench     the benchmarks (installs the peers they compare with)"
 	@echo "make lock      compile the pinned requirements anew"
 	@echo "make clean     remove the environments that make set up"
@@ -57,12 +58,18 @@ SCALE ?= 100
 campaign: $(VENV)/.test
 	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) --ignore=tests/oracles
 
+# Mechanisms that draw one output at a time take as many samples as fit into the seconds of a row.
+SECONDS_A_ROW ?= 300
+audit: $(VENV)/.runtime
+	$(BIN)/dither audit --museum
+	$(BIN)/dither audit --every --samples 10000000 --seconds $(SECONDS_A_ROW)
+
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 bench: .venv-peers/.bench
-	for name in noise query accounting toolbox accuracy; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
+	for name in noise query accounting toolbox accuracy audit; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
 
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml
 lock: | $(UV)

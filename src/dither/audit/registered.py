@@ -15,7 +15,7 @@ from dither.audit.verdict import Verdict
 from dither.mechanisms.registry import EVERY, AnyEntry
 
 _TRIAL = 10
-_LONG_ENOUGH = 0.02
+_LONG_ENOUGH = 0.05
 _ANALYSIS = 2e-7  # seconds that looking at one sample takes
 _CERTIFIED = 2  # pairs, where samples are dear
 _FAMILY = Fraction(1, 1000)  # the chance that any row of a table claims too much
@@ -89,7 +89,7 @@ def audit(
     seconds: float,
     confidence: Fraction,
 ) -> Row:
-    """One mechanism. If drawing all samples would take longer than `seconds`, fewer are drawn and the row says so."""
+    """One mechanism. If all samples would take more than `seconds` of computing, fewer are drawn; the row says so."""
     started = time.perf_counter()
     mechanism, pairs, claimed = case.make()
     size, screening = _sizes(mechanism, pairs, samples, seconds)
@@ -112,9 +112,9 @@ def _sizes(mechanism: Any, pairs: list[Pair], samples: int, seconds: float) -> t
     while took < _LONG_ENOUGH and size < samples:
         size *= 4
         draw(pairs[0][0], size)  # what is worked out once for a size
-        start = time.perf_counter()
+        start = time.process_time()
         draw(pairs[0][0], size)
-        took = time.perf_counter() - start
+        took = time.process_time() - start
     each = took / size + _ANALYSIS
     if each * 2 * len(pairs) * samples <= seconds:
         return samples, None

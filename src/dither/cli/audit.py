@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
     what.add_argument("--museum", action="store_true", help="the bug museum: every exhibit must be caught")
     parser.add_argument("--every", action="store_true", help="every example of each mechanism, not its first only")
     parser.add_argument("--samples", default="1000000", metavar="N", help="samples a side of each pair (default 10^6)")
-    parser.add_argument("--seconds", default="8", metavar="S", help="about how long a row may take (default 8)")
+    parser.add_argument("--seconds", default="8", metavar="S", help="computing time for a row, about (default 8)")
     parser.add_argument(
         "--question",
         action="append",
