@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dither.sql import normal
-from dither.sql.expressions import Boolean
+from dither.sql.expressions import Boolean, Stored, StoredText
 from dither.sql.names import quoted
 from dither.sql.plan import Node, SemiJoin
 from dither.sql.predicates import compare_values
@@ -75,6 +75,8 @@ def _among(binder: Binder, rows: Rows, node: exp.Expr, negated: bool) -> Node:
     if negated and (value.node.nullable or other.node.nullable):
         hint = "Write NOT EXISTS (SELECT 1 FROM ... WHERE ... = ...), which says what NULL means."
         raise binder.source.refusal(node, "NOT IN with values that may be NULL is not supported.", hint)
+    names = [side.node.name for side in (value, other) if isinstance(side.node, (Stored, StoredText))]
+    inner = replace(inner, linked=inner.linked or _implies_owner(rows, inner, names))
     both = binder.scalars(Scope((*inner.scope.relations, *rows.scope.relations), binder.source))
     return _joined(binder, rows, inner, node, negated, compare_values(both, node, "=", value, other))
 
@@ -104,7 +106,7 @@ def _is_owner(inner: Rows, item: exp.Expr) -> bool:
 def _joined(
     binder: Binder, rows: Rows, inner: Rows, at: exp.Expr, negated: bool, condition: Boolean | None
 ) -> SemiJoin:
-    if inner.people and not inner.linked:
+    if inner.people and not inner.linked and not any(_by_foreign_key(rows, inner, node) for node in inner.correlated):
         word = "EXISTS" if isinstance(at, exp.Exists) else "IN"
         hint = f"Tie both to one person: ... WHERE inner.{_owner(inner)} = outer.{_owner(rows)}."
         raise binder.source.refusal(at, f"{word} with a query needs an equality of owners.", hint)
@@ -116,6 +118,19 @@ def _joined(
     if condition is not None:
         conditions.append(condition)
     return SemiJoin(rows.node, inner.node, normal.conjunction(conditions) if conditions else None, negated)
+
+
+def _by_foreign_key(rows: Rows, inner: Rows, condition: exp.Expr) -> bool:
+    """Whether a condition holds a foreign key equal to the key that it refers to: then the owners are equal too."""
+    sides = [side.unnest() for side in (condition.this, condition.expression)] if isinstance(condition, exp.EQ) else []
+    names = [inner.scope.find(side)[0] for side in sides if isinstance(side, exp.Column)]
+    return _implies_owner(rows, inner, names)
+
+
+def _implies_owner(rows: Rows, inner: Rows, names: list[str]) -> bool:
+    known = {**rows.identities, **inner.identities}
+    found = [known[name] for name in names if name in known]
+    return len(found) == 2 and found[0].implies_owner(found[1])
 
 
 def _owner(rows: Rows) -> str:
