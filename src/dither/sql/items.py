@@ -162,7 +162,7 @@ def _mode(scalars: Scalars, at: exp.Expr, argument: exp.Expr, condition: Boolean
 def _within_group(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -> tuple[Aggregator, str]:
     """PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x [DESC]) and MODE() WITHIN GROUP (ORDER BY x)."""
     function, order = node.this, node.expression
-    if len(order.expressions) != 1:
+    if order is None or len(order.expressions) != 1:
         raise scalars.refusal(node, "ORDER BY names one value here.", "Write WITHIN GROUP (ORDER BY x).")
     ordered = order.expressions[0]
     argument = ordered.this if isinstance(ordered, exp.Ordered) else ordered
