@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
 import pytest
 
 from dither import noise
-
-
-def correlation(draw, count=8000):
-    """Of the size of the noise and the time it took, interruptions of the process cut off."""
-    sizes, times = np.empty(count), np.empty(count)
-    for i in range(count):
-        start = time.perf_counter_ns()
-        value = draw()
-        times[i] = time.perf_counter_ns() - start
-        sizes[i] = abs(value)
-    return np.corrcoef(sizes, np.minimum(times, 3 * np.median(times)))[0, 1]
+from dither.audit import timing
 
 
 def geometric_by_trials():
@@ -36,8 +23,8 @@ def geometric_by_trials():
 def test_time_and_noise_are_not_correlated(draw, scale):
     draw(scale)
     # One in a thousand runs of a constant-time sampler passes 0.05 by chance; three in a row never do.
-    assert any(abs(correlation(lambda: draw(scale))) < 0.05 for _ in range(3))
+    assert any(abs(timing(lambda: draw(scale)).correlation) < 0.05 for _ in range(3))
 
 
 def test_a_sampler_that_counts_trials_is_caught():
-    assert all(correlation(geometric_by_trials, 2000) > 0.2 for _ in range(3))
+    assert all(timing(geometric_by_trials, draws=2000).correlation > 0.2 for _ in range(3))
