@@ -74,6 +74,8 @@ def named(function: str, argument: exp.Expr) -> str:
 
 def _count(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -> tuple[Aggregator, str]:
     inner = node.this
+    if inner is None:
+        raise scalars.refusal(node, "COUNT names nothing to count.", "Write COUNT(*).")
     if isinstance(inner, exp.Star):
         return Count(condition), "count"
     if isinstance(inner, exp.Distinct):
@@ -167,6 +169,10 @@ def _within_group(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -
     ordered = order.expressions[0]
     argument = ordered.this if isinstance(ordered, exp.Ordered) else ordered
     if isinstance(function, exp.Mode):
+        if function.this is not None:
+            raise scalars.refusal(
+                function, "MODE takes its value from ORDER BY.", "Write MODE() WITHIN GROUP (ORDER BY x)."
+            )
         return _mode(scalars, node, argument, condition), named("mode", argument)
     if not isinstance(function, (exp.PercentileCont, exp.PercentileDisc)):
         raise scalars.refusal(node, "WITHIN GROUP is for PERCENTILE_CONT and MODE.", "Leave it out.")
