@@ -66,7 +66,7 @@ def test_key_counts_include_null_only_where_declared() -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: Int(5, 1), "lower <= upper"),
+        (lambda: Int(5, 1), "the lower bound 5 is above the upper bound 1; exchange them"),
         (lambda: Int(True, 5), "whole number"),
         (lambda: Int(0, 2**70), "between"),
         (lambda: Int("0", 5), "whole number"),  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def test_key_counts_include_null_only_where_declared() -> None:
         (lambda: Fixed(0, float("inf")), "finite"),
         (lambda: Fixed(0, 10**18, decimals=6), "62 bits"),
         (lambda: Date("2020-13-01", "2021-01-01"), "written like"),
-        (lambda: Date("2021-01-01", "2020-01-01"), "lower <= upper"),
+        (lambda: Date("2021-01-01", "2020-01-01"), "lower bound 2021-01-01 is after the upper bound 2020-01-01"),
         (lambda: Timestamp("yesterday", "2020-01-01"), "written like"),
         (lambda: Category("north"), "list of labels"),  # type: ignore[arg-type]
         (lambda: Category([]), "between 1"),

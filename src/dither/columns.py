@@ -26,17 +26,22 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 _LARGEST = 2**62  # every stored integer fits a signed 64-bit word with room for one subtraction
 _MOST_CATEGORIES = 10_000_000
+_BY_POSITION = ("lower", "upper", "values")
+_MOST_SHOWN = 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Column:
     """A declaration. A nullable column keeps NULL; any other stores the declared default in its place."""
 
     kind: ClassVar[str]
     nullable: bool = True
     default: Any = None
+    source: str | None = field(default=None, compare=False)  # what the source calls it, if that is not its name here
 
     def __post_init__(self) -> None:
+        if self.source is not None and not (isinstance(self.source, str) and self.source):
+            raise PolicyError(f"source= is the name of a column in the source; got {self.source!r}.")
         self._normalise()
         name = type(self).__name__
         if self.nullable and self.default is not None:
@@ -65,6 +70,17 @@ class Column:
         """How many public values a group can have, NULL included; None if the column has no public list of them."""
         return None
 
+    def __repr__(self) -> str:
+        """As it is declared, with what is said by default left out and a long list of labels cut."""
+        stated = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
+        first = [_shown(value) for name, (value, _) in stated.items() if name in _BY_POSITION]
+        rest = [
+            f"{name}={_shown(value)}"
+            for name, (value, usual) in reversed(stated.items())
+            if name not in _BY_POSITION and value != usual
+        ]
+        return f"{type(self).__name__}({', '.join([*first, *rest])})"
+
     def declaration(self) -> dict[str, Any]:
         """The declaration as plain JSON, read back by `column_from`."""
         shown = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -75,6 +91,7 @@ class Coded(Column):
     """A column stored as an integer in [low, high]."""
 
     decimals: int = 0
+    _beyond: ClassVar[str] = "above"
 
     @property
     def low(self) -> int:
@@ -94,11 +111,14 @@ class Coded(Column):
         return code
 
     def _check_range(self) -> None:
+        if not self.low <= self.high:
+            lower, upper = (_plain(self.decode(bound)) for bound in (self.low, self.high))
+            raise ParameterError(f"the lower bound {lower} is {self._beyond} the upper bound {upper}; exchange them.")
         if not -_LARGEST <= self.low <= self.high <= _LARGEST:
-            raise ParameterError(f"{self}: bounds must satisfy lower <= upper and fit 62 bits in storage units.")
+            raise ParameterError(f"{self}: bounds must fit 62 bits in storage units.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Int(Coded):
     """Whole numbers in [lower, upper]; others are clamped when loaded."""
 
@@ -127,7 +147,7 @@ class Int(Coded):
         return self._code(whole(value, "value", least=-_LARGEST), value)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fixed(Coded):
     """Decimal numbers in [lower, upper], kept as whole multiples of 10**-decimals."""
 
@@ -161,7 +181,7 @@ class Fixed(Coded):
         return Decimal(code).scaleb(-self.decimals)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bool(Coded):
     """True or false."""
 
@@ -188,11 +208,12 @@ class Bool(Coded):
         return bool(code)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Date(Coded):
     """Days in [lower, upper], given as dates or ISO text."""
 
     kind = "date"
+    _beyond = "after"
     lower: datetime.date | str
     upper: datetime.date | str
 
@@ -220,11 +241,12 @@ class Date(Coded):
         return _EPOCH.date() + datetime.timedelta(days=code)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Timestamp(Coded):
     """Instants in [lower, upper], to the microsecond; a time without zone is read as UTC."""
 
     kind = "timestamp"
+    _beyond = "after"
     lower: datetime.datetime | str
     upper: datetime.datetime | str
 
@@ -248,7 +270,7 @@ class Timestamp(Coded):
         return _EPOCH + code * _MICROSECOND
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Category(Coded):
     """One of a public list of labels, in the declared order."""
 
@@ -297,9 +319,9 @@ class Category(Coded):
         return self.values[code]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Text(Column):
-    """Free text: can be compared and matched, but has no public list of values, so it cannot be grouped by."""
+    """Free text: can be compared and matched. It has no public list of values: groups by it show only if frequent."""
 
     kind = "text"
     max_length: int = field(default=1000, kw_only=True)
@@ -346,6 +368,16 @@ def _plain(value: object) -> object:
     if isinstance(value, (datetime.date, datetime.datetime)):
         return value.isoformat()
     return list(value) if isinstance(value, tuple) else value
+
+
+def _shown(value: object) -> str:
+    """A field as a declaration states it."""
+    if isinstance(value, tuple):
+        more = f", ...] ({len(value):,} labels)" if len(value) > _MOST_SHOWN else "]"
+        return "[" + ", ".join(map(repr, value[:_MOST_SHOWN])) + more
+    if isinstance(value, (int, Decimal)):
+        return str(value)
+    return repr(_plain(value))
 
 
 def _read_date(value: object) -> datetime.date:

@@ -352,10 +352,8 @@ class Curator:
     def _known_people(self, name: str) -> None:
         known = [people for people, analyst in self._ledger.accounts() if analyst is None]
         if name not in known:
-            raise PolicyError(
-                f"there are no people {name!r}; known are: {', '.join(known) or 'none'}. {meant(name, known)} Name new "
-                f"ones with people({name!r}, budget=...).".replace("  ", " ")
-            )
+            hint = meant(name, known) or "Open their budget first."
+            raise PolicyError(f"there are no people {name!r}; known are: {', '.join(known) or 'none'}. {hint}")
 
     def _only_people(self) -> str:
         known = [people for people, analyst in self._ledger.accounts() if analyst is None]

@@ -39,13 +39,12 @@ class Registrar:
         """
         with self.policy.locked():
             declared = self.policy.read()
-            for name in (*declared.tables, *declared.public):
-                if name.lower() == table.name.lower():
-                    raise PolicyError(
-                        f"table {name!r} is registered already; use refresh for new data, or drop it first."
-                    )
             if isinstance(table, Table):
                 table = linked(table, declared.catalog())
+            known: list[Table | PublicTable] = [*declared.tables.values(), *declared.public.values()]
+            for there in known:
+                if there.name.lower() == table.name.lower():
+                    raise PolicyError(_there_already(table, there))
             return self._load("register", declared, table, source, strict, progress, opening)
 
     def refresh(self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
@@ -112,6 +111,17 @@ class Registrar:
         with self.policy.changing():
             self.policy.write(declared)
             self.engine.keep_only([*declared.tables.values(), *declared.public.values()])
+
+
+def _there_already(table: Table | PublicTable, there: Table | PublicTable) -> str:
+    same = replace(there, snapshot=table.snapshot)
+    if isinstance(same, Table) and isinstance(table, Table):
+        same = replace(same, owner_type=table.owner_type)
+    declared = "declared just like this" if same == table else "declared differently"
+    return (
+        f"table {there.name!r} is registered already, {declared}, and nothing was loaded: ask it as it is, use refresh "
+        "for new data, or drop it first to declare it anew (what was spent stays spent)."
+    )
 
 
 def _event(table: Table | PublicTable) -> dict[str, str]:

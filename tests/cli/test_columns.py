@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dither.cli.columns import column, columns
+from dither.cli.tables import column_text
 from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 from dither.errors import DitherError
 
@@ -49,7 +50,7 @@ def test_declarations(text: str, expected: Column) -> None:
         ("age=int:0", "age=int:LOWER:UPPER"),
         ("age=int:0:1:2", "age=int:LOWER:UPPER"),
         ("age=int:a:b", "'a' is not a whole number"),
-        ("age=int:9:1", "column 'age': int:9:1: bounds must satisfy lower <= upper"),
+        ("age=int:9:1", "column 'age': the lower bound 9 is above the upper bound 1"),
         ("fee=fixed:0:1", "fee=fixed:LOWER:UPPER:DECIMALS"),
         ("fee=fixed:zero:1:2", "lower must be a finite number"),
         ("member=bool:1", "no arguments"),
@@ -85,8 +86,18 @@ def test_labels_and_declarations_from_files(tmp_path: Path) -> None:
     with pytest.raises(DitherError, match=r"nosuch\.txt cannot be read"):
         column("region=category:@nosuch.txt")
     file.write_text('{"age": {"kind": "int", "lower": 5, "upper": 1}}')
-    with pytest.raises(DitherError, match=r"column 'age': .* lower <= upper"):
+    with pytest.raises(DitherError, match=r"column 'age': the lower bound 5 is above"):
         columns([], file)
     file.write_text('{"age": {"kind": "nosuch"}}')
     with pytest.raises(DitherError, match="unknown column kind 'nosuch'"):
         columns([], file)
+
+
+def test_a_column_may_have_another_name_in_the_file() -> None:
+    name, read = column("day[Visit Date]=date:2023-01-01:2024-12-31 default 2023-01-01")
+    assert (name, read.source, read.default) == ("day", "Visit Date", "2023-01-01")
+    assert column_text(read) == "date:2023-01-01:2024-12-31 default 2023-01-01  (from Visit Date)"
+    assert column("region=category:a[b]=c,d")[1] == Category(["a[b]=c", "d"])
+    for wrong in ("[x]=int:0:1", "age[=int:0:1", "age[]=int:0:1"):
+        with pytest.raises(DitherError, match="NAME=KIND"):
+            column(wrong)

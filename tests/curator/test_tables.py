@@ -232,7 +232,7 @@ def test_public_tables_are_refreshed_and_dropped(shop: dt.Curator, tmp_path: Pat
     shop.refresh("Regions", regions())
     assert named(shop, "regions").snapshot == 3
     assert (tmp_path / "shop" / "snapshots" / "regions-000003.duckdb").is_file()
-    with pytest.raises(dt.PolicyError, match="come more than once"):
+    with pytest.raises(dt.PolicyError, match="more than once"):
         shop.refresh("regions", pa.table({"code": [1, 1], "name": ["north", "south"]}))
     shop.drop("regions")
     assert [table.name for table in shop.tables()] == ["Orders"]

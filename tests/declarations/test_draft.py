@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dither.columns import KINDS
 from dither.declarations import draft, read_policy
 from dither.errors import PolicyError
 
@@ -84,6 +85,7 @@ def test_what_types_tell(tmp_path: Path) -> None:
         "seen": {"kind": "timestamp", **blank},
         "region": {"kind": "text"},
         "code": {"kind": "text"},
+        "two_words": {"kind": "int", **blank, "source": "two words"},
     }
 
 
@@ -113,7 +115,8 @@ def test_hostile_names_stay_in_their_place(tmp_path: Path) -> None:
     assert list(read["people"]) == ["p q"]
     assert list(read["tables"]) == ["t_9_odd", "t_9_odd_2"]
     assert read["tables"]["t_9_odd"]["source"] == '../9 "odd".parquet'
-    assert list(read["tables"]["t_9_odd"]["columns"]) == ["x"]
+    assert list(read["tables"]["t_9_odd"]["columns"]) == ["x_people_eve_epsilon_99", "x"]
+    assert read["tables"]["t_9_odd"]["columns"]["x_people_eve_epsilon_99"]["source"] == name
 
 
 def test_sources_that_are_none(tmp_path: Path) -> None:
@@ -123,3 +126,28 @@ def test_sources_that_are_none(tmp_path: Path) -> None:
             draft([tmp_path / name], tmp_path / "p.toml")
     with pytest.raises(PolicyError, match="there is no file"):
         draft([tmp_path / "none.csv"], tmp_path / "p.toml")
+
+
+def test_names_with_spaces_and_semicolons(tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").write_text("id;Visit Date;visit_date;2nd\n1;2024-01-01;x;y\n")
+    text = drafted(tmp_path / "visits.csv")
+    assert 'delimiter = ";"' in text
+    assert 'Visit_Date_2 = { kind = "FILL IN", source = "Visit Date" }' in text
+    assert 'c_2nd = { kind = "FILL IN", source = "2nd" }' in text
+    assert "[public.NAME]" in text
+    values = iter(["4", '"1e-6"', '"id"', "3", *['"text"'] * 4])
+    filled = re.sub('= "FILL IN"', lambda _: f"= {next(values)}", text)
+    (tmp_path / "clinic.toml").write_text(filled)
+    (table,) = read_policy(tmp_path / "clinic.toml").tables
+    assert table.delimiter == ";"
+    assert table.table.columns["Visit_Date_2"].source == "Visit Date"
+
+
+def test_the_examples_of_kinds_are_right(tmp_path: Path) -> None:
+    lines = re.findall(r"^#   (\{.*\})$", drafted(csv(tmp_path / "a")), re.MULTILINE)
+    columns = "\n".join(f"c{i} = {line}" for i, line in enumerate(lines))
+    (tmp_path / "p.toml").write_text(
+        f'[public.t]\nsource = "a/visits.csv"\nkey = "c0"\n[public.t.columns]\n{columns}\n'
+    )
+    (table,) = read_policy(tmp_path / "p.toml").tables
+    assert [column.kind for column in table.table.columns.values()] == list(KINDS)

@@ -88,12 +88,35 @@ def test_applying_twice_changes_nothing(shop: dt.Curator, policy: Write) -> None
 
 
 def test_going_on_after_a_load_that_failed(shop: dt.Curator, policy: Write) -> None:
-    with pytest.raises(PolicyError, match=r"tables\.items: the source has no column 'nosuch'"):
-        shop.apply(
-            policy(('columns.piece = { kind = "category", labels_f', 'columns.nosuch = { kind = "category", labels_f'))
-        )
+    with pytest.raises(PolicyError, match=r"tables\.items: .* 1 record without an owner"):
+        shop.apply(policy(), strict=True)
     assert [table.name for table in shop.tables()] == ["orders", "readings", "pieces"]
     assert list(shop.apply(policy()).loaded) == ["items"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        (
+            'owner = "buyer"',
+            'owner = "byer"',
+            r"tables\.orders: the source has no column 'byer'; .* Did you mean buyer\?",
+        ),
+        (
+            'columns.piece = { kind = "category", labels_f',
+            'columns.piec = { kind = "category", labels_f',
+            "Did you mean",
+        ),
+        ('people = "buyers"', 'people = "byers"', r"no people 'byers'; .* Did you mean buyers\?"),
+    ],
+)
+def test_headers_and_names_are_checked_before_anything_is_made(
+    shop: dt.Curator, policy: Write, right: str, wrong: str, message: str
+) -> None:
+    with pytest.raises(PolicyError, match=message):
+        shop.apply(policy((right, wrong)))
+    assert not shop.tables()
+    assert {entry.kind for entry in shop.ledger()} == {"create"}
 
 
 DIFFERENT = [
@@ -148,7 +171,11 @@ WRONG = [
     ('kind = "fixed", ', "", r"tables\.orders\.columns\.price: 'kind' is missing"),
     ("upper = 99.5", "uper = 99.5", r"tables\.orders\.columns\.price: unknown name 'uper'.*Did you mean upper"),
     ("upper = 99.5", 'upper = "many"', r"tables\.orders\.columns\.price: "),
-    ("upper = 99.5", "upper = -1", r"tables\.orders\.columns\.price: .*lower <= upper"),
+    (
+        "upper = 99.5",
+        "upper = -1",
+        r"tables\.orders\.columns\.price: .*lower bound 0\.0 is above the upper bound -1\.0",
+    ),
     (", decimals = 1", "", r"tables\.orders\.columns\.price: 'decimals' is missing"),
     ('labels = ["nut", "bolt"]', "labels = [true]", r"pieces\.columns\.piece\.labels: .*write true in quotation marks"),
     ('labels = ["nut", "bolt"], ', "", r"pieces\.columns\.piece: a category needs either labels"),

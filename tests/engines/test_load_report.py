@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dither.engines.protocol import LoadReport
+from dither.columns import Category, Date, Int
+from dither.engines.protocol import LoadReport, expectations
 
 
 def test_what_sanitising_did_in_words() -> None:
@@ -12,7 +13,20 @@ def test_what_sanitising_did_in_words() -> None:
         "  dropped without an owner: 50,000 (20.0%)",
         "  beyond the rows kept of each owner: 30,000 (15.0%)",
         "  clamped to the bounds, age: 1 (below 0.1%)",
-        "  did not fit, fee: 100,000 (50.0%)",
+        "  WARNING: did not fit, fee: 100,000 (50.0%)",
+    ]
+
+
+def test_what_did_not_fit_says_what_would() -> None:
+    columns = {"day": Date("2024-01-01", "2024-12-31"), "region": Category(["north"]), "age": Int(0, 9)}
+    replaced = {"day": 21, "region": 20, "age": 0}
+    report = LoadReport(100, 50, 0, {}, replaced, 0, unreadable_lines=1, expected=expectations(columns, replaced))
+    assert str(report).splitlines() == [
+        "100 rows of 50 owners",
+        "  dropped as unreadable lines (more or fewer fields than the header, say): 1 (1.0%)",
+        "  WARNING: did not fit, day: 21 (21.0%); expected days such as 2024-12-31",
+        "  did not fit, region: 20 (20.0%); expected exactly the declared labels (letter case and spaces around them "
+        "matter)",
     ]
 
 

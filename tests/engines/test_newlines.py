@@ -12,7 +12,7 @@ import pytest
 
 from dither.columns import Int, Text
 from dither.engines import newlines
-from dither.engines.newlines import one_newline
+from dither.engines.newlines import one_form
 from dither.errors import PolicyError
 
 ENDINGS = [b"\n", b"\r\n", b"\r"]
@@ -51,7 +51,7 @@ def test_wherever_a_chunk_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     path, copy = tmp_path / "lines.csv", tmp_path / "copy.csv"
     for endings in itertools.product(ENDINGS, repeat=len(LINES)):
         path.write_bytes(written(endings))
-        found = one_newline(str(path), copy)
+        found, _ = one_form(str(path), copy)
         assert (found == str(path)) == (len(set(endings)) == 1)
         if found != str(path):
             assert copy.read_bytes() == written((b"\n",) * 5)

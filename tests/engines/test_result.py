@@ -16,7 +16,10 @@ from dither.sql.expressions import Stored
 from dither.sql.plan import Key
 from dither.sql.statement import Statement
 
-COLOUR, SIZE = Key(Stored("colour", 0, 2, 0, True), True, 0, 2, True), Key(Stored("size", -1, 1, 0, False), True, -1, 1, False)
+COLOUR, SIZE = (
+    Key(Stored("colour", 0, 2, 0, True), True, 0, 2, True),
+    Key(Stored("size", -1, 1, 0, False), True, -1, 1, False),
+)
 
 
 def table(*columns: pa.Array) -> pa.Table:

@@ -134,7 +134,7 @@ def test_strict_refuses_with_counts_and_no_values(tmp_path: Path) -> None:
     salaries = Table("salaries", "people", "id", 1, {"salary": Fixed(10000, 100000, decimals=0)}, snapshot=1)
     source = pa.table({"id": ["a", "b", None, "c"], "salary": ["50000", "150000", "1", "canary"]})
     with pytest.raises(
-        PolicyError, match="1 values of 'salary' out of range; 1 values of 'salary' unusable; 1 records"
+        PolicyError, match="1 value of 'salary' out of range; 1 value of 'salary' unusable; 1 record "
     ) as caught:
         engine.load(salaries, source, strict=True)
     assert "canary" not in str(caught.value)

@@ -20,6 +20,7 @@ import pytest
 
 from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
 from dither.engines.duckdb import DuckDBEngine
+from dither.engines.sources import Delimited
 from dither.errors import PolicyError
 from dither.sql.catalog import Table
 
@@ -178,10 +179,16 @@ def test_a_line_that_is_no_record_is_dropped_alone(load: Any, tmp_path: Path) ->
     loaded = load(path, {"age": Int(0, 120), "note": Text()})
     assert sorted(loaded.rows('"_owner", "age", "note"')) == [
         ("1", 5, "a\nb"),
+        ("4", 8, None),
         ("6", None, 'say "hi"'),
         ("7", 10, None),
     ]
-    assert loaded.report.dropped_without_owner == 4
+    assert (loaded.report.dropped_without_owner, loaded.report.unreadable_lines) == (1, 2)
+    assert loaded.report.replaced == {"age": 0, "note": 1}
+    assert "unreadable lines (more or fewer fields than the header, say): 2" in str(loaded.report)
+    assert "iconv -f LATIN1 -t UTF-8" in str(loaded.report)
+    with pytest.raises(PolicyError, match=r"2 unreadable lines .*; 1 record without an owner; .* not all UTF-8"):
+        load(path, {"age": Int(0, 120), "note": Text()}, strict=True)
 
 
 @pytest.mark.parametrize("note", ['"never closed', '"clo"sed early'])
@@ -189,7 +196,7 @@ def test_quotation_marks_that_do_not_pair_are_refused(load: Any, tmp_path: Path,
     """One record must not swallow those after it."""
     path = tmp_path / "torn.csv"
     path.write_text(f"id,age,note\na,1,x\nb,2,{note}\nc,3,y\nd,4,z\n")
-    with pytest.raises(PolicyError, match="1 lines of the CSV source have quotation marks") as caught:
+    with pytest.raises(PolicyError, match="quotation marks do not pair in 1 line of the CSV source") as caught:
         load(path, {"age": Int(0, 120), "note": Text()})
     assert "closed" not in str(caught.value)
 
@@ -343,3 +350,69 @@ def test_a_whole_number_is_the_same_owner_in_every_type(load: Any, owners: pa.Ar
 def test_truth_values_identify_nobody(load: Any) -> None:
     with pytest.raises(PolicyError, match="cannot identify anybody"):
         load(pa.table({"id": [True, False], "x": [1, 2]}), {"x": Int(0, 9)})
+
+
+def test_csv_that_is_not_utf8_loses_values_and_not_records(load: Any, tmp_path: Path) -> None:
+    """An owner with other bytes is nobody: two people must not become one by losing the same letter."""
+    path = tmp_path / "latin.csv"
+    names = ["Müller", "Möller", "Muller", "René", "Ren"]
+    path.write_bytes(b"id,name,age\r\n" + b"".join(f"{n},{n},{i}\n".encode("latin-1") for i, n in enumerate(names)))
+    loaded = load(path, {"name": Text(), "age": Int(0, 9)})
+    assert sorted(loaded.rows('"_owner", "name", "age"')) == [("Muller", "Muller", 2), ("Ren", "Ren", 4)]
+    assert (loaded.report.dropped_without_owner, loaded.report.unreadable_lines) == (3, 0)
+    by_age = load(path, {"name": Text(), "region": Category(["Müller", "Ren"], source="name")}, owner="age")
+    assert sorted(by_age.rows('"_owner", "name", "region"')) == [
+        ("0", None, None),
+        ("1", None, None),
+        ("2", "Muller", None),
+        ("3", None, None),
+        ("4", "Ren", 1),
+    ]
+    assert by_age.report.replaced == {"name": 3, "region": 4}
+    assert not by_age.report.utf8
+
+
+def test_bytes_cut_between_two_reads_are_still_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dither.engines import newlines
+
+    text = "id,note\r\na,schön\n1,€\n".encode()
+    for size in range(1, 8):
+        monkeypatch.setattr(newlines, "_CHUNK", size)
+        path, copy = tmp_path / f"{size}.csv", tmp_path / f"{size}-copy.csv"
+        path.write_bytes(text.replace(b"\r", b""))
+        assert newlines.one_form(str(path), copy) == (str(path), True)
+        path.write_bytes(text + b"2,\xe2\x82,\n3,\xc3")
+        assert newlines.one_form(str(path), copy) == (str(copy), False)
+        assert copy.read_text("utf-8") == "id,note\na,schön\n1,€\n2,\ufdd0,\n3,\ufdd0"
+
+
+def test_columns_may_have_other_names_in_the_source(load: Any, tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("Patient ID,Visit Date,Age (years)\n1,2024-03-01,40\n")
+    columns = {"day": Date("2024-01-01", "2024-12-31", source="Visit Date"), "age": Int(0, 120, source="age (YEARS)")}
+    frame = pd.DataFrame({"Patient ID": ["1"], "Visit Date": ["2024-03-01"], "Age (years)": ["40"]})
+    for source in (path, frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        assert load(source, columns, owner="Patient ID").rows('"_owner", "day", "age"') == [("1", 19783, 40)]
+    with pytest.raises(PolicyError, match=r"no column 'Visit Dat'; it has: .* Did you mean .Visit Date.\?"):
+        load(path, {"day": Date("2024-01-01", "2024-12-31", source="Visit Dat")}, owner="Patient ID")
+
+
+def test_other_delimiters_are_stated_and_hinted_at(load: Any, tmp_path: Path) -> None:
+    path = tmp_path / "semicolon.csv"
+    path.write_text('id;fee;note\na;1.5;"x;y"\n')
+    columns = {"fee": Fixed(0, 9, decimals=1), "note": Text()}
+    with pytest.raises(
+        PolicyError, match=r"it has: id;fee;note\. Its fields look separated by ';': state delimiter=';'"
+    ):
+        load(path, columns)
+    assert load(Delimited(path, ";"), columns).rows('"_owner", "fee", "note"') == [("a", 15, "x;y")]
+    (tmp_path / "tabs.csv").write_text("id\tfee\tnote\na\t2\t\n")
+    assert load(Delimited(tmp_path / "tabs.csv", "\t"), columns).rows('"_owner", "fee"') == [("a", 20)]
+    for wrong in ("", ";;", '"', "\n", "é", 7):
+        with pytest.raises(PolicyError, match="one character"):
+            Delimited(path, wrong)
+    with pytest.raises(PolicyError, match=r"\.csv and \.tsv"):
+        Delimited(tmp_path / "x.parquet", ";")
+    path.write_text("id,age\na\nb,2,3\n")
+    with pytest.raises(PolicyError, match="nothing to ask about; it has 2 unreadable lines"):
+        load(path, {"age": Int(0, 9)})

@@ -1,7 +1,7 @@
 """Column declarations on the command line: NAME=KIND:ARGUMENTS, and " default VALUE" for a column without NULLs.
 
 >>> column("age=int:0:105")
-('age', Int(nullable=True, default=None, lower=0, upper=105))
+('age', Int(0, 105))
 >>> column("region=category:north,south default north")[1].nullable
 False
 """
@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +30,27 @@ column declarations, one --column each (values that do not fit become NULL):
   region=category:@regions.txt           labels from a file, one a line
   note=text    note=text:200             free text (of at most 200 characters)
   "age=int:0:105 default 0"              no NULLs: what does not fit becomes 0
+  "seen[Visit Date]=date:..."            from a column that the file calls Visit Date
 --columns FILE reads declarations from a JSON object instead, such as
   {"age": {"kind": "int", "lower": 0, "upper": 105}}"""
 
-_PYTHON = re.compile(r"\b(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(\w+=.*?\)(?=[:.]|$)")
+_NAMED = re.compile(r"([^=\[]+)(?:\[(.+?)\])?=(.*)", re.DOTALL)  # NAME=..., or NAME[NAME IN THE SOURCE]=...
+_PYTHON = re.compile(r"\b(?<!such as )(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(.*?\)(?=[:.]|$)")
 
 
 def column(text: str) -> tuple[str, Column]:
     """The name and declaration that one --column states."""
-    name, equals, stated = text.partition("=")
-    if not equals or not name:
+    found = _NAMED.fullmatch(text)
+    if found is None:
         raise PolicyError(f"a column is declared as NAME=KIND:ARGUMENTS, such as age=int:0:105; got {text!r}.")
+    name, source, stated = found.groups()
     stated, has_default, default = stated.rpartition(" default ") if " default " in stated else (stated, "", "")
     kind, _, arguments = stated.partition(":")
     if kind not in _READERS:
         raise PolicyError(f"column {name!r}: unknown kind {kind!r}; known are {', '.join(_READERS)}.")
     with _naming(name, stated):
         rest: dict[str, Any] = {"nullable": False, "default": _default(kind, default)} if has_default else {}
+        rest |= {} if source is None else {"source": source}
         return name, _READERS[kind](arguments, f"{name}={kind}:", rest)
 
 
@@ -123,7 +128,7 @@ def _timestamp(arguments: str, start: str, rest: dict[str, Any]) -> Column:
 def _category(arguments: str, start: str, rest: dict[str, Any]) -> Column:
     if arguments.startswith("@"):
         try:
-            return Category.read(arguments[1:], **rest)
+            return replace(Category.read(arguments[1:]), **rest)
         except (OSError, UnicodeDecodeError):
             raise PolicyError(f"{arguments[1:]} cannot be read as UTF-8 text.") from None
     return Category(tuple(arguments.split(",")) if arguments else (), **rest)

@@ -49,7 +49,7 @@ _REFRESH_EXAMPLES = """\
 
 
 _NEEDED = ("table", "source", "people", "owner", "max_rows_per_owner")
-_REST = ("each_row", "public", "key", "column", "columns")
+_REST = ("each_row", "public", "key", "column", "columns", "delimiter")
 
 
 def add_register(commands: Commands) -> None:
@@ -105,7 +105,7 @@ def register(arguments: argparse.Namespace) -> None:
     declared = columns(arguments.column, arguments.columns)
     if not declared:
         raise PolicyError(f"table {arguments.table!r} declares no columns; add --column age=int:0:105, say.")
-    shared = {"columns": declared, "key": arguments.key, "strict": arguments.strict}
+    shared = {"columns": declared, "key": arguments.key, "strict": arguments.strict, "delimiter": _mark(arguments)}
     with open_curator(arguments) as curator, progress_bar(arguments) as bar:
         if arguments.public:
             report = curator.register_public(arguments.table, arguments.source, progress=bar, **shared)
@@ -179,8 +179,15 @@ def _apply(arguments: argparse.Namespace) -> None:
 def refresh(arguments: argparse.Namespace) -> None:
     """Replace a table's data and print what sanitising did."""
     with open_curator(arguments) as curator, progress_bar(arguments) as bar:
-        report = curator.refresh(arguments.table, arguments.source, strict=arguments.strict, progress=bar)
+        report = curator.refresh(
+            arguments.table, arguments.source, strict=arguments.strict, progress=bar, delimiter=_mark(arguments)
+        )
     _print(report, arguments)
+
+
+def _mark(arguments: argparse.Namespace) -> str | None:
+    r"""The delimiter; \t is how a shell says a tab."""
+    return "\t" if arguments.delimiter == r"\t" else arguments.delimiter
 
 
 def _print(report: LoadReport, arguments: argparse.Namespace) -> None:
@@ -193,10 +200,11 @@ def _print(report: LoadReport, arguments: argparse.Namespace) -> None:
 def _add_source(parser: argparse.ArgumentParser) -> tuple[argparse.Action, argparse.Action]:
     add_folder(parser)
     table = parser.add_argument("table", help="the table's name in SQL")
-    return table, parser.add_argument("source", type=_path, help="a .parquet or .csv file")
+    return table, parser.add_argument("source", type=_path, help="a .parquet, .csv, .csv.gz or .tsv file")
 
 
 def _add_rest(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--delimiter", metavar="C", help="what separates the fields of a CSV file (default a comma)")
     parser.add_argument("--strict", action="store_true", help="refuse the data if any record does not fit")
     add_progress(parser)
     add_json(parser)

@@ -73,7 +73,8 @@ def column_text(column: Column) -> str:
     """
     stated: dict[str, Any] = column.declaration()
     default = "" if column.nullable else f" default {_plain(stated['default'])}"
-    return column.kind + _arguments(column.kind, stated) + default
+    source = "" if column.source is None else f"  (from {column.source})"
+    return column.kind + _arguments(column.kind, stated) + default + source
 
 
 def _arguments(kind: str, stated: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ _WORDS = {
     "make one with `dither init`.": "make one with `dither init`, or check the path.",
     "`dither init`, or restore the folder.": "`dither init`, check the path, or restore the folder.",
     "use refresh for new data, or drop it first": "use `dither refresh` for new data, or `dither drop` it first",
+    ": state delimiter='": ": state --delimiter '",
 }
 
 

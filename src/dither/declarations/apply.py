@@ -10,8 +10,10 @@ from dither.budgets import Budget, terms_of
 from dither.columns import Coded, Column
 from dither.declarations.reading import Plan, PlannedAccount, PlannedTable
 from dither.declared import linked
+from dither.engines.sources import check_columns, delimited, source_names
 from dither.errors import PolicyError
 from dither.sql.catalog import Catalog, PublicTable, Table
+from dither.sql.names import meant
 
 if TYPE_CHECKING:
     from dither.engines.protocol import LoadReport, Progress
@@ -101,7 +103,10 @@ def _tables(
         with planned.place.naming():
             if isinstance(table, Table):
                 if table.people not in people:
-                    raise PolicyError(f"there are no people {table.people!r}; declare them as people.{table.people}.")
+                    raise PolicyError(
+                        f"there are no people {table.people!r}; declare them as people.{table.people}. "
+                        f"{meant(table.people, sorted(people))}".rstrip()
+                    )
                 table = linked(table, Catalog(private, public))
                 private[table.name] = table
             else:
@@ -109,6 +114,7 @@ def _tables(
             if name not in there:
                 if not planned.source.exists() and not _is_pattern(planned):
                     raise PolicyError(f"there is no file {planned.source}; the path is relative to the policy file.")
+                check_columns(delimited(planned.source, planned.delimiter), _wanted(table))
                 loading.append(planned)
                 continue
             different = list(_differences(table, there[name]))
@@ -131,6 +137,12 @@ def _next(waiting: Mapping[str, PlannedTable]) -> str:
     raise PolicyError(f"{circle}: its foreign keys go in a circle, through {', '.join(waiting)}.")
 
 
+def _wanted(table: Table | PublicTable) -> list[str]:
+    """The columns that a table's source must have."""
+    by_column = isinstance(table, Table) and table.via is None and not table.row_level
+    return [*([table.owner] if by_column else []), *source_names(table.columns)]  # type: ignore[union-attr]
+
+
 def _is_pattern(planned: PlannedTable) -> bool:
     return any(mark in str(planned.source) for mark in "*?[")
 
@@ -138,6 +150,7 @@ def _is_pattern(planned: PlannedTable) -> bool:
 def _load(curator: Declares, planned: PlannedTable, strict: bool, progress: Progress | None) -> LoadReport:
     table = planned.table
     shared = {"columns": table.columns, "key": table.key, "strict": strict, "progress": progress}
+    shared["delimiter"] = planned.delimiter
     with planned.place.naming():
         if isinstance(table, PublicTable):
             return curator.register_public(table.name, planned.source, **shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dither.columns import KINDS, Category, Column
 from dither.declarations.places import Place
 
-# What each kind must and may say, besides nullable and default.
+# What each kind must and may say, besides nullable, default and source.
 _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "int": (("lower", "upper"), ()),
     "fixed": (("lower", "upper", "decimals"), ()),
@@ -23,8 +23,9 @@ def read_column(place: Place) -> Column:
         place.wrong(f"'kind' is missing; it is one of {', '.join(_FIELDS)}.")
     kind = place.entries()["kind"].choice(_FIELDS)
     required, optional = _FIELDS[kind]
-    found = place.fields(("kind", *required), (*optional, "nullable", "default"))
-    stated = {name: inner.value for name, inner in found.items() if name in (*required, "max_length", "default")}
+    found = place.fields(("kind", *required), (*optional, "nullable", "default", "source"))
+    taken = (*required, "max_length", "default", "source")
+    stated = {name: inner.value for name, inner in found.items() if name in taken}
     if "nullable" in found or "default" in found:
         # A default is only ever used where there are no NULLs, so stating one says that.
         stated["nullable"] = found["nullable"].truth() if "nullable" in found else False

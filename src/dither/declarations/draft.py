@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from dither.declarations.places import FILL_IN
-from dither.engines.sources import schema_of
+from dither.engines.sources import likely_delimiter, schema_of
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 _INTEGERS = [f"{sign}{kind}" for sign in ("", "U") for kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")]
@@ -20,6 +20,15 @@ _INSTANTS = ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMEST
 _TEXTS = ["VARCHAR", "BLOB", "UUID", "ENUM", "JSON"]
 _BLANK = json.dumps(FILL_IN)
 _KINDS = "int, fixed, bool, date, timestamp, category or text"
+_EXAMPLES = (
+    '#   { kind = "int", lower = 0, upper = 105 }',
+    '#   { kind = "fixed", lower = 0, upper = 500, decimals = 2 }',
+    '#   { kind = "bool" }',
+    '#   { kind = "date", lower = "2023-01-01", upper = "2024-12-31" }',
+    '#   { kind = "timestamp", lower = "2023-01-01T00:00:00", upper = "2024-12-31T23:59:59" }',
+    '#   { kind = "category", labels = ["north", "south"] }',
+    '#   { kind = "text" }',
+)
 
 
 def draft(
@@ -28,7 +37,9 @@ def draft(
     """TOML for tables read from these files; paths are relative to `file`, where the draft will stand."""
     lines = [
         "# A draft from the names and types of columns; no value was read.",
-        f"# Replace every {_BLANK}, and delete the columns that nobody should ask about.",
+        f"# Replace every {_BLANK}, and delete the columns that nobody should ask about. A table that tells about",
+        "# nobody can be public: name it [public.NAME], with source, key and columns alone. Kinds of columns:",
+        *_EXAMPLES,
         "",
         f"[people.{_quoted(people)}]",
         *_budget(budget),
@@ -52,19 +63,27 @@ def _budget(budget: Mapping[str, str] | None) -> list[str]:
 
 def _table(source: Path, name: str, file: Path, people: str) -> Iterator[str]:
     schema = schema_of(source)
+    delimiter = likely_delimiter(list(schema)) if None in schema.values() else None
+    if delimiter is not None:
+        schema = schema_of(source, delimiter)
     yield f"[tables.{name}]"
     yield f"source = {_quoted(os.path.relpath(source, file.parent), always=True)}"
+    if delimiter is not None:
+        yield f"delimiter = {_quoted(delimiter, always=True)}"
     yield f"people = {_quoted(people, always=True)}"
     yield f'owner = {_BLANK}  # whose row it is: a column, or "column -> table.key"; or instead each_row = true'
     yield f"max_rows_per_owner = {_BLANK}  # more rows keep more data, fewer rows need less noise"
     yield '# key = ["column"]  # if no two rows of one owner have the same values there'
     yield ""
     yield f"[tables.{name}.columns]"
+    taken = {column.lower() for column in schema if _NAME.fullmatch(column)}
     for column, kind in schema.items():
         if _NAME.fullmatch(column):
             yield _column(column, kind)
         else:
-            yield f"# {_quoted(column, always=True)}: rename it in the source, to letters, digits and _"
+            renamed = _simple_name(column, "c", taken)
+            line = _column(renamed, kind)
+            yield line.replace(" }", f", source = {_quoted(column, always=True)} }}", 1)
 
 
 def _column(name: str, kind: str | None) -> str:
@@ -88,13 +107,18 @@ def _column(name: str, kind: str | None) -> str:
     if family in _INSTANTS:
         return f'{name} = {{ kind = "timestamp", {bounds} }}  # such as "2024-12-31T23:59:59"'
     if family in _TEXTS:
-        return f'{name} = {{ kind = "text" }}  # or kind = "category" with labels = ["...", "..."], to group by it'
+        return f'{name} = {{ kind = "text" }}  # or kind = "category" with labels = ["...", "..."]: groups show for all'
     return f"# {name}: {json.dumps(kind)} cannot be declared; cast it in the source"
 
 
 def _table_name(source: Path, taken: set[str]) -> str:
-    stem = re.sub(r"\W+", "_", source.name.partition(".")[0], flags=re.ASCII).strip("_")[:50]
-    name = stem if _NAME.fullmatch(stem) else f"t_{stem}".rstrip("_")
+    return _simple_name(source.name.partition(".")[0], "t", taken)
+
+
+def _simple_name(text: str, start: str, taken: set[str]) -> str:
+    """Letters, digits and _, after a letter; different from those taken."""
+    stem = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")[:50]
+    name = stem if _NAME.fullmatch(stem) else f"{start}_{stem}".rstrip("_")
     wanted, number = name, 2
     while name.lower() in taken:
         name, number = f"{wanted}_{number}", number + 1

@@ -34,6 +34,7 @@ class PlannedTable:
     owner: Owner | None
     source: Path
     place: Place
+    delimiter: str | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,9 @@ def _checked(budget: Budget) -> Budget:
 
 
 def _private(name: str, place: Place) -> PlannedTable:
-    found = place.fields(("source", "people", "columns"), ("owner", "each_row", "max_rows_per_owner", "key"))
+    found = place.fields(
+        ("source", "people", "columns"), ("owner", "each_row", "max_rows_per_owner", "key", "delimiter")
+    )
     each_row = "each_row" in found and found["each_row"].truth()
     if each_row == ("owner" in found):
         place.wrong(
@@ -124,14 +127,14 @@ def _private(name: str, place: Place) -> PlannedTable:
     people, columns = found["people"].text(), _columns(found["columns"])
     with place.naming():
         table = private_table(name, people, owner, rows, columns, _key(found))
-    return PlannedTable(table, owner, _source(found["source"]), place)
+    return PlannedTable(table, owner, _source(found["source"]), place, _delimiter(found))
 
 
 def _public(name: str, place: Place) -> PlannedTable:
-    found = place.fields(("source", "key", "columns"))
+    found = place.fields(("source", "key", "columns"), ("delimiter",))
     with place.naming():
         table = public_table(name, _columns(found["columns"]), _key(found))
-    return PlannedTable(table, None, _source(found["source"]), place)
+    return PlannedTable(table, None, _source(found["source"]), place, _delimiter(found))
 
 
 def _columns(place: Place) -> dict[str, Any]:
@@ -140,6 +143,10 @@ def _columns(place: Place) -> dict[str, Any]:
 
 def _key(found: dict[str, Place]) -> tuple[str, ...]:
     return found["key"].texts() if "key" in found else ()
+
+
+def _delimiter(found: dict[str, Place]) -> str | None:
+    return found["delimiter"].text() if "delimiter" in found else None
 
 
 def _source(place: Place) -> Path:

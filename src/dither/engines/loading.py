@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dither.columns import Category, Coded, Column
+from dither.digits import counted
 from dither.engines.protocol import Progress
 from dither.engines.sanitise import LABELS, quoted, read_column
 from dither.engines.sources import Source, open_source, parquet_by_arrow
@@ -64,6 +65,14 @@ def loading(
 
 
 @dataclass(frozen=True)
+class Staged:
+    """What the reader of a source says: lines of CSV that are no records, and whether its text is all UTF-8."""
+
+    unreadable_lines: int = 0
+    utf8: bool = True
+
+
+@dataclass(frozen=True)
 class Loading:
     """One load under way."""
 
@@ -92,8 +101,8 @@ class Loading:
                 self.do(f"CREATE TYPE {LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
                 self.connection.unregister("declared")
 
-    def stage(self, source: Any, wanted: list[str], records: Callable[[Source], str]) -> int:
-        """Every record as `records` selects it; the number of lines that are no records."""
+    def stage(self, source: Any, wanted: list[str], records: Callable[[Source], str]) -> Staged:
+        """Every record as `records` selects it."""
         import duckdb
 
         opened = open_source(self.connection, source, wanted, self.work)
@@ -105,7 +114,7 @@ class Loading:
                 raise
             self.do(f"DROP TABLE IF EXISTS {RECORDS}")
             self.watch("sanitising", 0.0, 0.4, sql + records(parquet_by_arrow(self.connection, str(source), wanted)))
-        return self._rejected() if opened.rejects else 0
+        return Staged(self._rejected() if opened.csv else 0, opened.utf8)
 
     def _rejected(self) -> int:
         """Lines that are no records. A quotation mark without its pair may swallow other people's, so it is refused."""
@@ -115,7 +124,7 @@ class Loading:
         )
         if torn:
             raise PolicyError(
-                f"table {self.table!r}: {torn} lines of the CSV source have quotation marks that do not pair, so "
+                f"table {self.table!r}: quotation marks do not pair in {counted(torn, 'line')} of the CSV source, so "
                 'records cannot be told apart; write a quotation mark inside a quoted field as "".'
             )
         return int(lines)
@@ -125,7 +134,7 @@ class Loading:
         owners = [f'{owner} AS "_owner"'] if owner else []
         taken, readings = [*owners], []
         for position, (name, column) in enumerate(self.columns.items()):
-            own = source.column(name)
+            own = source.column(column.source or name)
             taken.append(f'{quoted(own)} AS "_source{position}"')
             readings.append(read_column(name, column, f'"_source{position}"', source.types[own], position))
         inner = f"SELECT {', '.join(taken)} FROM {source.relation}"
@@ -177,8 +186,13 @@ class Loading:
 
 def unfit(clamped: Mapping[str, int], replaced: Mapping[str, int]) -> list[str]:
     """In words, what sanitising would change."""
-    found = [f"{count} values of {name!r} out of range" for name, count in clamped.items() if count]
-    return found + [f"{count} values of {name!r} unusable" for name, count in replaced.items() if count]
+    found = [f"{counted(count, 'value')} of {name!r} out of range" for name, count in clamped.items() if count]
+    return found + [f"{counted(count, 'value')} of {name!r} unusable" for name, count in replaced.items() if count]
+
+
+def unread(lines: int) -> str:
+    """In words, lines of CSV that are no records."""
+    return f"{counted(lines, 'unreadable line')} (more or fewer fields than the header, say)"
 
 
 def stored_column(name: str, column: Column) -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dither.digits import counted
 from dither.engines.loading import ROWS, Loading, Settings
-from dither.engines.sanitise import quoted, read_owner
-from dither.engines.sources import Source
+from dither.engines.sanitise import quoted, read_owner, whole_number
+from dither.engines.sources import Source, source_names
 from dither.errors import PolicyError
 from dither.sql.catalog import ForeignKey, Table
 
@@ -32,7 +33,7 @@ class Owners:
     def wanted(self) -> list[str]:
         """The columns that the source must have."""
         by_column = self.table.via is None and not self.table.row_level
-        return [*([self.table.owner] if by_column else []), *self.table.columns]
+        return [*([self.table.owner] if by_column else []), *source_names(self.table.columns)]
 
     def prepare(self) -> None:
         """Open the snapshot that a foreign key leads to, and check that each key there has one owner."""
@@ -49,8 +50,9 @@ class Owners:
         )
         if shared:
             raise PolicyError(
-                f"table {self.table.name!r}: {shared} values of {via.table}.{via.key} belong to several owners, so "
-                f"they cannot say whose a row is; correct {via.table!r} and refresh it, or name another owner."
+                f"table {self.table.name!r}: several owners have the same {via.table}.{via.key} "
+                f"({counted(shared, 'value')}), so it cannot say whose a row is; correct {via.table!r} and refresh it, "
+                "or name another owner."
             )
 
     def records(self, source: Source) -> str:
@@ -80,6 +82,8 @@ class Owners:
         expected = self.table.owner_type or self.kind
         if (self.kind, expected) == ("BIGINT", "VARCHAR"):  # a whole number is the same owner when written as text
             owner, self.kind = f"CAST({owner} AS VARCHAR)", "VARCHAR"
+        if (self.kind, expected) == ("VARCHAR", "BIGINT") and source.csv:  # its columns have no type of their own
+            owner, self.kind = whole_number(f"({owner})"), "BIGINT"
         if self.kind != expected:
             raise PolicyError(
                 f"table {self.table.name!r}: the owners of {self.table.people!r} are whole numbers in their other "

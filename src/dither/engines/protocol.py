@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from dither.columns import Column
+from dither.digits import counted
 from dither.errors import DitherError
 from dither.mechanisms.exact import Exact
 from dither.sql.catalog import PublicTable, Table
@@ -13,6 +15,16 @@ from dither.sql.statement import MOST_ROWS, Statement
 
 __all__ = ["MOST_ROWS", "Engine", "EngineError", "LoadReport", "Progress", "Statement"]
 
+_MUCH = 0.2  # a share of values that did not fit of which the declaration is probably the reason
+_EXPECTED = {
+    "int": "whole numbers",
+    "fixed": "numbers such as 12.50, with a decimal point",
+    "bool": "true or false, 1 or 0",
+    "date": "days such as 2024-12-31",
+    "timestamp": "times such as 2024-12-31 23:59:59",
+    "category": "exactly the declared labels (letter case and spaces around them matter)",
+    "text": "text within its max_length",
+}
 Progress = Callable[[str, float], None]  # what is being done, and the fraction finished
 
 
@@ -35,14 +47,18 @@ class LoadReport:
     beyond_max_rows_per_owner: int
     dropped_without_key: int = 0  # a value of the key does not fit its declaration
     dropped_as_repeats: int = 0  # the owner has another row with the same key
+    unreadable_lines: int = 0  # of CSV, with more or fewer fields than the header
+    utf8: bool = True  # whether the text of a CSV source is
+    expected: dict[str, str] = field(default_factory=dict)  # what a column's values look like, where some did not fit
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
         # A public table has no owners, and any other has some.
-        yield _counted(self.rows, "row") + (f" of {_counted(self.owners, 'owner')}" if self.owners else "")
+        yield counted(self.rows, "row") + (f" of {counted(self.owners, 'owner')}" if self.owners else "")
         dropped = {
+            "as unreadable lines (more or fewer fields than the header, say)": self.unreadable_lines,
             "without an owner": self.dropped_without_owner,
             "since their key does not fit": self.dropped_without_key,
             "since they repeat a key of their owner": self.dropped_as_repeats,
@@ -52,14 +68,25 @@ class LoadReport:
                 yield f"  dropped {why}: {_share(count, self.rows + sum(dropped.values()))}"
         if self.beyond_max_rows_per_owner:
             yield f"  beyond the rows kept of each owner: {_share(self.beyond_max_rows_per_owner, self.rows)}"
-        for words, counts in (("clamped to the bounds", self.clamped), ("did not fit", self.replaced)):
-            for column, count in counts.items():
-                if count:
-                    yield f"  {words}, {column}: {_share(count, self.rows + self.dropped_as_repeats)}"
+        read = self.rows + self.dropped_as_repeats
+        for column, count in self.clamped.items():
+            if count:
+                yield f"  clamped to the bounds, {column}: {_share(count, read)}"
+        for column, count in self.replaced.items():
+            if count:
+                loud = "WARNING: " if count > _MUCH * read else ""
+                hint = f"; expected {self.expected[column]}" if column in self.expected else ""
+                yield f"  {loud}did not fit, {column}: {_share(count, read)}{hint}"
+        if not self.utf8:
+            yield (
+                "  the file is not all UTF-8, and values with other bytes were read as NULL: convert it first, such as "
+                "with iconv -f LATIN1 -t UTF-8 if it is in Latin-1"
+            )
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+def expectations(columns: Mapping[str, Column], replaced: Mapping[str, int]) -> dict[str, str]:
+    """Of the columns of which some values did not fit: what does."""
+    return {name: _EXPECTED[columns[name].kind] for name, count in replaced.items() if count}
 
 
 def _share(count: int, rows: int) -> str:

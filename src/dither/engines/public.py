@@ -8,8 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dither.engines.loading import RECORDS, ROWS, Settings, loading, named, outside, stored_column, unfit
-from dither.engines.protocol import MOST_ROWS, LoadReport, Progress
+from dither.digits import counted
+from dither.engines.loading import (
+    RECORDS,
+    ROWS,
+    Settings,
+    loading,
+    named,
+    outside,
+    stored_column,
+    unfit,
+    unread,
+)
+from dither.engines.protocol import MOST_ROWS, LoadReport, Progress, expectations
+from dither.engines.sources import source_names
 from dither.errors import PolicyError
 from dither.sql.catalog import PublicTable
 
@@ -19,10 +31,10 @@ def write_public(
 ) -> LoadReport:
     """Write the snapshot to work/rows.duckdb. Anything wrong raises PolicyError."""
     with loading(table.name, table.columns, work, settings, progress) as load:
-        rejected = load.stage(source, list(table.columns), load.sanitised)
+        staged = load.stage(source, source_names(table.columns), load.sanitised)
         (rows,) = load.one(f"SELECT COUNT(*) FROM {RECORDS}")
-        if not rows or rejected:
-            found = f"{rejected} lines that are no records" if rejected else "no rows"
+        if not rows or staged.unreadable_lines:
+            found = unread(staged.unreadable_lines) if staged.unreadable_lines else "no rows"
             raise PolicyError(f"public table {table.name!r}: the source has {found}; correct it.")
         if rows > MOST_ROWS:
             raise PolicyError(f"public table {table.name!r} has more than {MOST_ROWS} rows.")
@@ -30,8 +42,8 @@ def write_public(
         unusable = sum(clamped[name] + replaced[name] for name in table.key)
         if unusable:  # clamped, it would be another row's
             raise PolicyError(
-                f"public table {table.name!r}: {unusable} values of its key ({', '.join(table.key)}) do not fit their "
-                "declaration; widen it, or correct the source."
+                f"public table {table.name!r}: its key ({', '.join(table.key)}) has {counted(unusable, 'value')} "
+                "that the declaration does not allow; widen it, or correct the source."
             )
         if strict:
             load.refuse(unfit(clamped, replaced))
@@ -49,8 +61,9 @@ def write_public(
         )
         if repeated:
             raise PolicyError(
-                f"public table {table.name!r}: {repeated} values of its key ({', '.join(table.key)}) come more than "
-                "once; a key tells every row apart. Correct the source, or name all columns that make up its key."
+                f"public table {table.name!r}: its key ({', '.join(table.key)}) has {counted(repeated, 'value')} "
+                "more than once; a key tells every row apart. Correct the source, or name all columns that make it up."
             )
         load.finish()
-        return LoadReport(rows, 0, 0, clamped, replaced, 0)
+        expected = expectations(table.columns, replaced)
+        return LoadReport(rows, 0, 0, clamped, replaced, 0, utf8=staged.utf8, expected=expected)

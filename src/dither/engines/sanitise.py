@@ -30,6 +30,7 @@ _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
 
 _BLANK = r"[\s\pZ\p{Cc}\p{Cf}]+"  # spaces and invisible characters of every script
 
+NOT_TEXT = "\ufdd0"  # stands for bytes of a CSV file that are not UTF-8; a code point that no text may use
 LABELS = "labels_"  # prefix of the ENUM types that hold declared labels
 
 # Beyond this magnitude no declared bound can lie, whatever the decimals; inside it scaling cannot overflow a double.
@@ -130,6 +131,11 @@ def read_owner(raw: str, source_type: str) -> tuple[str, str]:
     raise PolicyError(f"the owner column has type {source_type}, which cannot identify anybody; use numbers or text.")
 
 
+def whole_number(identity: str) -> str:
+    """SQL of an owner as a whole number, where the identity of one (SQL, text) is written as one; else NULL."""
+    return f"CASE WHEN regexp_full_match({identity}, '-?[0-9]+') THEN TRY_CAST({identity} AS BIGINT) END"
+
+
 def _identity(text: str) -> str:
     """Text without the blanks around it, and a whole number without its decimals; nothing left is NULL."""
     trimmed = f"regexp_replace({text}, '^{_BLANK}|{_BLANK}$', '', 'g')"
@@ -156,11 +162,11 @@ def _accepted(column: Column) -> set[str]:
 
 
 def _text(raw: str, kind: str) -> str:
-    if kind == "VARCHAR":
-        return raw
-    if kind == "BLOB":
-        return f"TRY(decode({raw}))"  # NULL unless it is UTF-8
-    return f"CAST({raw} AS VARCHAR)"
+    """NULL unless it is UTF-8."""
+    if kind not in ("VARCHAR", "BLOB"):
+        return f"CAST({raw} AS VARCHAR)"
+    text = raw if kind == "VARCHAR" else f"TRY(decode({raw}))"
+    return f"CASE WHEN NOT contains({text}, chr({ord(NOT_TEXT)})) THEN {text} END"
 
 
 def _instant(column: Date | Timestamp, raw: str, kind: str, value: str) -> list[tuple[str, str]]:

@@ -9,9 +9,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dither.engines.loading import RECORDS, ROWS, Loading, Settings, loading, named, outside, stored_column, unfit
+from dither.digits import counted
+from dither.engines.loading import (
+    RECORDS,
+    ROWS,
+    Loading,
+    Settings,
+    Staged,
+    loading,
+    named,
+    outside,
+    stored_column,
+    unfit,
+    unread,
+)
 from dither.engines.owners import Owners
-from dither.engines.protocol import MOST_ROWS, LoadReport, Progress
+from dither.engines.protocol import MOST_ROWS, LoadReport, Progress, expectations
 from dither.engines.rank import first_of_its_key, rank_expression
 from dither.errors import PolicyError
 from dither.sql.catalog import Table
@@ -56,8 +69,7 @@ class _Load:
 
     def run(self, source: Any, key: str) -> LoadReport:
         self.owners.prepare()
-        rejected = self.load.stage(source, self.owners.wanted, self.owners.records)
-        report = self._count(rejected)
+        report = self._count(self.load.stage(source, self.owners.wanted, self.owners.records))
         if self.strict:
             self._refuse_changes(report)
         self._rank(key)
@@ -70,12 +82,15 @@ class _Load:
         """SQL of what the snapshot takes. A key that was changed would be another row's, so such a row has none."""
         return " AND ".join(['"_owner" IS NOT NULL', *(f"{self.load.change(name)} = 0" for name in self.table.key)])
 
-    def _count(self, rejected: int) -> LoadReport:
+    def _count(self, staged: Staged) -> LoadReport:
         total, owned, kept = self.load.one(
             f'SELECT COUNT(*), COUNT("_owner"), COUNT(*) FILTER ({self._kept}) FROM {RECORDS}'
         )
         if not kept:
-            raise PolicyError(f"table {self.table.name!r}: {self._nothing(owned)}, so there is nothing to ask about.")
+            lost = f"; it has {unread(staged.unreadable_lines)}" if staged.unreadable_lines else ""
+            raise PolicyError(
+                f"table {self.table.name!r}: {self._nothing(owned)}, so there is nothing to ask about{lost}."
+            )
         if kept > MOST_ROWS:
             raise PolicyError(f"table {self.table.name!r} has more than {MOST_ROWS} rows; load it in parts.")
         clamped, replaced = self.load.changes(self._kept)
@@ -86,12 +101,15 @@ class _Load:
         return LoadReport(
             rows=different,
             owners=0,
-            dropped_without_owner=total - owned + rejected,
+            dropped_without_owner=total - owned,
             clamped=clamped,
             replaced=replaced,
             beyond_max_rows_per_owner=0,
             dropped_without_key=owned - kept,
             dropped_as_repeats=kept - different,
+            unreadable_lines=staged.unreadable_lines,
+            utf8=staged.utf8,
+            expected=expectations(self.table.columns, replaced),
         )
 
     def _nothing(self, owned: int) -> str:
@@ -101,12 +119,17 @@ class _Load:
 
     def _refuse_changes(self, report: LoadReport) -> None:
         found = unfit(report.clamped, report.replaced)
-        if report.dropped_without_owner:
-            found.append(f"{report.dropped_without_owner} records without an owner")
-        if report.dropped_without_key:
-            found.append(f"{report.dropped_without_key} records whose key does not fit")
-        if report.dropped_as_repeats:
-            found.append(f"{report.dropped_as_repeats} records that repeat a key of their owner")
+        if report.unreadable_lines:
+            found.append(unread(report.unreadable_lines))
+        for count, words in (
+            (report.dropped_without_owner, "without an owner"),
+            (report.dropped_without_key, "with a key that does not fit"),
+            (report.dropped_as_repeats, "with a key that another of their owner has"),
+        ):
+            if count:
+                found.append(f"{counted(count, 'record')} {words}")
+        if found and not report.utf8:
+            found.append("the source is not all UTF-8")
         self.load.refuse(found)
 
     def _rank(self, key: str) -> None:
