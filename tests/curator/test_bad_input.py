@@ -315,5 +315,5 @@ def test_a_folder_open_to_others(clinic: dt.Curator, folder: Path) -> None:
 
 @pytest.mark.parametrize("key", ["remark", "paid"])
 def test_keys_from_the_data_need_a_delta(clinic: dt.Curator, key: str) -> None:
-    with pytest.raises(dt.ParameterError, match="need a delta.*ApproxDP"):
+    with pytest.raises(dt.ParameterError, match=r"need a delta.*ApproxDP"):
         clinic.sql(f"SELECT {key}, COUNT(*) FROM visits GROUP BY {key}", epsilon=1)

@@ -45,7 +45,8 @@ def total(engine: DuckDBEngine, statement: Statement = TOTAL) -> int:
 
 
 def test_answers_are_sealed_and_dense(engine: DuckDBEngine) -> None:
-    sql = 'SELECT "r" AS k0, COUNT(*) AS m0, CAST(SUM("x") AS HUGEINT) AS m1 FROM "t_visits"."rows" WHERE "x" < 4 GROUP BY "r"'
+    measures = 'COUNT(*) AS m0, CAST(SUM("x") AS HUGEINT) AS m1'
+    sql = f'SELECT "r" AS k0, {measures} FROM "t_visits"."rows" WHERE "x" < 4 GROUP BY "r"'
     answers = engine.run(Statement((TABLE,), sql, (Key(Stored("r", 0, 1, 0, True), True, 0, 1, True),), 2))
     assert all(isinstance(answer, Exact) for answer in answers)
     with pytest.raises(TypeError):
