@@ -170,3 +170,24 @@ def test_answers_are_near_the_truth_at_a_high_price(make: Any) -> None:
         assert abs(answer["sum_age"][place] - sum(age for age, _ in mine)) <= 3
         assert answer["avg_paid"][place] == pytest.approx(sum(paid for _, paid in mine) / len(mine), abs=1)
         assert abs(answer["count_2"][place] - len(mine)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"), [(dt.PureDP(4), "twice the epsilon"), (dt.ApproxDP(4, "1e-6"), "four times the rho")]
+)
+def test_shares_and_how_price_and_error_trade(make: Any, budget: Any, words: str) -> None:
+    told = make(budget).explain(ALL, epsilon=1)
+    assert words in told.to_dict()["trade"]
+    assert words in str(told)
+    parts = [measure["share"] for column in told.to_dict()["columns"] for measure in column["measures"]]
+    assert 0 < min(parts) <= max(parts) < 1
+    assert "of the price" in str(told)
+
+
+def test_a_notebook_shows_a_table(clinic: dt.Curator) -> None:
+    shown = clinic.explain('SELECT COUNT(*) AS "<b>n</b>", AVG(age), MEDIAN(age) FROM visits', epsilon=1)._repr_html_()
+    assert shown.startswith("<table>")
+    assert "<b>" not in shown
+    assert "&lt;b&gt;n&lt;/b&gt;" in shown
+    for words in ("possible bias", "Laplace", "Quantile", "an owner has at most 2 rows", "Nothing has been spent"):
+        assert words in shown

@@ -152,7 +152,9 @@ def test_rows_per_owner_can_be_stated(hospital: dt.Curator) -> None:
     stated = hospital.sql(text, epsilon=1, rows_per_owner=3)
     assert stated.charged  # an answer under another limit is no answer to this
     assert not hospital.sql(text, epsilon=1, rows_per_owner=3).charged
-    assert "At most 3 rows of each owner are counted; further rows are left out, which ± does not cover." in stated.notes
+    assert (
+        "At most 3 rows of each owner are counted; further rows are left out, which ± does not cover." in stated.notes
+    )
     assert not hospital.sql(text, epsilon=1).charged
     assert first.notes != stated.notes
     told = hospital.explain(text, epsilon=1, rows_per_owner=3)
@@ -191,5 +193,43 @@ def test_a_killed_question_is_run_as_it_was_planned_before_a_profile(
         spent = clinic.budget("patients").spent
         answer = clinic.sql(text, epsilon=1, request="r")
         assert clinic.budget("patients").spent == spent
-        assert "At most 64 rows of each owner are counted; further rows are left out, which ± does not cover." in answer.notes
+        assert (
+            "At most 64 rows of each owner are counted; further rows are left out, which ± does not cover."
+            in answer.notes
+        )
         assert not clinic._ledger.pending()
+
+
+def test_an_explanation_tells_the_bias_that_the_profile_expects(hospital: dt.Curator) -> None:
+    text = "SELECT COUNT(*), AVG(age) FROM visits"
+    assert hospital.explain(text, epsilon="0.01").to_dict()["columns"][0]["possible_bias"] is None
+    hospital.profile("visits", share="0.5")
+    told = hospital.explain(text, epsilon="0.01")
+    count, average = told.to_dict()["columns"]
+    rows = np.minimum(np.bincount(skewed()["patient"].to_numpy()), LIMIT)
+    lost = float(np.maximum(rows - told.to_dict()["rows_per_owner"], 0).sum())
+    assert count["possible_bias"] == pytest.approx(lost, rel=0.3)
+    assert average["possible_bias"] is None
+    assert "possible bias: about" in str(told)
+    assert "possible bias" in told._repr_html_()
+    assert told.to_dict()["strategy"] in str(told)
+
+
+def test_an_error_can_be_asked_for_in_place_of_a_price(hospital: dt.Curator) -> None:
+    count, average = "SELECT region, COUNT(*) FROM visits GROUP BY region", "SELECT AVG(age) FROM visits"
+    answer = hospital.sql(count, error=100)
+    assert answer.column("count").half_width <= 100
+    assert not hospital.sql(count, error=100).charged
+    wider = hospital.sql(count, error=100, confidence="0.999")
+    assert wider.charged
+    assert wider.column("count").half_width <= 100
+    with pytest.raises(dt.ParameterError, match="only a profile"):
+        hospital.sql(average, error=5)
+    hospital.profile("visits", share="0.2")
+    told = hospital.explain(average, error=5)
+    assert "rows, as the profile says" in str(told)
+    spent = hospital.budget("patients").spent.epsilon
+    found = hospital.sql(average, error=5)
+    assert 0 < hospital.budget("patients").spent.epsilon - spent < 20
+    lower, upper = found.interval("avg_age")
+    assert float(upper[0] - lower[0]) <= 2 * 5 * 1.5  # the group is about as large as assumed

@@ -17,7 +17,7 @@ from dither.sql.planner.profile import RANKS, Profile, RowsPerOwner
 Floats = NDArray[np.float64]
 
 _POINTS = 8  # numbers of rows that stand for all those between two powers of two
-_SURE = 3.0  # a number of owners above so many noise scales is taken for what it is
+_SURE, _APART = 3.0, 5.0  # a number of owners above so many noise scales is taken for what it is
 _LONGEST_TAIL = 0.5  # from one power of two to the next, beyond what the noise lets us see
 _HIDDEN = 2.0  # noise scales that the next number may be larger than it looks
 _CAREFUL = 2.0
@@ -71,7 +71,7 @@ def _smooth(noisy: Floats, scale: float) -> Floats:
     Too many owners cost a little noise, too few much bias: so twice as many as the parabola says are expected.
     """
     owners = np.maximum(noisy, 0.0)
-    sure = np.flatnonzero(noisy > _SURE * scale)
+    sure = _sure(noisy, scale)
     if not len(sure):
         return owners
     last = int(sure[-1])
@@ -84,6 +84,13 @@ def _smooth(noisy: Floats, scale: float) -> Floats:
     trust = expected**2 / (expected**2 + 2 * scale**2)
     owners[beyond] = np.maximum(0.0, expected + trust * (noisy[beyond] - expected))
     return owners
+
+
+def _sure(noisy: Floats, scale: float) -> NDArray[np.intp]:
+    """Where there are owners for sure: a number that stands apart from the others must be larger for that."""
+    seen = noisy > _SURE * scale
+    apart = np.append(False, ~seen[:-1]) & (np.arange(len(noisy)) > np.argmax(noisy))
+    return np.flatnonzero(seen & ~(apart & (noisy <= _APART * scale)))
 
 
 def _falling(noisy: Floats, sure: NDArray[np.intp], scale: float, beyond: NDArray[np.intp]) -> Floats:
