@@ -1,8 +1,14 @@
+"""Ledgers to attack, processes to kill, and a count of what was done."""
+
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
-from collections.abc import Callable
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +17,16 @@ from typing import Any
 import pytest
 
 from dither.ledger import Charge, Ledger
+
+for _name in ("faulty", "power"):
+    _module = f"crash_{_name}"
+    if _module not in sys.modules:
+        _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
+        _loaded = importlib.util.module_from_spec(_spec)
+        sys.modules[_module] = _loaded
+        _spec.loader.exec_module(_loaded)
+
+import crash_faulty as faulty  # noqa: E402
 
 PRICE = Fraction(1, 10)
 Release = Callable[[bytes], object]
@@ -37,6 +53,57 @@ class Child:
 def campaign() -> bool:
     """DITHER_CAMPAIGN above 1 asks for the long runs: every byte, every instant, 200 clients x 500 requests."""
     return int(os.environ.get("DITHER_CAMPAIGN", "1")) > 1
+
+
+@pytest.fixture
+def tally(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """Count what a test did; the sums are told at the end of the run."""
+
+    def add(**counts: int) -> None:
+        for what, number in counts.items():
+            record_property(f"crash {what}", number)
+
+    return add
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    sums = Counter[str]()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, number in getattr(report, "user_properties", []) if getattr(report, "when", "") == "call" else []:
+                sums[name] += number
+    counts = [f"{number} {name[6:].replace('_', ' ')}" for name, number in sums.items() if name.startswith("crash ")]
+    if counts:
+        terminalreporter.write_line("crash campaign: " + ", ".join(sorted(counts)))
+
+
+@pytest.fixture
+def fast(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: what these tests change is which bytes are there, not how they got there."""
+    memory = Path("/dev/shm")
+    if not (memory.is_dir() and os.access(memory, os.W_OK)):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[faulty.Disk]:
+    """A worker whose disk fails on demand."""
+    made = faulty.Disk(faulty.build(tmp_path_factory.mktemp("shim")))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def rich(tmp_path: Path) -> Path:
+    """A folder whose ledger gives the patients enough for tens of thousands of questions, and alice as much."""
+    folder = tmp_path / "rich"
+    with Ledger.open(folder, create=True) as ledger:
+        for analyst in (None, "alice"):
+            ledger.open_account("patients", analyst, kind="pure", cap=Charge(Fraction(9000)), terms={})
+    return folder
 
 
 @pytest.fixture

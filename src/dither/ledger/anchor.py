@@ -6,6 +6,7 @@ does not hold the newest mark, so a write cut short by a crash leaves the mark b
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,8 @@ class Anchor:
         try:
             descriptor = os.open(self.path, os.O_WRONLY)
             try:
-                os.pwrite(descriptor, self._slot(mark), (1 - slot) * _BLOCK)
+                if os.pwrite(descriptor, self._slot(mark), (1 - slot) * _BLOCK) != _SLOT_BYTES:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a mark cut short is no mark
                 sync(descriptor)
             finally:
                 os.close(descriptor)
