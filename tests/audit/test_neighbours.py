@@ -69,6 +69,15 @@ def test_every_question_looks_the_same(sides):
     assert sum(recording.status == "answered" for recording in found) > 5
 
 
+def test_the_time_of_a_question_is_compared_and_a_slow_side_shows(sides):
+    import time
+
+    one, other = sides
+    slow = replace(one, run=lambda statement: (time.sleep(0.2), one.run(statement))[1])
+    assert dt.audit.question_times(slow, other, SUM, repetitions=5).ratio > 2
+    assert "SELECT" in str(dt.audit.question_times(one, other, SUM, repetitions=5))
+
+
 def test_an_engine_that_counts_too_much_is_caught(sides):
     one, other = sides
     broken = replace(one, run=lambda statement: [seal(_unseal(part) * 10) for part in one.run(statement)])

@@ -1,4 +1,4 @@
-"""Time as a channel: whether how long a draw takes tells how large its noise is."""
+"""Time as a channel: how long a draw takes against its noise, and a question on two neighbours."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dither.audit.sides import Side
 from dither.parameters import whole
 
 _INTERRUPTED = 3  # medians: a draw that took longer was interrupted, and counts as this long
@@ -57,3 +58,39 @@ def timing(draw: Callable[[], Any], *, draws: int = 8000) -> Timing:
     varied = float(sizes.std()) > 0 and float(cut.std()) > 0
     found = float(np.corrcoef(sizes, cut)[0, 1]) if varied else 0.0
     return Timing(found, count, middle / 1e9)
+
+
+@dataclass(frozen=True)
+class QuestionTimes:
+    """How long the engine took for one question on two neighbours: medians, in seconds."""
+
+    question: str
+    seconds: tuple[float, float]
+    repetitions: int
+
+    @property
+    def ratio(self) -> float:
+        """The slower over the quicker."""
+        return max(self.seconds) / max(min(self.seconds), 1e-9)
+
+    def __str__(self) -> str:
+        one, other = (f"{1000 * seconds:.2f} ms" for seconds in self.seconds)
+        return f"{one} against {other}, {self.ratio:.2f} to 1: {self.question}"
+
+
+def question_times(one: Side, other: Side, question: str, *, repetitions: int = 20) -> QuestionTimes:
+    """Run a question's statements on two neighbours, in turn, and compare how long they take.
+
+    Nothing is charged and no noise is drawn. Time depends on how many rows there are, and rows are private: this
+    measures what a clock can tell; only answers released on a grid of times hide it.
+    """
+    times: tuple[list[float], list[float]] = ([], [])
+    statements = [side.price(question, epsilon="1").statements for side in (one, other)]
+    for _ in range(whole(repetitions, "repetitions")):
+        for side, asked, kept in zip((one, other), statements, times, strict=True):
+            start = time.perf_counter()
+            for statement in asked:
+                side.run(statement)
+            kept.append(time.perf_counter() - start)
+    middle = [float(np.median(kept)) for kept in times]
+    return QuestionTimes(question, (middle[0], middle[1]), repetitions)
