@@ -255,7 +255,7 @@ def test_refreshes(tmp_path: Path) -> None:
 
 
 def test_planted_cache_across_snapshots(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PricedQuestion, "snapshot", property(lambda self: self.question.table.name))
+    monkeypatch.setattr(PricedQuestion, "snapshot", property(lambda self: self.question.tables[0].name))
     with pytest.raises(AssertionError, match="a refresh is a new snapshot"):
         check_refresh(clinic, patients(older=9))
 
