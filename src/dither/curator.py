@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dither.accounting.currency import Currency
 from dither.budgets import Budget, BudgetView, budget_from, terms_of, too_dear, view
 from dither.columns import Column
-from dither.declared import Owner, private_table, public_table
+from dither.declared import Owner, Tables, private_table, public_table
 from dither.engines.sources import delimited
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.parameters import Number, probability
@@ -182,7 +182,7 @@ class Curator:
     def tables(self) -> list[Table | PublicTable]:
         """The declarations of all tables."""
         declared = self._policy.read()
-        return [*declared.tables.values(), *declared.public.values()]
+        return Tables([*declared.tables.values(), *declared.public.values()])
 
     def explain(self, text: str, **stated: Any) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
@@ -230,6 +230,9 @@ class Curator:
     def close(self) -> None:
         self._engine.close()
         self._ledger.close()
+
+    def __repr__(self) -> str:
+        return f"<Curator of {', '.join(table.name for table in self.tables()) or 'no tables'}>"
 
     def __enter__(self) -> Curator:
         return self
@@ -369,6 +372,9 @@ class Analyst:
 
     def __init__(self, curator: Curator, name: str) -> None:
         self._curator, self.name = curator, name
+
+    def __repr__(self) -> str:
+        return f"<Analyst {self.name}>"
 
     def sql(
         self,

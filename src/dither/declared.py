@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dither.columns import Category, Column, Int, Text
+from dither.digits import counted
 from dither.errors import PolicyError
 from dither.parameters import whole
 from dither.sql.catalog import Catalog, EachRow, ForeignKey, PublicTable, Table
@@ -16,6 +17,23 @@ Owner = str | ForeignKey | EachRow
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 _FOREIGN_KEY = re.compile(r"\s*([A-Za-z]\w*)\s*->\s*([A-Za-z]\w*)\s*\.\s*([A-Za-z]\w*)\s*", re.ASCII)
+
+
+class Tables(list[Table | PublicTable]):
+    """Declarations, which print as people read them."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(_said, self)) or "no tables are registered"
+
+
+def _said(table: Table | PublicTable) -> str:
+    whose = "public"
+    if isinstance(table, Table):
+        owner = "each row its own owner" if table.row_level else f"owner {table.via or table.owner}"
+        rows = "" if table.row_level else f", at most {counted(table.max_rows_per_owner, 'row')} of each owner"
+        whose = f"of {table.people}, {owner}{rows}"
+    key = f", key {', '.join(table.key)}" if table.key else ""
+    return "\n".join([f"{table.name}: {whose}{key}", *(f"  {name}: {kind}" for name, kind in table.columns.items())])
 
 
 def private_table(

@@ -208,3 +208,10 @@ def test_a_priced_plan_claims_no_lower_bound_past_a_proven_rho():
 def test_a_rho_has_no_stated_epsilon():
     with pytest.raises(ParameterError, match="epsilon= and delta="):
         ZCDP(1).basic()
+
+
+def test_guarantees_read_as_they_were_stated():
+    assert repr(PureDP("0.1")) == "PureDP(epsilon=1/10)"
+    assert repr(PureDP(1, "edge")) == "PureDP(epsilon=1, relation='edge')"
+    assert repr(ZCDP("0.5", "1e-9")) == "ZCDP(rho=1/2, delta=1/1000000000)"
+    assert repr(PureDP("0.1") * 3) == "Composition(parts=((PureDP(epsilon=1/10), 3),))"

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -103,10 +104,10 @@ def test_an_answer_without_rows_says_so() -> None:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     text = str(answer(*dense_keys([("k", Int(1, 1000, nullable=False, default=1))]), Value("n", np.zeros(1000, int))))
-    assert "... 976 more rows" in text
-    assert len(text.splitlines()) < 40
-    one_more = answer(Value("n", np.zeros(25, int)))
-    assert "... 1 more row\n" in str(one_more)
+    assert "... 968 more rows; to_text(rows=1000) shows all" in text
+    assert len(text.splitlines()) < 48
+    one_more = answer(Value("n", np.zeros(33, int)))
+    assert "... 1 more row; to_text(rows=33) shows all\n" in str(one_more)
     assert "... 1 more row<" in one_more._repr_html_()
 
 
@@ -178,6 +179,31 @@ def test_arrow_pandas_and_polars_agree(visits: Answer) -> None:
     assert visits.to_pandas(intervals=True)["n_upper"].tolist() == [45733, 1020, 18]
     assert visits.to_polars()["region"].to_list() == ["north", "south", None]
     assert visits.to_polars()["paid"].to_list()[0] == Decimal("1234.56")
+
+
+def test_pandas_computes_with_decimals(visits: Answer) -> None:
+    frame = visits.to_pandas(intervals=True)
+    assert frame.dtypes[["n", "paid", "paid_lower", "mean"]].astype(str).tolist() == ["int64", *["float64"] * 3]
+    assert (frame["paid"] / frame["n"])[0] == 1234.56 / 45712
+    assert frame["paid"].mean() == pytest.approx(1234.61 / 3)
+    assert visits.to_pandas(decimals="decimal")["paid"].tolist()[0] == Decimal("1234.56")
+    far = answer(Value("far", np.array([10**60, 5], dtype=object), decimals=1))
+    assert far.to_pandas()["far"].tolist() == [1e59, 0.5]
+    with pytest.raises(ParameterError, match='"float" or "decimal"'):
+        visits.to_pandas(decimals="int")  # type: ignore[arg-type]
+
+
+def test_rows_one_by_one_and_in_a_file(visits: Answer, tmp_path: Path) -> None:
+    assert list(visits) == visits.to_dicts()
+    assert [row["n"] for row in visits] == [45712, 999, -3]
+    visits.to_csv(tmp_path / "a.csv")
+    visits.to_csv(str(tmp_path / "b.csv"), intervals=False)
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[:2] == [
+        '"region","n","n_lower","n_upper","paid","paid_lower","paid_upper","mean","mean_lower","mean_upper"',
+        '"north",45712,45691,45733,1234.56,1233.06,1236.06,61.25,60.5,62',
+    ]
+    assert (tmp_path / "b.csv").read_text().splitlines()[2] == '"south",999,0.05,'
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])

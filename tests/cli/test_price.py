@@ -148,8 +148,8 @@ def test_delta_is_in_the_plan_or_an_option(call):
     assert inside.code == 0
     assert inside.out == call("price", "10 counts at 0.1", "--delta", "1e-6").out
     assert inside.out == call("price", "10 counts at 0.1, delta 1e-6", "--delta", "0.000001").out
-    assert call("price", "10 counts at 0.1").code == 2
-    assert "Add" in call("price", "10 counts at 0.1").err
+    assert call("price", "10 gaussians at mu 1").code == 2
+    assert "Add" in call("price", "10 gaussians at mu 1").err
     assert call("price", "10 counts at 0.1, delta 1e-6", "--delta", "1e-5").code == 2
 
 
@@ -191,3 +191,18 @@ def test_growth_has_a_point_for_every_count():
     curves = growth([(PureDP("0.1"), 1)], "1e-6", [1, 10, 100])
     assert all(values == sorted(values) and len(values) == 3 for values in curves.values())
     assert curves["basic"] == pytest.approx([0.1, 1, 10])
+
+
+def test_a_pure_plan_needs_no_delta(call):
+    done = call("price", "1 count at 0.1, 2 medians at 0.25")
+    assert done.code == 0
+    assert "the plan is 0.6-DP" in done.out
+    assert json.loads(call("price", "1 count at 0.1", "--json").out)["theorems"][0]["epsilon"] == pytest.approx(0.1)
+    for plan in ("1 gaussian at sigma 4", "1 count at 0.1, 1 test at 0.5 with 1e-8"):
+        assert "at which delta" in call("price", plan).err
+
+
+def test_a_picture_is_svg(call, tmp_path):
+    done = call("price", PLAN, "--delta", "1e-6", "--plot", "p.png")
+    assert (done.code != 0, "name it p.svg" in done.err) == (True, True)
+    assert not (tmp_path / "p.png").exists()

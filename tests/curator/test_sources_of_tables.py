@@ -58,3 +58,16 @@ def test_misspelt_people_and_columns_are_guessed(shop: dt.Curator) -> None:
         shop.register("orders", frame, people="xyz", owner="customer", **declared)
     with pytest.raises(dt.PolicyError, match=r"no column 'custmer'; .* Did you mean customer\?"):
         shop.register("orders", frame, people="customers", owner="custmer", **declared)
+
+
+def test_what_is_printed_reads_well(shop: dt.Curator) -> None:
+    assert repr(shop) == "<Curator of customers>"
+    assert repr(shop.analyst("alice")) == "<Analyst alice>"
+    shop.register_public("zips", pd.DataFrame({"zip": ["1"]}), key="zip", columns={"zip": dt.Text(max_length=5)})
+    assert repr(shop.tables()).splitlines() == [
+        "customers: of customers, owner id, at most 1 row of each owner",
+        "  age: Int(0, 99)",
+        "zips: public, key zip",
+        "  zip: Text(max_length=5)",
+    ]
+    assert shop.tables() == list(shop.tables())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CompositionRule = Literal["zcdp", "basic"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class ApproxDP(Guarantee):
     """For all neighbours and all sets E: P[M(D) in E] <= e^epsilon P[M(D') in E] + delta.
 

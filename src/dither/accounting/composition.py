@@ -28,7 +28,7 @@ _LONGEST_SUM = 1024
 _SHARP = 1e-3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Composition(Guarantee):
     """All parts together, each as often as its count says, also if later mechanisms are chosen from earlier answers.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dither.accounting.zcdp import ZCDP
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class GDP(Guarantee):
     """For all neighbours telling the outputs apart is at least as hard as telling N(0,1) from N(mu,1).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -27,10 +28,24 @@ def read_order(order: float) -> float:
     return float(order)
 
 
+def _shown(value: object) -> str:
+    if isinstance(value, Relation):
+        return repr(value.value)
+    return str(value) if isinstance(value, Fraction) else repr(value)
+
+
 class Guarantee(ABC):
     """A proven bound on how much the output law can differ between two neighbours."""
 
     relation: Relation
+
+    def __repr__(self) -> str:
+        """As it was stated: exact numbers, and the relation where it is not the usual one."""
+        if not is_dataclass(self):
+            return super().__repr__()
+        stated = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
+        shown = [f"{name}={_shown(value)}" for name, value in stated.items() if value is not Relation.ADD_REMOVE]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @abstractmethod
     def epsilon_at(self, delta: Number) -> float:

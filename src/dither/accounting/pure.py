@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dither.accounting.zcdp import ZCDP
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class PureDP(Guarantee):
     """For all neighbours and all sets E: P[M(D) in E] <= e^epsilon P[M(D') in E].
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dither.accounting.pld.pld import PLD
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class ZCDP(Guarantee):
     """For all neighbours and all orders a > 1 the Renyi divergence is at most rho * a, apart from events of
     probability `delta` (delta > 0 is approximate zCDP).

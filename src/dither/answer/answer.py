@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
@@ -58,6 +59,10 @@ class Answer:
         """How many rows there are."""
         return len(self.columns[0])
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, each as a dictionary."""
+        return iter(self.to_dicts())
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
@@ -99,9 +104,12 @@ class Answer:
 
     def to_arrow(self, intervals: bool = False) -> pa.Table:
         """An Arrow table; with `intervals`, each value column is followed by its lower and upper ends."""
-        import pyarrow as pa
-
         from dither.answer import numbers
+
+        return self._table(intervals, numbers.to_arrow)
+
+    def _table(self, intervals: bool, written: Callable[..., pa.Array]) -> pa.Table:
+        import pyarrow as pa
 
         names, arrays = [], []
         for column in self.columns:
@@ -109,17 +117,24 @@ class Answer:
             if isinstance(column, Key):
                 arrays.append(column.values)
                 continue
-            arrays.append(numbers.to_arrow(column.values, column.decimals, nulls=True))
+            arrays.append(written(column.values, column.decimals, nulls=True))
             bounds = ends(column) if intervals else None
             if bounds is not None:
                 names += [f"{column.name}_lower", f"{column.name}_upper"]
-                arrays += [numbers.to_arrow(end, column.decimals, nulls=True) for end in bounds]
+                arrays += [written(end, column.decimals, nulls=True) for end in bounds]
         return pa.table(arrays, names=distinct(names))
 
-    def to_pandas(self, intervals: bool = False) -> pd.DataFrame:
-        """A pandas DataFrame (needs pandas)."""
+    def to_pandas(self, intervals: bool = False, decimals: Literal["float", "decimal"] = "float") -> pd.DataFrame:
+        """A pandas DataFrame (needs pandas).
+
+        Decimal numbers are floats, with which pandas computes; with decimals="decimal" they are exact Decimals.
+        """
+        from dither.answer import numbers
+
+        if decimals not in ("float", "decimal"):
+            raise ParameterError(f'decimals is "float" or "decimal"; got {decimals!r}.')
         require("pandas")
-        return self.to_arrow(intervals).to_pandas()
+        return self._table(intervals, numbers.to_floats if decimals == "float" else numbers.to_arrow).to_pandas()
 
     def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """A polars DataFrame (needs polars)."""
@@ -131,7 +146,13 @@ class Answer:
         rows: list[dict[str, Any]] = self.to_arrow(intervals).to_pylist()
         return rows
 
-    def to_text(self, marks: Marks = "none", rows: int = 24) -> str:
+    def to_csv(self, path: str | Path, intervals: bool = True) -> None:
+        """Write a CSV file; each value column is followed by its lower and upper ends, unless intervals=False."""
+        from dither.answer.document import csv_bytes
+
+        Path(path).write_bytes(csv_bytes(self, intervals))
+
+    def to_text(self, marks: Marks = "none", rows: int = 32) -> str:
         """The table that `print` shows, of so many rows.
 
         Digits that are only noise are not shown. With `marks`, digits that the noise reaches are told from those
@@ -147,14 +168,15 @@ class Answer:
 
         return to_json(self)
 
-    def plot(self) -> Any:
+    def plot(self, title: str | None = None) -> Any:
         """An altair chart (needs altair) of all numbers with their intervals; .save(path) as SVG, PNG or HTML.
 
-        Bars for groups, in colours where there are two keys; lines with bands over days, times and long ranges.
+        Bars for groups, in colours where there are two keys; lines with bands over days, times and long ranges. The
+        title names the columns unless another is given.
         """
         from dither.answer.picture import chart
 
-        return chart(self)
+        return chart(self, title)
 
     chart = plot
 

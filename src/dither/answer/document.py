@@ -1,4 +1,4 @@
-"""An answer as JSON: rows with their intervals, and what the analyst should know beside them."""
+"""An answer as JSON, rows with their intervals and what the analyst should know beside them, and as CSV."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ def to_json(answer: Answer) -> str:
         "notes": list(answer.notes),
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def csv_bytes(answer: Answer, intervals: bool = True) -> bytes:
+    """The rows as CSV, quoted where needed."""
+    from pyarrow import BufferOutputStream, csv
+
+    sink = BufferOutputStream()
+    csv.write_csv(answer.to_arrow(intervals), sink, csv.WriteOptions(quoting_style="needed"))
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def _column(column: Key | Value) -> dict[str, Any]:

@@ -34,6 +34,14 @@ def to_arrow(numbers: Numbers, decimals: int, *, nulls: bool = False) -> pa.Arra
     return pa.array([f"{Decimal(f'{number}e-{decimals}'):f}" for number in numbers.tolist()], pa.string())
 
 
+def to_floats(numbers: Numbers, decimals: int, *, nulls: bool = False) -> pa.Array:
+    """Like `to_arrow`, but what is not a whole number of 64 bits is the nearest float64."""
+    import pyarrow as pa
+
+    exact = to_arrow(numbers, decimals, nulls=nulls)
+    return exact if pa.types.is_int64(exact.type) else exact.cast(pa.float64(), safe=False)
+
+
 def from_arrow(array: pa.Array) -> Numbers:
     """The integers (in the units they were written in) or floats that `to_arrow` wrote."""
     import pyarrow as pa

@@ -27,7 +27,7 @@ class Layout:
     colours: Key | None = None
 
 
-def chart(answer: Answer) -> Any:
+def chart(answer: Answer, title: str | None = None) -> Any:
     """Lines over days, times and long ranges, bars for anything else; all value columns over the same rows."""
     from dither.plot.bars import Series, bars
     from dither.plot.lines import lines
@@ -38,7 +38,8 @@ def chart(answer: Answer) -> Any:
         raise ParameterError("this answer has no value column, so there is nothing to draw.")
     layout = arranged(keys)
     panels = [_panel(column) for column in values]
-    title = ", ".join(column.name for column in values) + (f" by {', '.join(key.name for key in keys)}" if keys else "")
+    grouped = f" by {', '.join(key.name for key in keys)}" if keys else ""
+    title = ", ".join(column.name for column in values) + grouped if title is None else str(title)
     subtitle = price_line(answer) + _told(answer, layout, any(panel.lower is not None for panel in panels))
     series = None if layout.colours is None else Series(layout.colours.name, _texts(layout.colours))
     if layout.axis is None or layout.axis_kind is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Marks = Literal["none", "brackets", "dim"]
 
-MOST_ROWS = 24
+MOST_ROWS = 32
 _GAP = "   "
 _DIM, _PLAIN = "\x1b[2m", "\x1b[22m"
 
@@ -30,7 +30,8 @@ def table_text(answer: Answer, most_rows: int = MOST_ROWS, *, details: bool = Tr
     head, *body = (_GAP.join(line).rstrip() for line in zip(*blocks, strict=True))
     rule = "─" * max(map(_width, (head, *body)))
     hidden = len(answer) - rows
-    more = [f"... {counted(hidden, 'more row')}"] if hidden else [] if len(answer) else ["no rows"]
+    shown = f"... {counted(hidden, 'more row')}; to_text(rows={len(answer)}) shows all"
+    more = [shown] if hidden else [] if len(answer) else ["no rows"]
     below = [price_line(answer)]
     if details:
         below = [*footer(answer), *(["digits that the noise reaches are " + _SAID[marks]] if marks in _SAID else [])]

@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace) -> None:
     _account(arguments)  # names are checked too before there is a folder
     with open_curator(arguments, create=True) as curator, _readable(curator, arguments):
         curator.people(arguments.people, budget=budget)
-    print(f"{arguments.folder} protects {arguments.people} with a budget of {_shown(budget)}.")
+        largest = _largest(curator, arguments)
+    print(f"{arguments.folder} protects {arguments.people} with a budget of {_shown(budget)}.{largest}")
     print(f"Next: dither register {arguments.folder} TABLE FILE --people {arguments.people} --owner COLUMN ...")
 
 
@@ -116,7 +117,16 @@ def _cap(arguments: argparse.Namespace) -> None:
             arguments.composition = arguments.composition or people.composition
         cap = read_budget(arguments)
         curator.analyst(arguments.analyst, budget=cap, people=arguments.people)
-    print(f"{arguments.analyst} may spend up to {_shown(cap)} of the budget of {arguments.people}.")
+        largest = _largest(curator, arguments)
+    print(f"{arguments.analyst} may spend up to {_shown(cap)} of the budget of {arguments.people}.{largest}")
+
+
+def _largest(curator: Curator, arguments: argparse.Namespace) -> str:
+    """Under rho a single question cannot state all of the epsilon, so say what it can."""
+    account = curator.budget(*_account(arguments))
+    if account.kind != "zcdp" or not account.left.epsilon:
+        return ""
+    return f" One question may state epsilon {decimal_text(account.left.epsilon, up=False)} at most."
 
 
 @contextmanager

@@ -26,7 +26,7 @@ and the delta at which epsilon is read (or --delta). Known are
   gaussians                           at rho R, at mu M, at sigma S (sensitivity 1), or at E with D
   releases, averages, means           anything epsilon-DP, at an epsilon
   tests                               anything (epsilon, delta)-DP: "at 0.5 with 1e-8"
-Each theorem's epsilon is rounded up; the best is marked. Theorems marked "running" stay
+Each theorem's epsilon is rounded up; the smallest is marked *. Theorems marked "running" stay
 valid when prices are chosen along the way, as a budget's are."""
 
 _EXAMPLES = """\
@@ -54,7 +54,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Read the plan, price it, print and draw."""
     from dither.accounting.prices import growth, prices
 
+    if arguments.plot is not None and arguments.plot.suffix.lower() != ".svg":
+        raise ParameterError(f"--plot draws SVG: name it {arguments.plot.with_suffix('.svg')}, say.")
     plan = read_plan(arguments.plan)
+    if plan.delta is None and arguments.delta is None and _is_pure(plan.parts) and arguments.plot is None:
+        _print_pure(arguments, plan.parts)
+        return
     written = _one_delta(plan.delta, arguments.delta)
     parts, delta = plan.parts, probability(written, "delta")
     rows = prices(parts, delta)
@@ -68,6 +73,27 @@ def run(arguments: argparse.Namespace) -> None:
         return
     print(table(rows))
     print(summary(rows, written))
+
+
+def _is_pure(parts: list[tuple[Guarantee, int]]) -> bool:
+    from dither.accounting import PureDP
+
+    return all(isinstance(guarantee, PureDP) for guarantee, _ in parts)
+
+
+def _print_pure(arguments: argparse.Namespace, parts: list[tuple[Guarantee, int]]) -> None:
+    """Without a delta epsilons add up, and no other theorem applies."""
+    from dither.accounting.balls import float_up
+    from dither.accounting.prices import Row
+    from dither.budgets import decimal_text
+
+    total = sum((guarantee.basic().epsilon * count for guarantee, count in parts), Fraction(0))
+    if arguments.json:
+        row = Row("basic", float_up(total), True, "epsilons add; pure, without any delta")
+        print_json({"plan": arguments.plan, "delta": None, "theorems": [_document(row)]})
+        return
+    shown = decimal_text(total, up=True, digits=6)
+    print(f"Epsilons add: the plan is {shown}-DP, without any delta. At one, such as --delta 1e-6, it may be less.")
 
 
 def _one_delta(in_plan: str | None, option: str | None) -> str:
@@ -97,7 +123,7 @@ def repetitions(parts: list[tuple[Guarantee, int]], delta: Fraction) -> list[int
 def table(rows: list[Row]) -> str:
     """The rows as text, the smallest epsilon marked."""
     best = min((row for row in reversed(rows) if row.epsilon is not None), key=_epsilon_of, default=None)
-    lines = [f"{'theorem':14}{'epsilon':>14}  {'running':9}"]
+    lines = [f"{'theorem':14}{'epsilon':>14}  {'running':9}(* has the smallest epsilon)"]
     for row in rows:
         mark = " *" if row is best else ""
         note = row.note if row.lower is None else f"{row.note} (at least {_shown(row.lower, up=False)})"

@@ -32,6 +32,8 @@ would be. Nothing is charged and no data are read."""
 _EXPLAIN_EXAMPLES = """\
   dither explain clinic "SELECT region, COUNT(*) FROM visits GROUP BY region" --epsilon 0.5"""
 
+_MOST_ROWS = 1000  # of an answer; --csv and --json have all
+
 
 def add_query(commands: Commands) -> None:
     parser = command(commands, "query", "ask a question in SQL", description=_QUERY, examples=_QUERY_EXAMPLES)
@@ -61,7 +63,7 @@ def query(arguments: argparse.Namespace) -> None:
     elif arguments.csv:
         _print_csv(answer)
     else:
-        print(answer)
+        print(answer.to_text(rows=_MOST_ROWS))
 
 
 def explain(arguments: argparse.Namespace) -> None:
@@ -119,8 +121,6 @@ def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _print_csv(answer: Answer) -> None:
-    from pyarrow import BufferOutputStream, csv
+    from dither.answer.document import csv_bytes
 
-    sink = BufferOutputStream()
-    csv.write_csv(answer.to_arrow(intervals=True), sink, csv.WriteOptions(quoting_style="needed"))
-    print(sink.getvalue().to_pybytes().decode(), end="")
+    print(csv_bytes(answer).decode(), end="")

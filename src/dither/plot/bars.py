@@ -59,8 +59,9 @@ def bars(
         places = places[:MOST_ROWS]
     width = WIDTH if len(panels) == 1 else max(180, WIDTH // len(panels))
     step = _THIN if len(places) > _MANY else _ROW
+    ticks = 4 if len(panels) < 3 else 3
     drawn = [
-        _panel(alt, panel, rows, places, rows_title if not place else None, series, labels=not place)
+        _panel(alt, panel, rows, places, rows_title if not place else None, series, labels=not place, ticks=ticks)
         for place, panel in enumerate(panels)
     ]
     height = alt.Step(step) if series is None else alt.Step(max(8, step // 2), **{"for": "offset"})
@@ -78,6 +79,7 @@ def _panel(
     series: Series | None,
     *,
     labels: bool,
+    ticks: int,
 ) -> Any:
     kept = set(places)
     data = [row for row in points(panel, "row", rows, series) if row["row"] in kept]
@@ -94,7 +96,8 @@ def _panel(
     if series is not None:
         down["yOffset"] = alt.YOffset("series:N", sort=[safe(label) for label in series.distinct])
     base = alt.Chart(alt.Data(values=data)).encode(**down)
-    across = {"title": safe(panel.name), "axis": alt.Axis(tickCount=4, format=number_format(data))}
+    axis = alt.Axis(tickCount=ticks, format=number_format(data), labelOverlap=True)
+    across = {"title": safe(panel.name), "axis": axis}
     colour = {} if series is None else {"color": series_colour(alt, series)}
     fill = {"color": FIRST} if series is None else {}
     bar = base.mark_bar(opacity=0.75, height={"band": 0.6 if series is None else 0.85}, **fill)
