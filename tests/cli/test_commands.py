@@ -24,9 +24,9 @@ def test_init_makes_people_and_caps(call: Any, tmp_path: Path) -> None:
     assert "clinic protects patients with a budget of epsilon 4 at delta 1e-6." in done.out
     assert (tmp_path / "clinic").stat().st_mode & 0o777 == 0o700
     done = call("init", "clinic", "--people", "patients", "--analyst", "alice", "--epsilon", "1", "--delta", "1e-6")
-    assert (
-        done.out
-        == "alice may spend up to epsilon 1 at delta 1e-6 of the budget of patients. One question may state epsilon 0.9303 at most.\n"
+    assert done.out == (
+        "alice may spend up to epsilon 1 at delta 1e-6 of the budget of patients. "
+        "One question may state epsilon 0.9303 at most.\n"
     )
     budgets = json.loads(call("budget", "clinic", "--json").out)
     assert [(b["people"], b["analyst"], b["kind"], b["total"]["epsilon"]) for b in budgets] == [

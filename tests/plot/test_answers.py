@@ -187,3 +187,12 @@ except ImportError as missing:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "not installed. In a checkout of dither: pip install '.[plot]'" in done.stdout
+
+
+def test_a_title_of_ones_own_and_labels_that_keep_apart(saved):
+    columns = [Value(name, np.array([123456, 654321]), half_width=Fraction(9)) for name in ("a", "b", "c")]
+    chart = answer(Key("region", pa.array(["north", "south"])), *columns).chart(title="Visits")
+    assert "Visits" in saved(chart)
+    panels = chart.to_dict()["hconcat"]
+    axes = [layer["encoding"]["x"]["axis"] for panel in panels for layer in panel["layer"]]
+    assert {(axis["tickCount"], axis["labelOverlap"]) for axis in axes} == {(3, True)}
