@@ -166,6 +166,15 @@ def test_the_worst_pair_is_found_among_many():
         assert verdict.pairs == 19
 
 
+@pytest.mark.parametrize("delta", ["1e-18", "1e-9", "1/3"])
+def test_a_claimed_delta_of_any_size_is_read_as_it_is(delta):
+    claimed = dt.ApproxDP(1, delta)
+    verdict = dt.audit.check(laplace(1), neighbours=PAIR, claimed=claimed, samples=2000)
+    assert verdict.passed
+    assert verdict.delta == float(claimed.delta)
+    assert verdict.claimed_epsilon == 1
+
+
 def test_profiles_and_pictures():
     verdict = dt.audit.check(laplace(1), neighbours=PAIR, claimed=dt.PureDP(1), samples=50_000)
     epsilons, lower, claimed = verdict.profile

@@ -113,14 +113,14 @@ class Claim:
             deltas = [float(own), *(_DELTAS if has_curve else ())]
         else:
             deltas = [*_DELTAS]
-        read = [(delta, float(claimed.epsilon_at(_exactly(delta)))) for delta in deltas]
+        read = [(delta, float(claimed.epsilon_at(Fraction(delta)))) for delta in deltas]
         finite = [point for point in read if math.isfinite(point[1])]
         if not finite:
             raise ParameterError("the claimed guarantee states no epsilon at any delta; there is nothing to audit.")
         usable = tuple(point for point in finite if point[1] > 0) or (finite[0],)
         reference = max(epsilon for _, epsilon in usable)
         epsilons = np.linspace(0, max(2 * reference, 0.1), _POINTS)
-        curve = tuple((float(e), float(claimed.delta_at(_exactly(e)))) for e in epsilons)
+        curve = tuple((float(e), float(claimed.delta_at(Fraction(e)))) for e in epsilons)
         return cls(usable, curve)
 
     @property
@@ -178,10 +178,6 @@ def _pair(pair: Any) -> Pair:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise ParameterError("neighbours are pairs of data: [(data, other data), ...].")
     return pair[0], pair[1]
-
-
-def _exactly(value: float) -> Fraction:
-    return Fraction(value).limit_denominator(10**12)
 
 
 def _reader(draw: Sampler) -> Callable[[Any, int], Outputs]:
