@@ -1,0 +1,179 @@
+"""How long an answer takes, everything included: a count, the first answer of a new process, a million groups.
+
+    python bench/latency.py [--rows 1000000] [--group-rows 10000000] [--rounds 9] [--folder FOLDER]
+
+All with owner-level privacy, from text to an Arrow table, each question at a price never paid before. Groups are
+compared with the plain query on the raw table in DuckDB's own storage, in interleaved rounds. Verdicts are about the
+least time of all rounds, since other work on the machine only adds to it; medians are shown beside. A cold start is a
+new Python process that imports dither, opens the folder and asks; the interpreter's own start is in it, and modules are
+compiled already, as an installation leaves them. Arrow imports pandas wherever it is installed, which takes longer than
+all of dither, so there are two figures: as dither is installed by itself, and with pandas beside it.
+
+The million groups are by a whole number, whose values are public, and by the same number as text, whose values are
+private: groups are then shown if a noisy number of owners passes a threshold. Exits 1 if a limit is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sql_accuracy import make_visits
+
+LONGEST_COUNT, LONGEST_START = 0.025, 0.8  # seconds
+TIMES_PLAIN, SECONDS_MORE = 3.0, 0.5
+GROUPS = 1_000_000
+COUNT = "SELECT COUNT(*) FROM visits"
+BY_KEY = {
+    "public keys": "SELECT product, COUNT(*) AS n FROM visits GROUP BY product",
+    "private keys": "SELECT code, COUNT(*) AS n FROM visits GROUP BY code",
+}
+FIRST_ANSWER = """
+import sys
+if sys.argv[3] == "without pandas":
+    sys.modules["pandas"] = None
+import dither as dt
+with dt.Curator.open(sys.argv[1], create=False) as curator:
+    print(curator.analyst(sys.argv[2]).sql("SELECT COUNT(*) FROM visits", epsilon=1))
+"""
+
+
+def prepare(folder: Path, rows: int) -> None:
+    """The table, raw and registered, if they are not there yet."""
+    import duckdb
+
+    import dither as dt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "visits.parquet"
+    if not source.exists():
+        visits = make_visits(rows)
+        code = pc.binary_join_element_wise("p", pc.cast(visits["product"], pa.string()), "")
+        pq.write_table(visits.append_column("code", code), source, row_group_size=1 << 20)
+    if not (folder / "raw.duckdb").exists():
+        with duckdb.connect(str(folder / "raw.duckdb")) as connection:
+            connection.execute(f"CREATE TABLE visits AS FROM '{source}'")
+    if (folder / "clinic").exists():
+        return
+    with dt.Curator.open(folder / "clinic") as curator:
+        curator.people("people", budget=dt.ApproxDP(1000, "1e-6"))
+        started = time.perf_counter()
+        curator.register(
+            "visits",
+            source,
+            people="people",
+            owner="user_id",
+            max_rows_per_owner=100,
+            columns={
+                "product": dt.Int(0, GROUPS - 1, nullable=False, default=0),
+                "code": dt.Text(max_length=7, nullable=False, default=""),
+                "amount": dt.Fixed(0, 100, decimals=2, nullable=False, default=0),
+                "age": dt.Int(18, 95, nullable=False, default=45),
+            },
+        )
+        seconds = time.perf_counter() - started
+        print(f"registered {rows:,} rows in {seconds:.1f} s: {rows / seconds:,.0f} rows/s")
+
+
+def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
+
+
+def price(round_: int) -> str:
+    return f"1.000{round_:03d}"
+
+
+def warm_count(folder: Path, rounds: int) -> bool:
+    import dither as dt
+
+    with dt.Curator.open(folder / "clinic") as curator:
+        analyst = curator.analyst(f"bench{secrets.token_hex(8)}")
+        taken = [
+            seconds(lambda round_=round_: analyst.sql(COUNT, epsilon=price(round_)).to_arrow())[0]
+            for round_ in range(5 * rounds)
+        ]
+    return verdict("a count, warm", taken[2:], LONGEST_COUNT)
+
+
+def cold_start(folder: Path, pandas: str, rounds: int) -> bool:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+
+    def ask() -> None:
+        who = f"bench{secrets.token_hex(8)}"
+        command = [sys.executable, "-c", FIRST_ANSWER, str(folder / "clinic"), who, pandas]
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+
+    ask()  # compiles
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    taken = [seconds(ask)[0] for _ in range(rounds)]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / rounds
+    print(f"a new process {pandas}: {busy:.2f} s of CPU on average")
+    return verdict(f"the first answer of a new process {pandas}", taken, LONGEST_START)
+
+
+def many_groups(folder: Path, name: str, rounds: int) -> bool:
+    import duckdb
+
+    import dither as dt
+
+    plain = duckdb.connect(str(folder / "raw.duckdb"), read_only=True)
+    bare, private = [], []
+    with dt.Curator.open(folder / "clinic") as curator:
+        analyst = curator.analyst(f"bench{secrets.token_hex(8)}")
+        for round_ in range(rounds):
+            asked, exact = seconds(lambda: plain.sql(BY_KEY[name]).to_arrow_table())
+            answered, noisy = seconds(lambda round_=round_: analyst.sql(BY_KEY[name], epsilon=price(round_)).to_arrow())
+            bare.append(asked)
+            private.append(answered)
+    plain.close()
+    print(f"{name}: plain {min(bare):.3f} s with {exact.num_rows:,} groups, private {noisy.num_rows:,} groups")
+    return verdict(f"GROUP BY {name}", private, TIMES_PLAIN * min(bare) + SECONDS_MORE)
+
+
+def verdict(what: str, taken: Sequence[float], limit: float) -> bool:
+    held = min(taken) <= limit
+    print(
+        f"{'PASS' if held else 'FAIL'}  {what}: {min(taken):.4f} s "
+        f"(median {statistics.median(taken):.4f} s of {len(taken)}), limit {limit:.3g} s"
+    )
+    return held
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="for the count and the cold start")
+    parser.add_argument("--group-rows", type=int, default=10_000_000, help="for groups; 0 leaves them out")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--folder", type=Path, help="where data are made; kept and used again if it is there")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="dither-latency-") as scratch:
+        folder = options.folder or Path(scratch)
+        prepare(folder / "count", options.rows)
+        held = [warm_count(folder / "count", options.rounds)]
+        held += [cold_start(folder / "count", pandas, options.rounds) for pandas in ("without pandas", "with pandas")]
+        if options.group_rows:
+            prepare(folder / "groups", options.group_rows)
+            held += [many_groups(folder / "groups", name, options.rounds) for name in BY_KEY]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
