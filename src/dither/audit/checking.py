@@ -110,10 +110,10 @@ class Claim:
         own = getattr(claimed, "delta", None)
         has_curve = getattr(claimed, "gaussian_mu_squared", None) is not None
         if own is not None and getattr(claimed, "epsilon", None) is not None:
-            deltas = [float(own), *(_DELTAS if has_curve else ())]
+            deltas = [Fraction(own), *(map(Fraction, _DELTAS) if has_curve else ())]
         else:
-            deltas = [*_DELTAS]
-        read = [(delta, float(claimed.epsilon_at(Fraction(delta)))) for delta in deltas]
+            deltas = [*map(Fraction, _DELTAS)]
+        read = [(float(delta), float(claimed.epsilon_at(delta))) for delta in deltas]
         finite = [point for point in read if math.isfinite(point[1])]
         if not finite:
             raise ParameterError("the claimed guarantee states no epsilon at any delta; there is nothing to audit.")
