@@ -42,6 +42,13 @@ class Child:
     def kill(self) -> None:
         os.kill(self.process, signal.SIGKILL)
 
+    def released(self, least: int) -> bytes:
+        """Wait until it has released that many bytes, or has ended."""
+        found = b""
+        while len(found) < least and (more := os.read(self.pipe, least - len(found))):
+            found += more
+        return found
+
     def ended(self) -> tuple[bytes, int]:
         """Wait for it: the bytes it released, and how it ended."""
         with open(self.pipe, "rb") as pipe:
@@ -79,7 +86,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.fixture
 def fast(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there is one: what these tests change is which bytes are there, not how they got there."""
+    """A folder in memory where there is one: these tests change which bytes are there, not how they came there."""
     memory = Path("/dev/shm")
     if not (memory.is_dir() and os.access(memory, os.W_OK)):
         yield tmp_path

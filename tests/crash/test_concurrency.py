@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
+import signal
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -53,6 +56,75 @@ def check_grants(folder: Path, in_child: Any, ask: Ask, *, kind: type[Ledger], c
 def test_grants_equal_the_cap(tmp_path: Path, in_child: Any, ask: Ask, campaign: bool) -> None:
     clients, requests = (200, 500) if campaign else (16, 100)
     check_grants(tmp_path / "clinic", in_child, ask, kind=Ledger, clients=clients, requests=requests)
+
+
+def check_swarm(
+    kind: type[Ledger], folder: Path, in_child: Any, ask: Ask, *, clients: int, requests: int, kills: int
+) -> None:
+    """Many processes ask the same requests, which do not all fit, again and again; they are killed as they go.
+
+    Only a ledger that answers nothing any more lets one of them end by itself.
+    """
+    fits = requests * 3 // 4
+    with kind.open(folder, create=True) as ledger:
+        ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(fits)), terms={})
+
+    def work(release: Release) -> None:
+        mine, answered = kind.open(folder), 1
+        while answered:
+            answered = 0
+            for number in random.Random(os.getpid()).sample(range(requests), requests):
+                with suppress(BudgetExceeded):
+                    release(bytes([number]) + ask(mine, f"r{number}", price=Fraction(1)))
+                    answered += 1
+
+    children = [in_child(work) for _ in range(clients)]
+    answers: dict[int, set[bytes]] = {number: set() for number in range(requests)}
+    for round_ in range(kills + clients):
+        child = children.pop(random.randrange(len(children)))
+        seen = child.released(17 * random.randint(0, 3) if round_ < kills else 0)
+        child.kill()
+        rest, status = child.ended()
+        assert status == -signal.SIGKILL or kind is not Ledger
+        released = seen + rest
+        for place in range(0, len(released), 17):
+            answers[released[place]].add(released[place + 1 : place + 17])
+        if round_ < kills:
+            children.append(in_child(work))
+    with kind.open(folder) as ledger:
+        ledger.verify()
+        charged = [entry.body["request"] for entry in ledger.entries() if entry.kind == "reserve"]
+        assert len(charged) == len({*charged}), "one charge a request"
+        assert ledger.balance("patients").spent.cost == len(charged) <= fits, "spent is the sum of charges, in the cap"
+        assert {f"r{number}" for number, found in answers.items() if found} <= {*charged}, "released implies charged"
+        for number, found in answers.items():
+            if f"r{number}" in charged:
+                assert found <= {ask(ledger, f"r{number}", price=Fraction(1))}, "one charge, one draw of noise"
+        assert ledger.balance("patients").spent.cost == len(charged), "a retry is not charged"
+        assert ledger.pending() == []
+        ledger.verify()
+
+
+def test_many_processes_killed_as_they_ask(tmp_path: Path, in_child: Any, ask: Ask, tally: Any, campaign: bool) -> None:
+    for number in range(6 if campaign else 1):
+        kills = 100 if campaign else 24
+        check_swarm(Ledger, tmp_path / f"{number}", in_child, ask, clients=8, requests=100, kills=kills)
+        tally(kills=kills + 8)
+
+
+class ForgetsRequests(Ledger):
+    """Planted bug: a request that another process is answering is charged again."""
+
+    def reserve(self, *given: Any, **named: Any) -> Any:
+        known = self.requested("patients", "alice", named["request"])
+        if known is None or known.answer is None:
+            return super().reserve(*given, **named | {"request": None})
+        return super().reserve(*given, **named)
+
+
+def test_forgotten_requests_are_caught(tmp_path: Path, in_child: Any, ask: Ask) -> None:
+    with pytest.raises(AssertionError, match=r"one charge|released implies charged"):
+        check_swarm(ForgetsRequests, tmp_path / "clinic", in_child, ask, clients=4, requests=10, kills=4)
 
 
 class ChecksThenUpdates(Ledger):

@@ -115,12 +115,13 @@ def truth(tidy: Path) -> Any:
     ("name", "stride"), [("ledger.sqlite", 89), ("ledger.sqlite-wal", 127), ("ledger.anchor", 37), ("ledger.key", 1)]
 )
 def test_flipped_bits(
-    name: str, stride: int, filled: Path, tidy: Path, truth: Any, tmp_path: Path, campaign: bool
+    name: str, stride: int, filled: Path, tidy: Path, truth: Any, fast: Path, tally: Any, campaign: bool
 ) -> None:
     folder = tidy if name == "ledger.sqlite" else filled
     size = (folder / name).stat().st_size
     damages = flips(size, 1 if campaign else stride)
-    refused, total = check_refused_or_same(copies(folder, tmp_path / "copy", name=name, damages=damages), truth)
+    refused, total = check_refused_or_same(copies(folder, fast / "copy", name=name, damages=damages), truth)
+    tally(flips=total)
     assert total >= 32
     # An anchor has a spare slot; of the rest a good part is empty space inside pages.
     assert refused == total if name == "ledger.key" else refused > 0 or name == "ledger.anchor"
@@ -130,12 +131,13 @@ def test_flipped_bits(
     ("name", "stride"), [("ledger.sqlite", 509), ("ledger.sqlite-wal", 499), ("ledger.anchor", 61)]
 )
 def test_cut_anywhere(
-    name: str, stride: int, filled: Path, tidy: Path, truth: Any, tmp_path: Path, campaign: bool
+    name: str, stride: int, filled: Path, tidy: Path, truth: Any, fast: Path, tally: Any, campaign: bool
 ) -> None:
     """A lost write looks the same: after it the ledger is behind its anchor."""
     folder = tidy if name == "ledger.sqlite" else filled
     damages = cuts((folder / name).stat().st_size, 1 if campaign else stride)
-    refused, total = check_refused_or_same(copies(folder, tmp_path / "copy", name=name, damages=damages), truth)
+    refused, total = check_refused_or_same(copies(folder, fast / "copy", name=name, damages=damages), truth)
+    tally(cuts=total)
     assert total > 70
     assert refused == total if name != "ledger.anchor" else refused > 0
 
