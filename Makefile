@@ -4,7 +4,7 @@ UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check audit campaign format bench lock clean
+.PHONY: help demo test compiler check audit campaign crash format bench lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make check     make test, plus ruff, mypy --strict and import-linter"
 	@echo "make format    ruff's fixes and formatting"
 	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
+	@echo "make crash     thousands of kills, failing disks and damaged ledgers (about an hour)"
 	@echo "make audit     every mechanism against up to 10^7 samples a side (hours; set SECONDS_A_ROW=20 for less)"
 	@echo "make bench     the benchmarks (installs the peers they compare with)"
 	@echo "make lock      compile the pinned requirements anew"
@@ -42,9 +43,14 @@ demo: $(VENV)/.runtime
 	$(BIN)/dither demo
 
 TESTS := -m pytest -q -n 2
-test: $(VENV)/.test .venv-peers/.oracles
+test: $(VENV)/.test .venv-peers/.oracles compiler
 	$(PEERS)/python -m pytest -q tests/oracles
 	$(BIN)/python $(TESTS) --ignore=tests/oracles
+
+# Crash tests compile a small library that is preloaded; where the machine has no C compiler, a pinned one is installed.
+compiler: $(VENV)/.test
+	command -v cc || command -v gcc || command -v clang || \
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/compiler.txt
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
@@ -55,8 +61,11 @@ check: $(VENV)/.check
 
 # Statistical, crash and fuzz tests with their counts multiplied.
 SCALE ?= 100
-campaign: $(VENV)/.test
+campaign: $(VENV)/.test compiler
 	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) --ignore=tests/oracles
+
+crash: $(VENV)/.test compiler
+	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) tests/crash
 
 # Mechanisms that draw one output at a time take as many samples as fit into the seconds of a row.
 SECONDS_A_ROW ?= 300
@@ -78,6 +87,7 @@ lock: | $(UV)
 	$(COMPILE) --group check -o requirements/check.txt
 	$(COMPILE) --group oracles -o requirements/oracles.txt
 	$(COMPILE) --group bench -o requirements/bench.txt
+	echo "ziglang" | $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements/compiler.txt
 	echo "uv" | $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements/uv.txt
 
 clean:
