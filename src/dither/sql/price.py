@@ -107,7 +107,7 @@ def price(
     What the plan leaves open is chosen by the profile, unless `rows_per_owner` states it or an earlier run has decided
     it (`strategy`). In place of a price, `error` states the half-width that every column must keep with `confidence`.
     """
-    if [epsilon, rho, error].count(None) != 2:
+    if sum(stated is not None for stated in (epsilon, rho, error)) != 1:
         raise ParameterError(
             'state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget; or error= instead.'
         )
