@@ -77,6 +77,21 @@ def test_no_other_split_is_better(text: str, budget: Any) -> None:
         assert error([part / sum(parts) for part in parts]) >= 0.999 * best
 
 
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_decimals_do_not_change_a_split(budget: Any) -> None:
+    """The same value in units of 10^-10, where its weight is tiny, gets the same share."""
+    made = priced("SELECT SUM(x * 1.0000000000) AS a, SUM(z) AS b FROM t", budget)
+    plain = priced("SELECT SUM(x) AS a, SUM(z) AS b FROM t", budget)
+    kind = Currency.of(budget).kind
+
+    def split(question: Any) -> tuple[Fraction, ...]:
+        needed = [item.measure for item in question.measures]
+        weights = Weights(None).of(question.answered)
+        return shares(needed, [item.sensitivity for item in question.measures], weights, kind)
+
+    assert [float(part) for part in split(made)] == pytest.approx([float(part) for part in split(plain)], abs=1e-3)
+
+
 def test_an_average_alone_splits_evenly_without_a_profile() -> None:
     assert priced("SELECT AVG(x) FROM t").strategy.shares == ()
 

@@ -142,7 +142,7 @@ def _wanted(
 ) -> list[float]:
     found = []
     for measure, sensitivity in zip(needed, moved, strict=True):
-        weight = max(weights.get(measure, 1.0), 1e-18)
+        weight = max(weights.get(measure, 1.0), 1e-300)  # with many decimals, values are large and weights tiny
         reach = float(sensitivity.l2 if kind == "zcdp" else sensitivity.l1)
         if isinstance(measure, Choice):
             reach = _RANKS * float(sensitivity.l1)
