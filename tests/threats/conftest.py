@@ -11,7 +11,7 @@ import pytest
 
 from dither.curator import Curator
 
-for _name in ("population", "generator", "mutations", "harness", "queries", "clinic"):
+for _name in ("population", "generator", "mutations", "harness", "hostile", "queries", "clinic"):
     _module = f"threats_{_name}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))

@@ -45,11 +45,9 @@ def test_hostile_sql(clinic: Curator) -> None:
     alice = clinic.analyst("alice")
     alice.explain(COUNT, epsilon=1)  # the parser is imported by the first question
     for text in HOSTILE:
-        started = time.perf_counter()
+        started = time.thread_time()  # work of this thread: other load on the machine does not count
         refusal = check_refused(clinic, lambda text=text: alice.sql(text, epsilon=1), UnsupportedQuery, PolicyError)
-        assert (
-            time.perf_counter() - started < 0.5
-        )  # an analyst cannot make a refusal slow; the bare refusal takes < 50 ms
+        assert time.thread_time() - started < 0.5  # an analyst cannot make a refusal slow; a bare one takes < 50 ms
         assert len(str(refusal)) < 1000
     assert clinic.verify() == len([*clinic.ledger()])
 

@@ -68,7 +68,10 @@ def _tree(source: Source) -> exp.Expr:
 
 
 def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
-    """ALL and DISTINCT after GROUP BY are one flag, true or false where it should not be at all."""
+    """ALL and DISTINCT after GROUP BY are one flag, true or false where it should not be at all; or nothing follows."""
+    if any(not any(group.args.values()) for group in tree.find_all(exp.Group)):
+        at = source.keyword("GROUP") or 0
+        raise source.refusal(at, "GROUP BY names no key.", Advice.about(source, catalog).fill("{keys}"))
     if any(group.args.get("all") is not None for group in tree.find_all(exp.Group)):
         followed = zip(source.tokens, source.tokens[1:], strict=False)
         word = next(after for token, after in followed if token.token_type == TokenType.GROUP_BY)
@@ -85,7 +88,7 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
             at = None if source.written(node) else source.keyword(name.upper(), _name(node, source))
             raise source.refusal(node if at is None else at, what, hint)
         for name, value in node.args.items():
-            if name not in allowed and value is not None and value is not False and value != []:
+            if name not in allowed and value is not None and (value is not False or name == "indexed") and value != []:
                 words, what, hint = grammar.ARGUMENTS.get(
                     name, ((), f"{_words(node, source)} cannot have {name}.", "Leave it out.")
                 )
