@@ -50,7 +50,9 @@ def test_carried_keys_are_values_like_any_other(snapshot, key):
     value, condition = USES[KEYS[key]]
     plain = f"SELECT SUM({value}), COUNT(*), COUNT({{}}) FROM t WHERE {condition}".replace("{}", f"({key})")
     carried = f"SELECT SUM({value}), COUNT(*), COUNT({{}}) FROM (SELECT {key} AS k FROM t) AS d WHERE {condition}"
-    assert snapshot.exact(plain) == snapshot.exact(carried.replace("{}", "k"))
+    # A key that WHERE leaves without NULL is counted with the rows: the last measure is then the one before.
+    (found,), (expected,) = snapshot.exact(carried.replace("{}", "k")), snapshot.exact(plain)
+    assert (*found[:2], found[-1]) == (*expected[:2], expected[-1])
 
 
 @pytest.mark.parametrize("key", ["DATE_TRUNC('month', day)", "small / 10 * 10", "few * few"])

@@ -219,7 +219,7 @@ REFUSED: tuple[str, ...] = (
     "SELECT COUNT(*) FROM (SELECT uid, COUNT(DISTINCT x) AS m FROM t GROUP BY uid) q",
     "SELECT ARRAY_AGG(x) FROM t",
     "SELECT g, x, COUNT(*) FROM t GROUP BY g",
-    "SELECT COUNT(*) FROM c WHERE eid IN (SELECT eid FROM t)",
+    "SELECT COUNT(*) FROM c WHERE qty IN (SELECT h FROM t)",
     "SELECT COUNT(*) FROM t UNION ALL SELECT COUNT(*) FROM t",
     "SELECT COUNT(*) FROM t WHERE s LIKE 'a\\'",
     "SELECT COUNT(*) FROM t WHERE s LIKE 'a\\' ESCAPE '\\'",
