@@ -63,6 +63,13 @@ def campaign() -> bool:
 
 
 @pytest.fixture
+def every() -> Callable[[int], int]:
+    """How far apart places are tried: as stated, closer in a campaign, and each of them from DITHER_CAMPAIGN=100 on."""
+    scale = int(os.environ.get("DITHER_CAMPAIGN", "1"))
+    return lambda stride: 1 if scale >= 100 else max(1, stride // scale)
+
+
+@pytest.fixture
 def tally(record_property: Callable[[str, object], None]) -> Callable[..., None]:
     """Count what a test did; the sums are told at the end of the run."""
 

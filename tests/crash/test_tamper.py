@@ -115,11 +115,11 @@ def truth(tidy: Path) -> Any:
     ("name", "stride"), [("ledger.sqlite", 89), ("ledger.sqlite-wal", 127), ("ledger.anchor", 37), ("ledger.key", 1)]
 )
 def test_flipped_bits(
-    name: str, stride: int, filled: Path, tidy: Path, truth: Any, fast: Path, tally: Any, campaign: bool
+    name: str, stride: int, filled: Path, tidy: Path, truth: Any, fast: Path, tally: Any, every: Any
 ) -> None:
     folder = tidy if name == "ledger.sqlite" else filled
     size = (folder / name).stat().st_size
-    damages = flips(size, 1 if campaign else stride)
+    damages = flips(size, every(stride))
     refused, total = check_refused_or_same(copies(folder, fast / "copy", name=name, damages=damages), truth)
     tally(flips=total)
     assert total >= 32
@@ -131,11 +131,11 @@ def test_flipped_bits(
     ("name", "stride"), [("ledger.sqlite", 509), ("ledger.sqlite-wal", 499), ("ledger.anchor", 61)]
 )
 def test_cut_anywhere(
-    name: str, stride: int, filled: Path, tidy: Path, truth: Any, fast: Path, tally: Any, campaign: bool
+    name: str, stride: int, filled: Path, tidy: Path, truth: Any, fast: Path, tally: Any, every: Any
 ) -> None:
     """A lost write looks the same: after it the ledger is behind its anchor."""
     folder = tidy if name == "ledger.sqlite" else filled
-    damages = cuts((folder / name).stat().st_size, 1 if campaign else stride)
+    damages = cuts((folder / name).stat().st_size, every(stride))
     refused, total = check_refused_or_same(copies(folder, fast / "copy", name=name, damages=damages), truth)
     tally(cuts=total)
     assert total > 70
