@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dither.columns import Coded, Column
+from dither.errors import UnsupportedQuery
 from dither.sql import normal
 from dither.sql.computed import column_of, number
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored
@@ -202,7 +203,7 @@ class _Building:
             return None
         try:
             return self.columns.get(self._text(node))
-        except Exception:  # noqa: BLE001 - a name that is no column here is refused when it is bound
+        except UnsupportedQuery:  # a name that is no column here is refused when it is bound
             return None
 
     def _selected(self, node: Node, scope: Scope) -> Relation:
