@@ -23,6 +23,9 @@ $(UV):
 	$(PYTHON) -m venv .uv
 	.uv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/uv.txt
 
+# Certificates that the machine trusts are trusted here too, as pip does: some networks have their own.
+export UV_SYSTEM_CERTS := 1
+
 # One stamp per group: the environment always matches the pinned, hashed requirements. Other libraries, which tests and
 # benchmarks compare with, stay out of the project's own environment.
 PEERS := .venv-peers/bin
