@@ -216,3 +216,15 @@ def test_what_would_mean_something_else_is_refused(both, name):
     with pytest.raises(UnsupportedQuery) as refusal:
         both.curator.explain(text, epsilon=1)
     assert message in str(refusal.value)
+
+
+def test_row_level_tables_are_not_united():
+    from dither.columns import Int
+    from dither.errors import UnsupportedQuery
+    from dither.sql.catalog import Catalog, Table
+    from dither.sql.read import read
+
+    row_level = Table("r", "people", "", 1, {"x": Int(0, 9)})
+    with pytest.raises(UnsupportedQuery, match="row-level") as caught:
+        read("SELECT COUNT(*) FROM (SELECT x FROM r UNION ALL SELECT x FROM r) AS u", Catalog({"r": row_level}))
+    assert caught.value.line == 1

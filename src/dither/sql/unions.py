@@ -10,6 +10,7 @@ from dither.columns import Category, Coded, Column, Text
 from dither.sql.aggregates import bounded
 from dither.sql.computed import nullable, number
 from dither.sql.expressions import Expression, Numeric
+from dither.sql.facts import facts
 from dither.sql.keys import plain_column
 from dither.sql.normal import rescaled
 from dither.sql.plan import Project, UnionAll
@@ -24,6 +25,9 @@ def union(binder: Binder, query: exp.Expr) -> Relation:
         parts.append(binder.derived(select))
     if any(len(part.columns) != len(parts[0].columns) for part in parts):
         parts = [_without_owner(part) for part in parts]
+    if any(facts(part.node).row_level for part in parts if part.people):
+        hint = "Ask about each by itself."
+        raise binder.source.refusal(query, "a row-level table shares no owners, so its rows cannot be united.", hint)
     for part in parts[1:]:
         if part.people != parts[0].people or not part.people:
             hint = "Unite tables of the same people; join a public table instead."
