@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from dither.columns import Bool, Category, Column, Date, Fixed, Int, Timestamp
+from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 
 Kinds = dict[type[Column], str]
 KINDS: Kinds = {Int: "number", Fixed: "number", Bool: "bool", Date: "date", Timestamp: "time", Category: "label"}
@@ -259,6 +259,34 @@ class Generator:
         where = f"{word} (SELECT 1 FROM t i WHERE i.uid = t.uid AND i.x > t.x AND i.h <> t.h)"
         return Source("t", self.table("t", "t"), "t.uid", where=where)
 
+    @form("source", "exists by key")
+    def exists_by_key(self) -> Source:
+        word = self.draw.choice(["EXISTS", "NOT EXISTS"])
+        inner = Source("c i", self.table("c", "i"), "i.uid")
+        where = f"{word} (SELECT 1 FROM c i WHERE i.eid = t.eid AND {self.truth(inner, 1)})"
+        return Source("t", self.table("t", "t"), "t.uid", where=where)
+
+    @form("source", "in totals")
+    def in_totals(self) -> Source:
+        word, having = self.draw.choice(["IN", "NOT IN"]), self.draw.choice(["SUM(x) > 20", "COUNT(*) > 2"])
+        inner = self.draw.choice([f"uid FROM t GROUP BY uid HAVING {having}", "DISTINCT uid FROM t WHERE flag"])
+        return Source("p", self.table("p", "p"), "p.uid", where=f"p.uid {word} (SELECT {inner})")
+
+    @form("source", "totals of a left join")
+    def totals_of_a_left_join(self) -> Source:
+        inner = (
+            "SELECT p.uid, COUNT(t.eid) AS many, MAX(t.amount) AS most "
+            "FROM p LEFT JOIN t ON p.uid = t.uid GROUP BY p.uid"
+        )
+        columns = Named("q.many", Int(0, 4, nullable=False, default=0)), Named("q.most", Fixed(-1000, 1000))
+        return Source(f"({inner}) q", columns, "q.uid")
+
+    @form("source", "left join of totals by text")
+    def left_join_of_totals_by_text(self) -> Source:
+        inner = "SELECT uid, word, SUM(n) AS total FROM t GROUP BY uid, word"
+        columns = (*self.table("p", "a"), Named("b.word", Text()), Named("b.total", Int(0, 200)))
+        return Source(f"p a LEFT JOIN ({inner}) b ON a.uid = b.uid", columns, "a.uid")
+
     @form("source", "in public")
     def in_public(self) -> Source:
         word = self.draw.choice(["IN", "NOT IN"])
@@ -295,7 +323,7 @@ class Generator:
         a, b = self.number(source, depth - 1), self.number(source, depth - 1)
         return self.draw.choice(
             [f"(-{a})", f"ABS({a})", f"COALESCE({a}, {b})", f"NULLIF({a}, {b})", f"LEAST({a}, {b})",
-             f"GREATEST({a}, {b}, 1)"]
+             f"GREATEST({a}, {b}, 1)", f"MOD({a}, {b})", f"CASE {a} WHEN 3 THEN 1 WHEN {b} THEN 2 ELSE {a} END"]
         )  # fmt: skip
 
     @form("number", "rounding")
@@ -375,8 +403,17 @@ class Generator:
             "IN ('beta', '', 'été')",
             "NOT LIKE '_\\%%'",
             "LIKE '%😀'",
+            "ILIKE 'ALPH_'",
+            "NOT ILIKE '%B%'",
+            "LIKE '50!%%' ESCAPE '!'",
         ]
         return f"{column} {self.draw.choice(ends)}"
+
+    @form("truth", "distinct from")
+    def distinct_from(self, source: Source) -> str:
+        one, other = (self.named(source, "number") for _ in range(2))
+        word = self.draw.choice(["IS DISTINCT FROM", "IS NOT DISTINCT FROM"])
+        return f"{one or 1} {word} {self.draw.choice([other or 2, 'NULL', 3])}"
 
     @form("truth", "labels")
     def labels(self, source: Source) -> str:
@@ -385,7 +422,7 @@ class Generator:
             return "TRUE"
         column = self.draw.choice(fitting)
         label = self.draw.choice(column.column.values).replace("'", "''")  # type: ignore[attr-defined]
-        ends = [f"= '{label}'", f"<> '{label}'", f"IN ('{label}')", "IS NOT NULL", "LIKE '%o%'", "< 'o'"]
+        ends = [f"= '{label}'", f"<> '{label}'", f"IN ('{label}')", "IS NOT NULL", "LIKE '%o%'", "ILIKE '%O%'", "< 'o'"]
         return f"{column.sql} {self.draw.choice(ends)}"
 
     @form("truth", "dates")
@@ -446,9 +483,15 @@ class Generator:
         part = self.draw.choice(["YEAR", "MONTH", "DAY", "DOW", "QUARTER"])
         return column and self.draw.choice([f"DATE_TRUNC('{unit}', {column})", f"EXTRACT({part} FROM {column})"])
 
+    @form("key", "hours of a zone")
+    def key_hours(self, source: Source) -> str | None:
+        column = self.named(source, "time")
+        return column and f"EXTRACT(HOUR FROM {column} AT TIME ZONE 'America/New_York')"
+
     @form("key", "private text")
     def key_text(self, source: Source) -> str | None:
-        return self.named(source, "text")
+        column = self.named(source, "text")
+        return column and self.draw.choice([column, f"LEFT({column}, 2)", f"TRIM({column})"])
 
     # Outputs
 
@@ -496,7 +539,8 @@ class Generator:
         column = self.named(source, "number", "date") or "1"
         return self.draw.choice(
             [f"MEDIAN({column})", f"MIN({column})", f"MAX({column})",
-             f"PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY {column})"]
+             f"PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY {column})",
+             f"PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY {column})"]
         )  # fmt: skip
 
     @form("output", "mode")
@@ -517,6 +561,9 @@ class Generator:
                 f"SUM({column}) / COUNT(*)",
                 f"2 * COUNT(*) - COUNT({column})",
                 f"SUM({column}) / {self.owners(source)}",
+                f"ROUND(AVG({column}), 1)",
+                f"SQRT(VARIANCE({column}))",
+                f"GREATEST(COUNT({column}), 0) + COALESCE(SUM({column}), 0)",
             ]
         )
 
@@ -531,4 +578,6 @@ class Generator:
 
     @form("after", "order and limit")
     def order(self, outputs: list[str]) -> str:
-        return f" ORDER BY o0 {self.draw.choice(['ASC', 'DESC'])} LIMIT {self.draw.randint(1, 3)}"
+        way = self.draw.choice(["ASC", "DESC", "DESC NULLS LAST", "NULLS FIRST"])
+        most = self.draw.choice(["LIMIT 1", "LIMIT 3", "OFFSET 1", "LIMIT 2 OFFSET 1", "FETCH FIRST 2 ROWS ONLY"])
+        return f" ORDER BY o0 {way} {most}"

@@ -12,7 +12,7 @@ from dither.errors import UnsupportedQuery
 from dither.sql.source import Source
 
 MOST_BYTES = 65_536
-MOST_TOKENS = 3_072
+MOST_TOKENS = 2_048  # a refusal takes less than 50 ms on a busy machine
 MOST_TRANSLATED = 1_024  # of a query in another dialect, which is parsed twice
 MOST_NESTING = 24  # the parser needs some 25 stack frames a level, and Python allows 1000
 

@@ -93,11 +93,11 @@ class Scope:
                 raise self.source.refusal(node, f"{wanted!r} could be any of {names}.", "Write its exact case.")
             of = " or ".join(f"{quoted(relation.called)}.{quoted(name)}" for relation, name in found[:3])
             raise self.source.refusal(node, f"{wanted!r} is a column of several tables.", f"Write {of}.")
-        if self.around is not None and (not node.table or not self._called(node.table)):
-            return self.around.place(node)
         if any(relation.is_owner(wanted) for relation in among):
             hint = f"Count owners with COUNT(DISTINCT {quoted(wanted)}), or declare it as a column. {known}"
             raise self.source.refusal(node, f"{wanted!r} is the owner of a row, not a declared column.", hint)
+        if self.around is not None and (not node.table or not self._called(node.table)):
+            return self.around.place(node)
         from dither.sql.scalar import text_hint
 
         declared = [name for relation in among for name in relation.columns]
