@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -303,17 +304,38 @@ def test_databases_of_a_few_sets_of_tables_stay_open(engine: DuckDBEngine) -> No
     assert len(engine._open) == MOST_OPEN
 
 
-def test_a_query_sees_one_version(tmp_path: Path) -> None:
-    """Threat 47: the source is updated while questions are asked; every answer is of the registered version."""
-    path = tmp_path / "live.db"
+def check_one_version(engine: DuckDBEngine, path: Path) -> None:
+    """The source is updated while questions are asked; every answer is of the registered version."""
     with duckdb.connect(str(path)) as live:
         live.execute("CREATE TABLE t AS SELECT range AS id, 1 AS x, 'n' AS r FROM range(5000)").fetchall()
-    engine = DuckDBEngine(tmp_path / "snapshots")
     engine.load(TABLE, (path, "t"))
     with duckdb.connect(str(path)) as live:
         for value in range(2, 6):
             live.execute(f"UPDATE t SET x = {value}").fetchall()
-            assert total(engine) == 5000
+            assert total(engine) == 5000, "answers must be of one version"
+
+
+def test_a_query_sees_one_version(tmp_path: Path) -> None:
+    """Threat 47."""
+    check_one_version(DuckDBEngine(tmp_path / "snapshots"), tmp_path / "live.db")
+
+
+class ReadsTheSource(DuckDBEngine):
+    """Planted bug: no copy is made; questions go to where the data live."""
+
+    def load(self, table: Any, source: Any, **named: Any) -> Any:
+        self._source = source
+
+    def run(self, statement: Statement) -> list[Exact]:
+        path, name = self._source
+        with duckdb.connect(str(path)) as live:
+            (found,) = live.execute(f"SELECT SUM(x) FROM {name}").fetchone()
+        return [Exact(np.array([found], dtype=object))]
+
+
+def test_planted_bug_reading_the_source(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="of one version"):
+        check_one_version(ReadsTheSource(tmp_path / "snapshots"), tmp_path / "live.db")
 
 
 def test_importing_dither_does_not_import_the_engine() -> None:

@@ -165,17 +165,19 @@ def _power_cut(*_: object) -> None:
     raise OSError("power")
 
 
-def test_a_newer_layout_is_refused_as_such(ledger: Ledger, folder: Path, edit: Any) -> None:
-    """Threat 51."""
+def check_newer_layout(ledger: Ledger, folder: Path, edit: Any) -> None:
     ledger.close()
     edit(folder, "PRAGMA user_version = 2")
     with pytest.raises(LedgerError, match="layout 2, made by a newer dither"):
         Ledger.open(folder)
 
 
-@pytest.mark.parametrize(("kind", "version"), [("event", 2), ("epoch", 1)])
-def test_a_newer_entry_is_refused_as_such(ledger: Ledger, folder: Path, kind: str, version: int) -> None:
+def test_a_newer_layout_is_refused_as_such(ledger: Ledger, folder: Path, edit: Any) -> None:
     """Threat 51."""
+    check_newer_layout(ledger, folder, edit)
+
+
+def check_newer_entry(ledger: Ledger, folder: Path, kind: str, version: int) -> None:
     key = (folder / "ledger.key").read_bytes()
     with ledger._journal._store.transaction(write=True) as connection:
         (previous, state) = connection.execute("SELECT mac, state FROM entries WHERE sequence = 3").fetchone()
@@ -186,6 +188,45 @@ def test_a_newer_entry_is_refused_as_such(ledger: Ledger, folder: Path, kind: st
     ledger.close()
     with pytest.raises(LedgerError, match="was made by a newer dither"):
         Ledger.open(folder)
+
+
+NEWER_ENTRIES = [("event", 2), ("epoch", 1)]
+
+
+@pytest.mark.parametrize(("kind", "version"), NEWER_ENTRIES)
+def test_a_newer_entry_is_refused_as_such(ledger: Ledger, folder: Path, kind: str, version: int) -> None:
+    """Threat 51."""
+    check_newer_entry(ledger, folder, kind, version)
+
+
+class Anything:
+    """Equal to everything, and holds everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __contains__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(("kind", "version"), NEWER_ENTRIES)
+def test_planted_bug_reading_newer_entries(
+    ledger: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, version: int
+) -> None:
+    """Planted bugs: versions, or kinds of entries, that are not looked at."""
+    monkeypatch.setattr("dither.ledger.chain.VERSION" if version > 1 else "dither.ledger.chain.KINDS", Anything())
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_newer_entry(ledger, folder, kind, version)
+
+
+def test_planted_bug_opening_a_newer_layout(
+    ledger: Ledger, folder: Path, edit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dither.ledger.journal.check_tables", lambda connection: None)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_newer_layout(ledger, folder, edit)
 
 
 def test_durability_settings_are_read_back(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

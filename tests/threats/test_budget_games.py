@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
@@ -20,7 +21,7 @@ from threats_clinic import COUNT, add_table, open_clinic, patients, spent
 
 from dither.accounting import ApproxDP, PureDP
 from dither.curator import Curator
-from dither.errors import BudgetExceeded
+from dither.errors import BudgetExceeded, PolicyError
 from dither.ledger import Charge, Ledger
 from dither.release import release
 from dither.sql.price import PricedQuestion
@@ -354,12 +355,27 @@ def test_planted_alias_with_its_own_pool(clinic: Curator) -> None:
         check_alias(clinic, "patients2")
 
 
+def check_spellings(curator: Curator) -> None:
+    curator.analyst("alice", budget=PureDP(1), people="patients")
+    for number, name in enumerate(["Alice", "ALICE", "\uff21lice", "al\u200bice", "\u0430lice"]):
+        with suppress(BudgetExceeded, PolicyError):  # the same principal, whose cap is soon spent, or no name at all
+            curator.analyst(name).sql(f"{COUNT} WHERE age > {number}", epsilon=1)
+    assert spent(curator) == 1, "a spelling has no cap of its own"
+    assert [entry.kind for entry in curator.analyst("aLice").history()] == ["account", "reserve"]
+
+
 def test_one_analyst_under_any_spelling(clinic: Curator) -> None:
-    clinic.analyst("alice", budget=PureDP(1), people="patients")
-    clinic.analyst("Alice").sql(COUNT, epsilon=1)
+    check_spellings(clinic)
     with pytest.raises(BudgetExceeded, match="this analyst's own cap"):
         clinic.analyst("ALICE").sql("SELECT SUM(age) FROM visits", epsilon=1)
-    assert [entry.kind for entry in clinic.analyst("aLice").history()] == ["account", "reserve"]
+
+
+@pytest.mark.parametrize("careless", [str, str.lower, lambda name: unicodedata.normalize("NFKC", name).lower()])
+def test_planted_look_alikes(clinic: Curator, monkeypatch: pytest.MonkeyPatch, careless: Callable[[str], str]) -> None:
+    for place in ("checks", "names"):
+        monkeypatch.setattr(f"dither.ledger.{place}.canonical_name", lambda name, role: careless(name))
+    with pytest.raises(AssertionError, match="no cap of its own"):
+        check_spellings(clinic)
 
 
 # Threat 53: another analyst's question
