@@ -38,7 +38,7 @@ from dither.present import present
 from dither.sql.aggregates import Variance
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
-WORLDS, QUESTIONS = 3 * min(CAMPAIGN, 20), 200 * max(1, CAMPAIGN // 20)
+WORLDS, QUESTIONS = 3 * min(CAMPAIGN, 20), 300 * max(1, CAMPAIGN // 20)
 BERLIN = datetime.timezone(datetime.timedelta(hours=2))
 WORDS = [
     "alpha",
@@ -265,7 +265,7 @@ def agree(found: Exactly, wanted: reference.Reference, text: str) -> None:
 
 
 def in_order(rows: list[dict[str, Any]], left: dict[Any, Any], wanted: reference.Reference, text: str) -> None:
-    """Rows stand in the order asked for, and none that was left out belongs before the last of them."""
+    """Rows stand in the order asked for; only as many as OFFSET says are missing before the last of them."""
     assert wanted.limit is None or len(rows) <= wanted.limit
     name, descending = wanted.order or ("", False)
     if isinstance(wanted.empty[name], Values) or not rows:
@@ -274,7 +274,8 @@ def in_order(rows: list[dict[str, Any]], left: dict[Any, Any], wanted: reference
     assert shown == sorted(shown), f"the rows are in another order: {text}"
     others = [values[name] for values in left.values() if values[name] is not None]
     last = rows[-1][name]
-    assert last is None or all(float(last) >= other if descending else float(last) <= other for other in others)
+    before = [other for other in others if last is not None and (other > last if descending else other < last)]
+    assert len(before) <= wanted.offset, f"more rows were left out than OFFSET says: {text}"
 
 
 def same(found: Any, wanted: Any, column: Any, aggregate: Any) -> bool:

@@ -409,12 +409,6 @@ class Generator:
         ]
         return f"{column} {self.draw.choice(ends)}"
 
-    @form("truth", "distinct from")
-    def distinct_from(self, source: Source) -> str:
-        one, other = (self.named(source, "number") for _ in range(2))
-        word = self.draw.choice(["IS DISTINCT FROM", "IS NOT DISTINCT FROM"])
-        return f"{one or 1} {word} {self.draw.choice([other or 2, 'NULL', 3])}"
-
     @form("truth", "labels")
     def labels(self, source: Source) -> str:
         fitting = [column for column in source.columns if column.kind == "label"]
@@ -561,8 +555,8 @@ class Generator:
                 f"SUM({column}) / COUNT(*)",
                 f"2 * COUNT(*) - COUNT({column})",
                 f"SUM({column}) / {self.owners(source)}",
-                f"ROUND(AVG({column}), 1)",
-                f"SQRT(VARIANCE({column}))",
+                f"ROUND(SUM({column}))",
+                f"SQRT(ABS(SUM({column})))",
                 f"GREATEST(COUNT({column}), 0) + COALESCE(SUM({column}), 0)",
             ]
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sql_reference_functions import half_away
 from sql_reference_scalars import Scalars
 from sql_reference_terms import COMPARE, Row, Unknown, cut
 from sqlglot import exp
@@ -43,6 +44,10 @@ class Aggregates:
             return OWNERS[str(node.this).upper()](self, node.expressions, rows)
         if isinstance(node, exp.Literal) and not node.is_string:
             return Fraction(str(node.this))
+        if isinstance(node, (exp.Greatest, exp.Coalesce)):
+            several = [self.value(part, rows) for part in (node.this, *node.expressions)]
+            given = [value for value in several if value is not None]
+            return (max(given) if isinstance(node, exp.Greatest) else given[0]) if given else None
         parts = [self.value(part, rows) for part in (node.this, node.args.get("expression")) if part is not None]
         compute = ARITHMETIC.get(type(node))
         if compute is None or any(isinstance(part, Values) for part in parts):
@@ -176,6 +181,8 @@ OWNERS = {"OWNER_SUM": _owner_sum, "OWNER_COUNT": _owner_count}
 ARITHMETIC: dict[type[exp.Expr], Callable[..., Any]] = {
     exp.Neg: lambda a: -a,
     exp.Abs: abs,
+    exp.Sqrt: lambda a: float(a) ** 0.5,
+    exp.Round: lambda a: half_away(a, 0),
     exp.Add: lambda a, b: a + b,
     exp.Sub: lambda a, b: a - b,
     exp.Mul: lambda a, b: a * b,

@@ -40,6 +40,7 @@ class Reference:
     empty_kept: bool | None
     order: tuple[str, bool] | None  # the output that ORDER BY names, and whether it is descending
     limit: int | None
+    offset: int
 
 
 def answer(text: str, tables: Mapping[str, Relation], dialect: str = "postgres") -> Reference:
@@ -54,7 +55,7 @@ def answer(text: str, tables: Mapping[str, Relation], dialect: str = "postgres")
         having = node.args.get("having")
         return True if having is None else found.aggregates.truth(having.this, rows)
 
-    order, limit = node.args.get("order"), node.args.get("limit")
+    order, limit, offset = (node.args.get(name) for name in ("order", "limit", "offset"))
     ordered = order and order.expressions[0]
     return Reference(
         tuple(found.keys),
@@ -64,7 +65,8 @@ def answer(text: str, tables: Mapping[str, Relation], dialect: str = "postgres")
         {key: kept(rows) for key, rows in found.groups.items()},
         kept([]),
         ordered and (ordered.this.name.lower(), bool(ordered.args.get("desc"))),
-        limit and int(limit.expression.this),
+        limit and int((limit.args.get("expression") or limit.args["count"]).this),
+        int(offset.expression.this) if offset else 0,
     )
 
 

@@ -196,9 +196,9 @@ def _is(scalars: Scalars, node: exp.Is) -> Term:
     return t.truth_not(found) if node.args.get("negate") else found
 
 
-def _like(scalars: Scalars, node: exp.Like, escape: str = "\\") -> Term:
+def _like(scalars: Scalars, node: exp.Like | exp.ILike, escape: str = "\\") -> Term:
     inner, pattern = scalars.term(node.this), str(node.expression.unnest().this)
-    found = Term("boolean", 0, t.lifted(lambda text: t.like(text, pattern, escape), inner))
+    found = Term("boolean", 0, t.lifted(lambda text: t.like(text, pattern, escape, isinstance(node, exp.ILike)), inner))
     return t.truth_not(found) if node.args.get("negate") else found
 
 
@@ -226,5 +226,6 @@ RULES: dict[type[exp.Expr], Callable[[Scalars, Any], Term]] = {
     exp.Between: _between,
     exp.Is: _is,
     exp.Like: _like,
+    exp.ILike: _like,
     exp.Escape: lambda scalars, node: _like(scalars, node.this, str(node.expression.this)),
 } | dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _compare)

@@ -163,7 +163,7 @@ def read_instant(text: str) -> datetime.datetime:
     return read.replace(tzinfo=datetime.UTC) if read.tzinfo is None else read.astimezone(datetime.UTC)
 
 
-def like(text: str, pattern: str, escape: str = "\\") -> bool:
+def like(text: str, pattern: str, escape: str = "\\", any_case: bool = False) -> bool:
     """Whether the text matches: % is any run of characters, _ one of them, the escape takes the next as it is."""
     wanted: list[str | None] = []  # a character, "" for any one, None for any run
     signs = iter(pattern)
@@ -173,8 +173,12 @@ def like(text: str, pattern: str, escape: str = "\\") -> bool:
         else:
             wanted.append({"%": None, "_": ""}.get(sign, sign))
     reached = _over_runs({0}, wanted)  # how much of the pattern may be used up
+
+    def matches(sign: str | None, character: str) -> bool:
+        return sign == "" or character in ({sign, sign.lower(), sign.upper()} if sign and any_case else {sign})
+
     for character in text:
-        step = {place + 1 for place in reached if place < len(wanted) and wanted[place] in ("", character)}
+        step = {place + 1 for place in reached if place < len(wanted) and matches(wanted[place], character)}
         stay = {place for place in reached if place < len(wanted) and wanted[place] is None}
         reached = _over_runs(step | stay, wanted)
     return len(wanted) in reached
