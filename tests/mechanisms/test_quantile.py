@@ -160,8 +160,8 @@ def test_cutting_the_far_codes_off_is_noticed():
     mechanism = Quantile(epsilon=1, q="0.5", lower=0, upper=60)
     ranked = ranked_counts(range(20, 40), [1] * 20, mechanism.grid)
     choice = RankChoice.of(ranked, mechanism.grid, mechanism.bands, mechanism.q, mechanism.rate, 1)
-    cut = {choice._proposed(place) for place in np.linspace(0, int(choice.cumulative[-1]) - 1, 4000).astype(int)}
-    assert not cut & {0, 60}
+    codes, kept = choice._proposed(np.linspace(0, int(choice.cumulative[-1]) - 1, 4000).astype(np.int64))
+    assert not set(codes[kept]) & {0, 60}
     assert {choice._far() for _ in range(4000)} & ({None} ^ set(range(15)))
 
 

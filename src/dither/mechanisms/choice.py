@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantee import Guarantee
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.probabilities import certified, nearest
@@ -24,8 +27,12 @@ class Choice(ABC):
         """The probability of one candidate for each distinct gap."""
 
     @abstractmethod
+    def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
+        """The positions of the candidates chosen in `size` independent runs on the same scores."""
+
     def _draw(self, scores: Scores) -> int:
         """The position of the chosen candidate."""
+        return int(self._draws(scores, 1)[0])
 
     def release(self, scores: ScoreTable) -> Outcome:
         """The chosen candidate: its key if the scores are a mapping, its position otherwise."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.balls import Ball, ball, bounds, float_up
 from dither.accounting.pure import PureDP
 from dither.mechanisms.choice import Choice
@@ -77,5 +80,5 @@ class Exponential(Choice):
 
         return evaluate
 
-    def _draw(self, scores: Scores) -> int:
-        return int(choose(weights_of(scores.gaps, self.rate / scores.denominator), 1)[0])
+    def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
+        return choose(weights_of(scores.gaps, self.rate / scores.denominator), size)

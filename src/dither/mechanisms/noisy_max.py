@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
 from dither.mechanisms.choice import Choice
 from dither.mechanisms.exponential import Exponential
-from dither.mechanisms.race import largest
+from dither.mechanisms.race import winners
 from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
 from dither.mechanisms.winning import laplace_max_law, permute_and_flip_law
 from dither.neighbours import Relation
@@ -84,8 +87,8 @@ class NoisyMax(Choice):
             return laplace_max_law(scores, self.scale)
         return permute_and_flip_law(scores, 1 / self.scale)
 
-    def _draw(self, scores: Scores) -> int:
+    def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
         if self.noise == "gumbel":
             # The largest of score/scale + Gumbel noise is an exponential mechanism's choice, drawn directly.
-            return self._exponential._draw(scores)
-        return largest(scores.gaps, scores.denominator, self.scale, signed=self.noise == "laplace")
+            return self._exponential._draws(scores, size)
+        return winners(scores.gaps, scores.denominator, self.scale, size, signed=self.noise == "laplace")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from dither.accounting.pure import PureDP
 from dither.mechanisms.choice import Choice
@@ -13,7 +14,7 @@ from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
 from dither.mechanisms.weights import flip, weights_of
 from dither.mechanisms.winning import permute_and_flip_law
 from dither.neighbours import Relation
-from dither.noise.uniform import one_below
+from dither.noise.uniform import each_below
 from dither.parameters import Number
 
 
@@ -62,9 +63,11 @@ class PermuteAndFlip(Choice):
         """Of at most 300 candidates."""
         return permute_and_flip_law(scores, self.rate)
 
-    def _draw(self, scores: Scores) -> int:
+    def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
         # All coins at once: the first heads of a random order is a uniform choice among the heads.
-        weights = weights_of(scores.gaps, self.rate / scores.denominator)
-        best = scores.gaps == 0
-        heads = np.flatnonzero(best | flip(weights.lower, weights.upper, weights.exactly))
-        return int(heads[one_below(int(heads.size))])
+        weights, many = weights_of(scores.gaps, self.rate / scores.denominator), scores.gaps.size
+        low, high = np.tile(weights.lower, size), np.tile(weights.upper, size)
+        coins = flip(low, high, lambda i: weights.exactly(i % many)).reshape(size, many)
+        heads = coins | (scores.gaps == 0)
+        rank = each_below(heads.sum(axis=1)) + 1
+        return np.asarray(np.argmax(np.cumsum(heads, axis=1) == rank[:, None], axis=1), np.int64)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from dither.accounting.balls import ball, bounds, float_up
 from dither.accounting.conversion import rho_of_discrete_laplace
@@ -25,6 +28,10 @@ from dither.parameters import Number, positive, probability, sqrt_down
 
 # Of each level's price, so many parts choose quantiles for each part that counts the records on either side.
 _CHOOSING = 4
+# Quantiles to find in a part: positions in the answer, and shares of the part's size.
+Wanted = tuple[tuple[int, Fraction], ...]
+# Runs on the same records, by number.
+_Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +42,7 @@ class _Part:
     grid: Grid
     before: int
     size: int
-    wanted: tuple[tuple[int, Fraction], ...]
+    wanted: Wanted
 
     def window(self, start: int, stop: int) -> tuple[Codes, Codes]:
         return self.whole.window(start + self.before, stop + self.before)
@@ -167,12 +174,15 @@ class Quantiles:
         return self._release(ranked_counts(codes, counts, self.grid))
 
     def _release(self, ranked: Ranked) -> Outcome:
-        found: dict[int, int] = {}
-        parts = [_Part(ranked, self.grid, 0, ranked.size, tuple(enumerate(self.q)))]
+        return Outcome(tuple(times_grid(int(code), self.grid.step) for code in self._draws(ranked, 1)[0]), self)
+
+    def _draws(self, ranked: Ranked, size: int) -> Codes:
+        """The codes published in `size` independent runs on the same records, a row for each."""
+        found = np.zeros((size, len(self.q)), np.int64)
+        parts = [(_Part(ranked, self.grid, 0, ranked.size, tuple(enumerate(self.q))), np.arange(size))]
         for level in range(self.levels):
-            parts = [child for part in parts for child in self._split(part, level, found)]
-        values = tuple(times_grid(found[i], self.grid.step) for i in range(len(self.q)))
-        return Outcome(values, self)
+            parts = [child for part, rows in parts for child in self._split(part, rows, level, found)]
+        return found
 
     def _rate(self, q: Fraction, level: int) -> Fraction:
         """How fast probability falls with rank in one part.
@@ -185,29 +195,59 @@ class Quantiles:
             return self.choosing_epsilon / (4 * moved if level else 2)
         return self.choosing_epsilon / (2 * moved * self.rows_per_owner)
 
-    def _split(self, part: _Part, level: int, found: dict[int, int]) -> list[_Part]:
-        """Chooses the middle quantile of a part; what is left to find on either side of it."""
+    def _split(self, part: _Part, rows: _Rows, level: int, found: Codes) -> list[tuple[_Part, _Rows]]:
+        """Chooses the middle quantile of a part, in each run anew; what is left to find on either side of it."""
         middle = len(part.wanted) // 2
         position, q = part.wanted[middle]
-        chosen = RankChoice.of(part, part.grid, Bands.of(self.grid, self.q[position]), q, self._rate(q, level)).draw()
-        found[position] = chosen
+        choice = RankChoice.of(part, part.grid, Bands.of(self.grid, self.q[position]), q, self._rate(q, level))
+        chosen = choice.draws(rows.size)
+        found[rows, position] = chosen
         if len(part.wanted) == 1:
             return []
-        below, upto = part.beside(chosen)
-        noisy = self.counting.release([below, upto - below, part.size - upto]).value
-        less, equal, more = (int(count) for count in noisy)
-        # From here on only published numbers decide: which q are left to find, and at which share of which side.
-        left = [(i, q * (less + equal + more)) for i, q in part.wanted[:middle]]
-        right = [(i, q * (less + equal + more) - less - equal) for i, q in part.wanted[middle + 1 :]]
-        step, first, last = part.grid.step, part.grid.first, part.grid.last
-        sides = [
-            (left, less, part.before, below, (first, chosen - 1)),
-            (right, more, part.before + upto, part.size - upto, (chosen + 1, last)),
-        ]
-        children = []
-        for targets, count, before, size, (low, high) in sides:
-            inside = tuple((i, t / count) for i, t in targets if 0 < t < count and low <= high)
-            found.update({i: chosen for i, t in targets if not (0 < t < count and low <= high)})
-            if inside:
-                children.append(_Part(part.whole, Grid(step, low, high), before, size, inside))
-        return children
+        codes, which = np.unique(chosen, return_inverse=True)
+        beside = [part.beside(code) for code in codes.tolist()]
+        exact = np.array([(below, upto - below, part.size - upto) for below, upto in beside], np.int64)
+        noisy = np.asarray(self.counting.release(exact[which].reshape(-1)).steps).reshape(-1, 3)
+        children: dict[Any, tuple[_Part, list[_Rows]]] = {}
+        for alike in _alike(which, *noisy.T):
+            at = int(which[alike[0]])
+            code, (below, upto) = int(codes[at]), beside[at]
+            left, right = inside(part.wanted, noisy[alike[0]])
+            sides = [
+                (left, part.before, below, Grid(part.grid.step, part.grid.first, code - 1)),
+                (right, part.before + upto, part.size - upto, Grid(part.grid.step, code + 1, part.grid.last)),
+            ]
+            rest = rows[alike]
+            for i, _ in part.wanted:
+                found[rest, i] = code  # until a side says otherwise
+            for wanted, before, size, grid in sides:
+                if wanted and grid.first <= grid.last:
+                    child = _Part(part.whole, grid, before, size, wanted)
+                    children.setdefault((grid, wanted), (child, []))[1].append(rest)
+        return [(child, np.concatenate(runs)) for child, runs in children.values()]
+
+
+def inside(wanted: Wanted, counts: Iterable[int]) -> tuple[Wanted, Wanted]:
+    """What is left to find below and above the middle one of the quantiles, from noisy counts of its sides.
+
+    Only published numbers decide: which q lie inside a side, and at which share of it.
+    """
+    less, equal, more = (int(count) for count in counts)
+    middle = len(wanted) // 2
+    left = [(i, q * (less + equal + more)) for i, q in wanted[:middle]]
+    right = [(i, q * (less + equal + more) - less - equal) for i, q in wanted[middle + 1 :]]
+    below, above = (
+        tuple((i, rank / count) for i, rank in targets if 0 < rank < count)
+        for targets, count in ((left, less), (right, more))
+    )
+    return below, above
+
+
+def _alike(*columns: npt.NDArray[Any]) -> list[npt.NDArray[np.intp]]:
+    """The places at which all columns have the same numbers, group by group."""
+    group = np.zeros(columns[0].size, np.int64)
+    for column in columns:
+        values, place = np.unique(column, return_inverse=True)
+        group = np.unique(group * values.size + place, return_inverse=True)[1]
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)

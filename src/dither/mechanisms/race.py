@@ -37,19 +37,31 @@ class _Contender:
 
 def largest(gaps: npt.NDArray[Any], denominator: int, scale: Fraction, *, signed: bool, width: int = CELLS) -> int:
     """The position of the largest -gap/denominator + noise; Laplace noise if `signed`, else exponential noise."""
-    cells: npt.NDArray[np.int64] = geometric(width, gaps.size)
-    signs = 1 - 2 * (random_words(np.uint8, gaps.size) & 1).astype(np.int64) if signed else np.ones(gaps.size, np.int64)
+    return int(winners(gaps, denominator, scale, 1, signed=signed, width=width)[0])
+
+
+def winners(
+    gaps: npt.NDArray[Any], denominator: int, scale: Fraction, size: int, *, signed: bool, width: int = CELLS
+) -> npt.NDArray[np.int64]:
+    """The positions of the largest in `size` independent races; in each, every contender has fresh noise."""
+    shape = (size, gaps.size)
+    cells: npt.NDArray[np.int64] = geometric(width, size * gaps.size).reshape(shape)
+    coins = random_words(np.uint8, cells.size).reshape(shape) & 1 if signed else np.broadcast_to(np.uint8(0), shape)
+    signs = 1 - 2 * coins.astype(np.int64)
     step = Fraction(width) / (scale * denominator)  # one unit of gap, in cells
     distance = _distance(gaps, step)
     noisy = signs * cells - distance
     # The place in a cell of width 1 is not known yet, and the floats are off by a few roundings of the distance.
     slack = distance * 2.0**-50 + 2
-    open_positions = np.flatnonzero(noisy + slack >= (noisy - slack).max())
-    contenders = [
-        _Contender(int(i), int(signs[i]) * int(cells[i]) - step * int(gaps[i]), int(signs[i]), place_in_cell(width))
-        for i in open_positions
-    ]
-    return _settle(contenders)
+    may_win = noisy + slack >= (noisy - slack).max(axis=1, keepdims=True)
+    found: npt.NDArray[np.int64] = np.argmax(may_win, axis=1)
+    for race in np.flatnonzero(np.count_nonzero(may_win, axis=1) > 1).tolist():
+        contenders = []
+        for i in np.flatnonzero(may_win[race]).tolist():
+            sign, cell = int(signs[race, i]), int(cells[race, i])
+            contenders.append(_Contender(i, sign * cell - step * int(gaps[i]), sign, place_in_cell(width)))
+        found[race] = _settle(contenders)
+    return found
 
 
 def place_in_cell(cells: int, bits: int = 64) -> LazyUniform:

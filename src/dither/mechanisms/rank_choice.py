@@ -15,17 +15,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dither.accounting.balls import bounds, float_down, float_up
 from dither.mechanisms.bands import Bands
 from dither.mechanisms.codes import Codes, Grid
 from dither.mechanisms.ranked import Ranked
-from dither.mechanisms.weights import weights_of
+from dither.mechanisms.weights import flip, weights_of
 from dither.noise.balls import Ball, ball, fresh_uniform
 from dither.noise.bernoulli import is_below
-from dither.noise.uniform import one_below
+from dither.noise.uniform import each_below, one_below, uniform_below
 
 # Beyond this many nats a code is only proposed together with all others there: exp(-110) times 2^62 codes times their
 # largest weight, 2^12, is about 2^-84.
@@ -100,21 +103,45 @@ class RankChoice:
 
     def draw(self) -> int:
         """One code."""
-        while True:
-            code = self._proposed(one_below(int(self.cumulative[-1]) + self.far_units))
-            if code is not None:
-                return code
+        return int(self.draws(1)[0])
 
-    def _proposed(self, place: int) -> int | None:
-        """The code proposed by a random place below the sum of all units, None if the coin rejects it."""
-        if place >= int(self.cumulative[-1]):
-            return self._far()
-        i = int(np.searchsorted(self.cumulative, place, side="right"))
-        below, upto, width = int(self.near.below[i]), int(self.near.upto[i]), int(self.near.widths[i])
-        share = (width << int(self.near.doublings[i])) * self.scale / int(self.units[i])
-        if not is_below(fresh_uniform(), lambda: ball(share) * self.target.weight(below, upto)):
-            return None
-        return int(self.near.starts[i]) + one_below(width)
+    def draws(self, count: int) -> Codes:
+        """`count` independent codes."""
+        out = np.empty(count, np.int64)
+        pending = np.arange(count)
+        while pending.size:
+            codes, kept = self._proposed(uniform_below(int(self.cumulative[-1]) + self.far_units, pending.size))
+            out[pending[kept]] = codes[kept]
+            pending = pending[~kept]
+        return out
+
+    def _proposed(self, places: npt.NDArray[Any]) -> tuple[Codes, npt.NDArray[np.bool_]]:
+        """The codes proposed by random places below the sum of all units, and whether their coins keep them."""
+        codes, kept = np.zeros(places.size, np.int64), np.zeros(places.size, np.bool_)
+        near = places < int(self.cumulative[-1])
+        runs = np.searchsorted(self.cumulative, places[near].astype(np.int64), side="right")
+        chosen = self._kept(runs)
+        where = np.flatnonzero(near)[chosen]
+        codes[where] = self.near.starts[runs[chosen]] + each_below(self.near.widths[runs[chosen]])
+        kept[where] = True
+        for i in np.flatnonzero(~near).tolist():
+            far = self._far()
+            if far is not None:
+                codes[i], kept[i] = far, True
+        return codes, kept
+
+    def _kept(self, runs: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """A coin for each proposed run: its weight over the whole number that bounds it."""
+        low, high = np.zeros(self.units.size), np.ones(self.units.size)
+        for i in np.unique(runs).tolist():
+            least, most = bounds(partial(self._share, i))
+            low[i], high[i] = float_down(least), float_up(most)
+        return flip(low[runs], high[runs], lambda place: self._share(int(runs[place])))
+
+    def _share(self, i: int) -> Ball:
+        """The weight of a run over its units: a probability, at the working precision of the moment."""
+        share = (int(self.near.widths[i]) << int(self.near.doublings[i])) * self.scale / int(self.units[i])
+        return ball(share) * self.target.weight(int(self.near.below[i]), int(self.near.upto[i]))
 
     def _far(self) -> int | None:
         code = self.grid.first + one_below(self.grid.size)

@@ -32,6 +32,16 @@ def one_below(bound: int, source: Callable[[int], int] = random_bits) -> int:
             return word
 
 
+def each_below(bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Independent draws, each uniform below a bound of its own >= 1."""
+    fill = keystream(16 * bounds.size)
+    out = np.empty(bounds.size, np.int64)
+    for bound in np.unique(bounds).tolist():
+        where = np.flatnonzero(bounds == bound)
+        out[where] = many_below(bound, where.size, fill)
+    return out
+
+
 def many_below(bound: int, count: int, fill: Fill) -> NDArray[np.int64]:
     """The same for int64: all words first, then again those that were not below the bound."""
     bits = (bound - 1).bit_length()
