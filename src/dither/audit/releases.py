@@ -8,29 +8,37 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dither.audit.real_draws import real_draws
 from dither.audit.sampling import Sampler, one_by_one
+from dither.audit.tested_releases import bounded, proposed, sparse, stable
 from dither.mechanisms.additive import AdditiveNoise
+from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.choice import Choice
-from dither.mechanisms.exponential import Exponential
 from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.name_and_shame import NameAndShame
-from dither.mechanisms.permute_and_flip import PermuteAndFlip
+from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.quantile import Quantile
+from dither.mechanisms.quantiles import Quantiles
 from dither.mechanisms.randomized_response import RandomizedResponse
 from dither.mechanisms.rank_choice import RankChoice
+from dither.mechanisms.ranked import sorted_column
 from dither.mechanisms.scores import read_scores
+from dither.mechanisms.smooth import SmoothNoise
 from dither.mechanisms.sparse_vector import SparseVector
-from dither.mechanisms.weights import choose, flip, weights_of
-from dither.noise.uniform import one_below
+from dither.mechanisms.stable_release import StableRelease
+from dither.neighbours import Relation
+from dither.noise.cauchy import GeneralisedCauchy
 
-_MOST_AT_ONCE = 1 << 20
+_MOST_AT_ONCE = 1 << 18
 
 
 def releases(mechanism: Any) -> Sampler:
     """A sampler of what the mechanism publishes; numbers on a grid are given in grid steps."""
+    if isinstance(mechanism, Quantiles):
+        return _quantiles(mechanism)  # parts would repeat what is prepared for each
     for kind, sampler in _SAMPLERS.items():
         if isinstance(mechanism, kind):
-            return sampler(mechanism)
+            return in_parts(sampler(mechanism))
     return one_by_one(mechanism.release)
 
 
@@ -49,41 +57,9 @@ def _additive(mechanism: AdditiveNoise) -> Sampler:
     return draw
 
 
-def _exponential(mechanism: Exponential) -> Sampler:
-    """Weights once, then choices by them, all at once."""
-
-    def draw(data: Any, size: int) -> npt.NDArray[Any]:
-        scores = read_scores(data)
-        return choose(weights_of(scores.gaps, mechanism.rate / scores.denominator), size)
-
-    return draw
-
-
-def _permute_and_flip(mechanism: PermuteAndFlip) -> Sampler:
-    """Weights once, then coins and a choice among the heads for each output."""
-
-    def draw(data: Any, size: int) -> list[int]:
-        scores = read_scores(data)
-        weights = weights_of(scores.gaps, mechanism.rate / scores.denominator)
-        best = scores.gaps == 0
-
-        def one() -> int:
-            heads = np.flatnonzero(best | flip(weights.lower, weights.upper, weights.exactly))
-            return int(heads[one_below(int(heads.size))])
-
-        return [one() for _ in range(size)]
-
-    return draw
-
-
 def _choice(mechanism: Choice) -> Sampler:
-    """Scores are read once."""
-
-    def draw(data: Any, size: int) -> list[int]:
-        scores = read_scores(data)
-        return [mechanism._draw(scores) for _ in range(size)]
-
-    return draw
+    """Scores are read once, then winners are drawn all at once."""
+    return lambda data, size: mechanism._draws(read_scores(data), size)
 
 
 def _response(mechanism: RandomizedResponse) -> Sampler:
@@ -124,33 +100,40 @@ def _keys(mechanism: KeySelection) -> Sampler:
     return draw
 
 
-def _sparse(mechanism: SparseVector) -> Sampler:
-    """Whole sessions, from the threshold's noise to the last answer."""
-
-    def one(values: Any) -> tuple[Any, ...]:
-        session = mechanism.session(0)
-        said: list[Any] = []
-        for value in values:
-            said.append(session.ask(value).value)
-            if not session.left:
-                break
-        return tuple(said)
-
-    return lambda values, size: [one(values) for _ in range(size)]
-
-
 def _quantile(mechanism: Quantile) -> Sampler:
-    """Ranks once, then a choice for each output."""
+    """Ranks once, then choices, as codes."""
 
-    def draw(values: Any, size: int) -> list[int]:
-        ready = RankChoice.of(mechanism._ranked(values), mechanism.grid, mechanism.bands, mechanism.q, mechanism.rate)
-        return [ready.draw() for _ in range(size)]
+    def draw(values: Any, size: int) -> npt.NDArray[Any]:
+        ranked, grid = mechanism._ranked(values), mechanism.grid
+        return RankChoice.of(ranked, grid, mechanism.bands, mechanism.q, mechanism.rate).draws(size)
+
+    return draw
+
+
+def _quantiles(mechanism: Quantiles) -> Sampler:
+    """Records in order once, then all choices of a level together, as codes."""
+
+    def draw(values: Any, size: int) -> npt.NDArray[Any]:
+        ranked = sorted_column(values, mechanism.grid, keep_missing=mechanism.relation is Relation.REPLACE)
+        return mechanism._draws(ranked, size)
+
+    return draw
+
+
+def _smooth(mechanism: SmoothNoise) -> Sampler:
+    """The law's own formula on arrays of random numbers."""
+    if isinstance(mechanism.law, GeneralisedCauchy):  # it rejects, one number at a time
+        return one_by_one(mechanism.release)
+
+    def draw(data: Any, size: int) -> npt.NDArray[Any]:
+        centre, scale = mechanism._in_steps(*data)
+        return real_draws(mechanism.law, scale, centre, size)
 
     return draw
 
 
 def in_parts(draw: Sampler) -> Sampler:
-    """The same outputs, never more than a million of them drawn at once."""
+    """The same outputs, a quarter of a million of them at a time."""
 
     def drawn(data: Any, size: int) -> Any:
         parts = [draw(data, min(_MOST_AT_ONCE, size - done)) for done in range(0, size, _MOST_AT_ONCE)]
@@ -162,13 +145,15 @@ def in_parts(draw: Sampler) -> Sampler:
 
 
 _SAMPLERS: dict[type, Callable[[Any], Sampler]] = {
-    AdditiveNoise: lambda mechanism: in_parts(_additive(mechanism)),
-    Exponential: lambda mechanism: in_parts(_exponential(mechanism)),
-    PermuteAndFlip: _permute_and_flip,
+    AdditiveNoise: _additive,
     Choice: _choice,
-    RandomizedResponse: lambda mechanism: in_parts(_response(mechanism)),
-    NameAndShame: lambda mechanism: in_parts(_shame(mechanism)),
-    KeySelection: lambda mechanism: in_parts(_keys(mechanism)),
-    SparseVector: _sparse,
+    RandomizedResponse: _response,
+    NameAndShame: _shame,
+    KeySelection: _keys,
+    SparseVector: sparse,
+    StableRelease: stable,
+    ProposeTestRelease: proposed,
+    BoundedLocalSensitivity: bounded,
     Quantile: _quantile,
+    SmoothNoise: _smooth,
 }

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.pure import PureDP
 from dither.errors import BudgetExceeded, ParameterError
 from dither.mechanisms.additive import check_scale
@@ -129,6 +132,17 @@ class SparseVector:
         from dither.mechanisms.pictures.choices import plot_stream
 
         return plot_stream(self, values, neighbour, threshold)
+
+    def _sessions(self, steps: Sequence[int], threshold_steps: int, size: int) -> npt.NDArray[np.int8]:
+        """What `size` independent sessions say to the same values: 1 above, 0 below, -1 once a session is over."""
+        said = np.full((size, len(steps)), -1, np.int8)
+        limits = threshold_steps + discrete_laplace(self.threshold_scale, size)
+        left = np.full(size, self.positives)
+        for place, value in enumerate(steps):
+            above = value + discrete_laplace(self.query_scale, size) >= limits
+            said[left > 0, place] = above[left > 0]
+            left -= above & (left > 0)
+        return said
 
     @property
     def _moves(self) -> int:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dither.accounting.balls import Ball, ball, bounds, ceil_of
 from dither.errors import ParameterError
@@ -43,8 +44,15 @@ class DistanceTest:
 
     def passes(self, distance: int | float) -> bool:
         """One run of the test. An infinite distance always passes; the noise is drawn all the same."""
-        steps, noise = read_distance(distance), int(discrete_laplace(1 / self.epsilon))
-        return steps is None or steps + noise >= self.threshold
+        return bool(self.passes_each(distance, 1)[0])
+
+    def passes_each(self, distance: int | float, size: int) -> npt.NDArray[np.bool_]:
+        """Independent runs of the test at the same distance."""
+        steps, noise = read_distance(distance), discrete_laplace(1 / self.epsilon, size)
+        if steps is None:
+            return np.ones(size, np.bool_)
+        # Distances may be larger than int64 can hold; the difference is compared instead of the sum.
+        return np.asarray(noise >= self.threshold - steps, np.bool_)
 
 
 def smallest_tail(scale: Fraction, delta: Fraction, draws: int = 1) -> int:
