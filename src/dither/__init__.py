@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from dither.mechanisms import Gaussian as Gaussian
     from dither.mechanisms import KeySelection as KeySelection
     from dither.mechanisms import Laplace as Laplace
+    from dither.mechanisms import ListedQuantile as ListedQuantile
+    from dither.mechanisms import ListedQuantiles as ListedQuantiles
     from dither.mechanisms import NameAndShame as NameAndShame
     from dither.mechanisms import NoisyMax as NoisyMax
     from dither.mechanisms import PermuteAndFlip as PermuteAndFlip
@@ -102,6 +104,8 @@ HOMES = {
     "Laplace": "dither.mechanisms",
     "LedgerCorrupt": "dither.errors",
     "LedgerError": "dither.errors",
+    "ListedQuantile": "dither.mechanisms",
+    "ListedQuantiles": "dither.mechanisms",
     "NameAndShame": "dither.mechanisms",
     "NoisyMax": "dither.mechanisms",
     "NotPublic": "dither.errors",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import pickle
 from decimal import Decimal
@@ -169,6 +170,47 @@ def law_of_two_quantiles(mechanism, records):
     return joint.ravel()
 
 
+def law_of_two_listed(mechanism, records):
+    """Over (first, second) of a list: as `law_of_two_quantiles`, with permute-and-flip among the candidates below."""
+    listed, size, low = [Fraction(one) for one in mechanism.candidates], len(records), mechanism.q[0]
+    below = np.array([sum(record < one for record in records) for one in listed])
+    upto = np.array([sum(record <= one for record in records) for one in listed])
+    second = np.array([middle(pair) for pair in mechanism.first_choice.probability_bounds(records)])
+    scale = float(mechanism.counting.scale_steps)
+    reach = int(30 * scale)
+    noise = geometric(scale, reach)
+    of_two = np.convolve(noise, noise)
+    joint = np.zeros((len(listed), len(listed)))
+    for place, chance in enumerate(second):
+        less = below[place] + np.arange(-reach, reach + 1)[:, None]
+        total = less + size - below[place] + np.arange(-2 * reach, 2 * reach + 1)[None, :]
+        likely = noise[:, None] * of_two[None, :]
+        wanted = total * low.numerator
+        inside = (wanted > 0) & (wanted < less * low.denominator) & (place > 0)
+        joint[place, place] += chance * likely[~inside].sum()
+        if inside.any():
+            share = wanted[inside] / (np.broadcast_to(less, total.shape)[inside] * low.denominator)
+            steeper = 2 if mechanism.relation is Relation.REPLACE else mechanism.rows_per_owner
+            rate = float(mechanism.choosing_epsilon) / (2 * steeper * np.maximum(share, 1 - share))
+            target = share * below[place]
+            apart = np.maximum(0, np.maximum(below[:place] - target[:, None], target[:, None] - upto[:place]))
+            law = flip_law(np.exp(-rate[:, None] * (apart - apart.min(axis=1, keepdims=True))))
+            joint[:place, place] += chance * likely[inside] @ law
+    return joint.ravel()
+
+
+def flip_law(weights):
+    """Permute-and-flip, a row for each case: over all orders of visit, the first whose coin falls heads."""
+    found, many = np.zeros_like(weights), weights.shape[1]
+    orders = list(itertools.permutations(range(many)))
+    for order in orders:
+        left = np.ones(len(weights))
+        for one in order:
+            found[:, one] += left * weights[:, one] / len(orders)
+            left = left * (1 - weights[:, one])
+    return found
+
+
 # Where the output is a position in the mechanism's own list of probabilities, the list is the law.
 EXACT = {
     "SparseVector": law_of_stream,
@@ -178,6 +220,7 @@ EXACT = {
     "BoundedLocalSensitivity": law_of_bounded,
     "KeySelection": law_of_keys,
     "Quantiles": law_of_two_quantiles,
+    "ListedQuantiles": law_of_two_listed,
 }
 
 
@@ -218,6 +261,13 @@ def draw(mechanism, given, count):
             - mechanism.grid.first
             for one, two in drawn
         ]
+    if name == "ListedQuantiles":
+        listed = [Fraction(one) for one in mechanism.candidates]
+        drawn = [mechanism.release(given).value for _ in range(count)]
+        return [listed.index(one) * len(listed) + listed.index(two) for one, two in drawn]
+    if name == "ListedQuantile":
+        listed = [Fraction(one) for one in mechanism.candidates]
+        return [listed.index(mechanism.release(given).value) for _ in range(count)]
     if name == "Quantile":
         return [int(mechanism.release(given).value / mechanism.grid.step) for _ in range(count)]
     if name == "RandomizedResponse":
@@ -338,7 +388,7 @@ def check_releases_have_the_exact_law_and_a_weaker_mechanism_is_told_apart(entry
     # The input on which the two laws differ most.
     given = max(inputs, key=lambda given: np.abs(exact(given) - others(given)).sum())
     quick = entry.make.__name__ in ("RandomizedResponse", "NameAndShame", "KeySelection")
-    count = 200_000 if quick else 1_500 if entry.make.__name__ == "Quantiles" else 4_000
+    count = 200_000 if quick else 1_500 if entry.make.__name__ in ("Quantiles", "ListedQuantiles") else 4_000
     positions = draw(mechanism, given, count)
     assert p_value(positions, exact(given)) > FALSE_ALARM
     for _ in range(4):  # laws that are close to each other need more draws to be told apart

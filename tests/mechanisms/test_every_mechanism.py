@@ -32,7 +32,7 @@ def test_mechanisms_whose_noise_depends_on_the_relation_are_checked_under_both()
         entry.make.__name__ for entry in LAWS if any(example.get("relation") == "replace" for example in entry.examples)
     }
     assert under_replace >= {"Exponential", "PermuteAndFlip", "NoisyMax", "SparseVector"}
-    assert under_replace >= {"KeySelection", "Quantile", "Quantiles"}
+    assert under_replace >= {"KeySelection", "Quantile", "Quantiles", "ListedQuantile", "ListedQuantiles"}
 
 
 class TooLittleNoise(Laplace):

@@ -180,6 +180,26 @@ def test_bought_intervals_of_quantiles_cover(relation, method, salaries, covered
         assert covered(inside, DRAWS, 0.9)
 
 
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_bought_intervals_among_candidates_cover(relation, salaries, covered):
+    """However the candidates lie: the ends are found among the gaps between them too."""
+    lists = [np.linspace(0, 10**5, 501), [10, 40_000], [10**6], [1, 2, 3]]
+    for q, size, candidates in zip(("0.5", "0.9", "0.5", "0.5"), (5000, 5000, 31, 500), lists, strict=True):
+        data, inside, finite = salaries[:size], 0, 0
+        truth = np.sort(data)[math.ceil(Fraction(q) * size) - 1]
+        for _ in range(DRAWS):
+            found = stats.quantile(
+                data, q, epsilon=1, relation=relation, candidates=candidates, interval=True, confidence="0.9"
+            )
+            low, high = found.interval("0.9")
+            assert low <= found.value <= high
+            assert found.value in candidates
+            inside += low <= truth <= high
+            finite += math.isfinite(high - low)
+        assert covered(inside, DRAWS, 0.9)
+        assert (finite == DRAWS) == (len(candidates) == 501)
+
+
 def test_bought_intervals_of_trimmed_means_cover(salaries, covered):
     data = salaries[:400]
     truth = np.sort(data)[40:-40].mean()

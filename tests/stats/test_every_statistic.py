@@ -28,6 +28,9 @@ NUMERIC = {
     "median with interval": lambda x, **price: stats.median(x, interval=True, **BOUNDS, **price),
     "quantile": lambda x, **price: stats.quantile(x, "0.9", **BOUNDS, **price),
     "quantiles": lambda x, **price: stats.quantiles(x, ["0.1", "0.5", "0.9"], **BOUNDS, **price),
+    "listed median": lambda x, **price: stats.median(x, candidates=[0, 2.5, 5, 10], **price),
+    "listed median with interval": lambda x, **price: stats.median(x, interval=True, candidates=[2, 5], **price),
+    "listed quantiles": lambda x, **price: stats.quantiles(x, ["0.1", "0.5"], candidates=[1, 5, 8], **price),
     "intervals": lambda x, **price: stats.histogram(x, edges=[0, 2, 5, 10], **price),
     "reciprocal": lambda x, **price: stats.reciprocal(x, **price),
     "ratio": lambda x, **price: stats.ratio(x, x, **price),
@@ -82,7 +85,7 @@ ACCEPTED = [
 def test_no_data_raise(name, relation, data):
     estimate = EVERY[name](NASTY[data], relation=relation, epsilon=1)
     assert estimate.guarantee.basic().epsilon == 1
-    if name in ("sum", "mean", "median", "quantile", "variance"):
+    if name in ("sum", "mean", "median", "quantile", "variance", "listed median", "listed median with interval"):
         assert math.isfinite(float(estimate))
 
 
@@ -90,7 +93,7 @@ def test_no_data_raise(name, relation, data):
 def test_empty_columns(name):
     EVERY[name]([], epsilon=1)
     EVERY[name](np.array([]), epsilon=1)
-    needs_size = name in ("mean", "variance", "median with interval")
+    needs_size = name in ("mean", "variance", "median with interval", "listed median with interval")
     if needs_size:
         with pytest.raises(ParameterError, match="0 records"):
             EVERY[name]([], epsilon=1, relation="replace")
@@ -256,7 +259,7 @@ def test_a_bought_interval_counts_the_records_that_have_a_rank():
 
 
 def test_choices_have_no_interval_and_no_scale():
-    for name in ("mode", "top_k", "model_selection", "median", "quantiles"):
+    for name in ("mode", "top_k", "model_selection", "median", "quantiles", "listed median", "listed quantiles"):
         estimate = EVERY[name](GOOD, epsilon=1)
         with pytest.raises(NotPublic):
             estimate.interval()
@@ -286,6 +289,7 @@ def test_the_method_is_chosen_from_public_parameters_only():
         assert stats.quantile(many, "0.99", epsilon=10, relation="replace", **BOUNDS).method == "Quantile"
         assert stats.median(data, epsilon=1, grid=1, **BOUNDS).method == "PermuteAndFlip"
         assert stats.median(data, rho=1, grid=1, **BOUNDS).method == "Quantile"
+        assert stats.median(many, epsilon=10, relation="replace", candidates=[1, 2]).method == "ListedQuantile"
         assert stats.sum(data, epsilon=1, delta="1e-6", **BOUNDS).method == "Laplace"
         assert stats.histogram(data, categories=[1, 2], rho=1).method == "Gaussian"
 
@@ -301,6 +305,16 @@ def test_what_a_method_needs_is_said():
         stats.median(GOOD, method="flip", epsilon=1, **BOUNDS)
     with pytest.raises(ParameterError):
         stats.median(GOOD, method="flip", epsilon=1, grid=1, interval=True, **BOUNDS)
+    for either in ({"lower": 0}, {"upper": 9}, {"grid": 1}):
+        with pytest.raises(ParameterError, match="takes the place"):
+            stats.median(GOOD, candidates=[1, 2], epsilon=1, **either)
+        with pytest.raises(ParameterError, match="takes the place"):
+            stats.quantiles(GOOD, ["0.5"], candidates=[1, 2], epsilon=1, **either)
+    for wrong in ([], [1, 1], [1, math.nan], ["a"], 5):
+        with pytest.raises(ParameterError):
+            stats.median(GOOD, candidates=wrong, epsilon=1)
+    with pytest.raises(ParameterError, match="leave it out"):
+        stats.median(GOOD, candidates=[1, 2], method="smooth", epsilon=1, relation="replace")
     with pytest.raises(ParameterError, match="delta"):
         stats.mode(GOOD, categories=[1, 2], method="stable", epsilon=1)
     with pytest.raises(ParameterError, match="at_least"):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dither.mechanisms.gaussian import Gaussian as Gaussian
     from dither.mechanisms.key_selection import KeySelection as KeySelection
     from dither.mechanisms.laplace import Laplace as Laplace
+    from dither.mechanisms.listed_quantile import ListedQuantile as ListedQuantile
+    from dither.mechanisms.listed_quantiles import ListedQuantiles as ListedQuantiles
     from dither.mechanisms.name_and_shame import NameAndShame as NameAndShame
     from dither.mechanisms.noisy_max import NoisyMax as NoisyMax
     from dither.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
@@ -39,6 +41,8 @@ HOMES = {
     "Gaussian": "dither.mechanisms.gaussian",
     "KeySelection": "dither.mechanisms.key_selection",
     "Laplace": "dither.mechanisms.laplace",
+    "ListedQuantile": "dither.mechanisms.listed_quantile",
+    "ListedQuantiles": "dither.mechanisms.listed_quantiles",
     "NameAndShame": "dither.mechanisms.name_and_shame",
     "NoisyMax": "dither.mechanisms.noisy_max",
     "PermuteAndFlip": "dither.mechanisms.permute_and_flip",

@@ -73,9 +73,7 @@ class Quantile:
     @property
     def sensitivity(self) -> Fraction:
         """How far the distance of an answer's ranks from q n can move between neighbours."""
-        if self.relation is Relation.REPLACE:
-            return Fraction(1)
-        return self.rows_per_owner * max(self.q, 1 - self.q)
+        return rank_sensitivity(self.q, self.relation, self.rows_per_owner)
 
     @property
     def rate(self) -> Fraction:
@@ -149,6 +147,13 @@ class Quantile:
             return [weight / total for weight in weights]
 
         return list(zip(finish(evaluate), widths, strict=True))
+
+
+def rank_sensitivity(q: Fraction, relation: Relation, rows_per_owner: int) -> Fraction:
+    """How far the distance of q n from the ranks of a fixed value can move between neighbours."""
+    if relation is Relation.REPLACE:
+        return Fraction(1)
+    return rows_per_owner * max(q, 1 - q)
 
 
 def epsilon_of_rho(rho: Number) -> Fraction:

@@ -59,7 +59,7 @@ class Estimate:
         return str(self.value)
 
 
-def plain(number: Fraction | int) -> int | float:
+def plain(number: Fraction | float) -> int | float:
     """A whole number as it is, any other as the nearest float. Rounding is post-processing."""
     if isinstance(number, int):
         return number

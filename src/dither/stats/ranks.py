@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dither.errors import ParameterError, RelationMismatch
+from dither.mechanisms.candidates import standing
 from dither.mechanisms.codes import Grid
+from dither.mechanisms.listed_quantiles import ListedQuantiles
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
-from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.quantiles import Quantiles
 from dither.mechanisms.rank_choice import Target
 from dither.mechanisms.smooth import SmoothNoise
@@ -22,6 +21,7 @@ from dither.mechanisms.smooth_student_t import SmoothStudentT
 from dither.neighbours import Relation
 from dither.parameters import Number, probability
 from dither.sensitivity.order_statistic import quantile as rank_statistic
+from dither.stats.bought_ranks import BUY, InList, OnGrid, grid_ends, grid_quantile, listed_quantile, with_interval
 from dither.stats.columns import present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate, plain
 from dither.stats.kinds import number_column
@@ -29,8 +29,7 @@ from dither.stats.price import Price
 from dither.stats.smooth import smooth_estimate
 
 _GRID_BITS = 32
-_LOW, _HALF = Fraction(1, 10), Fraction(1, 2)
-_BUY = "its error in units of the value depends on the data; interval=True buys an interval with half of the price."
+_HALF = Fraction(1, 2)
 # When "auto" takes the smooth sensitivity: from here on Student's t noise has the smaller root-mean-square error and
 # the smaller median error, on nearly all data and numbers of records tried (docs/benchmarks.md). The exponential
 # mechanism's error does not fall below a fraction of the gap between two records, this noise does; and with so many
@@ -64,8 +63,12 @@ def quantile(
     method: str = "auto",
     interval: bool = False,
     confidence: Number = "0.95",
+    candidates: Sequence[Number] | None = None,
 ) -> Estimate:
     """A value of rank near q n among the records, each clamped to [lower, upper], at the stated price.
+
+    candidates: public answers, fixed in advance, in the place of bounds and grid. One of them is chosen by
+    permute-and-flip, the sharpest pure choice; by the exponential mechanism where the price is in rho.
 
     method: "exponential" (the exponential mechanism), "flip" (permute-and-flip on the same scores: never farther off on
     average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth" or "student"
@@ -80,6 +83,9 @@ def quantile(
     if method not in ("auto", "exponential", "flip", *_SMOOTH):
         raise ParameterError(f'method must be "auto", "exponential", "flip", "smooth" or "student"; got {method!r}.')
     column = number_column(x)
+    if candidates is not None:
+        _no_bounds(lower, upper, grid)
+        return _listed(column, share, candidates, price, method, sure if interval else None)
     codes = read_grid(x, lower, upper, grid, _GRID_BITS)
     if method == "auto":
         inside = price.relation is Relation.REPLACE and min(share, 1 - share) * column.size >= _BESIDE
@@ -92,9 +98,10 @@ def quantile(
         if interval:
             raise ParameterError('an interval is bought with method="exponential", "smooth" or "student".')
         return _flip(column, share, codes, price)
-    if not interval:
-        return _exponential(column, share, codes, price)
-    return _with_interval(column, share, codes, price, sure)
+    if interval:
+        return with_interval(OnGrid(column, codes, price.relation), column, share, price, sure, "Quantile")
+    value = grid_quantile(share, codes, price).release(column).value
+    return Estimate(plain(value), price.guarantee, "Quantile", value, hidden=BUY)
 
 
 def quantiles(
@@ -108,49 +115,55 @@ def quantiles(
     rho: Number | None = None,
     relation: Relation | str = Relation.ADD_REMOVE,
     grid: Number | None = None,
+    candidates: Sequence[Number] | None = None,
 ) -> Estimate:
-    """Several quantiles together, in order, for one price: m cost about log2(m + 1) times one, not m times."""
+    """Several quantiles together, in order, for one price: m cost about log2(m + 1) times one, not m times.
+
+    With candidates= in the place of bounds and grid, each is one of these public answers, as for `quantile`.
+    """
     price = Price.read(epsilon, delta, rho, relation)
     column = number_column(x)
-    codes = read_grid(x, lower, upper, grid, _GRID_BITS)
     stated: dict[str, Any] = {"rho": price.rho} if price.rho is not None else {"epsilon": price.epsilon}
-    mechanism = Quantiles(q=q, relation=price.relation, **stated, **_ends(codes))
+    stated |= {"q": q, "relation": price.relation}
+    mechanism: Quantiles | ListedQuantiles
+    if candidates is not None:
+        _no_bounds(lower, upper, grid)
+        mechanism = ListedQuantiles(candidates=candidates, **stated)
+    else:
+        mechanism = Quantiles(**stated, **grid_ends(read_grid(x, lower, upper, grid, _GRID_BITS)))
     values = mechanism.release(column).value
     return Estimate(
         tuple(plain(value) for value in values),
         price.guarantee,
-        "Quantiles",
+        type(mechanism).__name__,
         values,
-        hidden=_BUY.partition(";")[0] + ".",
+        hidden=BUY.partition(";")[0] + ".",
     )
 
 
-def _ends(codes: Grid) -> dict[str, Any]:
-    return {"lower": codes.first * codes.step, "upper": codes.last * codes.step, "grid": codes.step}
+def _no_bounds(*given: Number | None) -> None:
+    if any(one is not None for one in given):
+        raise ParameterError("candidates= takes the place of lower=, upper= and grid=; give either.")
 
 
-def _mechanism(q: Fraction, codes: Grid, price: Price) -> Quantile:
-    if codes.size < 2:
-        raise ParameterError("there is one answer only; give a smaller grid=.")
-    return Quantile(q=q, epsilon=price.choosing_epsilon, relation=price.relation, **_ends(codes))
-
-
-def _rank_error(codes: Grid, price: Price, sure: Fraction) -> int:
-    """For every q: that of sensitivity 1, the largest, and of the heaviest public weights of the answers."""
-    widest = replace(price, relation=Relation.REPLACE)
-    return max(math.ceil(_mechanism(q, codes, widest).rank_error(sure)) for q in (_LOW, _HALF, 1 - _LOW))
-
-
-def _exponential(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
-    value = _mechanism(q, codes, price).release(column).value
-    return Estimate(plain(value), price.guarantee, "Quantile", value, hidden=_BUY)
+def _listed(column: Any, q: Fraction, candidates: Any, price: Price, method: str, bought: Fraction | None) -> Estimate:
+    """One of the candidates; with an interval if it is bought at some confidence."""
+    if method not in ("auto", "flip"):
+        raise ParameterError('with candidates= the method is "auto": leave it out.')
+    rule = listed_quantile(q, candidates, price)
+    name = type(rule).__name__
+    if bought is not None:
+        stands = standing(column, rule.candidates, keep_missing=price.relation is Relation.REPLACE)
+        return with_interval(InList(column, stands, rule.candidates), column, q, price, bought, name)
+    value = rule.release(column).value
+    return Estimate(plain(value), price.guarantee, name, value, hidden=BUY)
 
 
 def _flip(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
     """Permute-and-flip over all answers, by the distance of their ranks from q n."""
     if price.rho is not None or codes.size > _MOST_FLIPPED:
         raise ParameterError(f'method="flip" is priced in epsilon and chooses among at most {_MOST_FLIPPED} answers.')
-    rule = _mechanism(q, codes, price)
+    rule = grid_quantile(q, codes, price)
     counts = np.bincount(present_codes(column, codes, price.relation) - codes.first, minlength=codes.size)
     upto = np.cumsum(counts)
     target = Target(q * int(upto[-1]), rule.rate)
@@ -158,7 +171,7 @@ def _flip(column: Any, q: Fraction, codes: Grid, price: Price) -> Estimate:
     chooser = PermuteAndFlip(epsilon=rule.epsilon, sensitivity=rule.sensitivity, relation=price.relation)
     value = (codes.first + chooser.release(scores).value) * codes.step
     value = value.numerator if codes.step.denominator == 1 else value
-    return Estimate(plain(value), price.guarantee, "PermuteAndFlip", value, hidden=_BUY)
+    return Estimate(plain(value), price.guarantee, "PermuteAndFlip", value, hidden=BUY)
 
 
 def _smooth(
@@ -186,36 +199,3 @@ def _smooth(
         interval=interval,
         sure=sure,
     )
-
-
-def _with_interval(column: Any, q: Fraction, codes: Grid, price: Price, sure: Fraction) -> Estimate:
-    """Half of the price for the value, a quarter for each end; under add_remove a tenth for the number of records.
-
-    An end is a quantile whose target rank is w + 1 before (after) q n, where w bounds its rank error: then at most
-    q n - 1 records are below the lower end, so it is not above the record of rank ceil(q n); the upper end likewise.
-    """
-    missed = 1 - sure
-    counting = price.relation is Relation.ADD_REMOVE
-    paid = Fraction(9, 10) if counting else Fraction(1)
-    value = _mechanism(q, codes, price.part(paid / 2)).release(column).value
-    size: Fraction | int = public_size(column) if not counting else 0
-    if counting:
-        noise = price.part(Fraction(1, 10)).noise(Fraction(1), Fraction(1), Fraction(1))
-        noisy = noise.release(present_codes(column, codes, price.relation).size).value
-        size = noisy - noise.error(1 - missed / 3)
-        missed = missed * 2 / 3
-    ends = [codes.first * codes.step, codes.last * codes.step]
-    for side, sign in enumerate((-1, 1)):
-        end_price = price.part(paid / 4)
-        reach = _rank_error(codes, end_price, 1 - missed / 2) + 1
-        shifted = q + sign * Fraction(reach) / Fraction(size) if size > 0 else Fraction(-1)
-        if 0 < shifted < 1:
-            ends[side] = Fraction(_mechanism(shifted, codes, end_price).release(column).value)
-    value = min(max(Fraction(value), ends[0]), ends[1])
-
-    def bounds(asked: Fraction) -> tuple[Any, Any]:
-        if asked > sure:
-            raise ParameterError(f"this interval was bought at confidence {float(sure):g}; no larger one can be shown.")
-        return plain(ends[0]), plain(ends[1])
-
-    return Estimate(plain(value), price.guarantee, "Quantile", value, bounds, _BUY)

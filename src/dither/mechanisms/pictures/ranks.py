@@ -9,6 +9,8 @@ from dither.mechanisms.pictures.words import name
 from dither.neighbours import Relation
 
 if TYPE_CHECKING:
+    from dither.mechanisms.listed_quantile import ListedQuantile
+    from dither.mechanisms.listed_quantiles import ListedQuantiles
     from dither.mechanisms.quantile import Quantile
     from dither.mechanisms.quantiles import Quantiles
 
@@ -39,3 +41,24 @@ def plot_quantiles(mechanism: Quantiles, values: Any | None, neighbour: Any | No
     first = mechanism.first_choice
     title = f"{name(mechanism)}: the first choice, q = {float(first.q):.4g}"
     return plot_quantile(first, values, neighbour, title)
+
+
+def plot_listed(mechanism: ListedQuantile, values: Any | None, neighbour: Any | None, title: str | None = None) -> Any:
+    """A record at each candidate unless others are given; the neighbour has more, or another one, at the last."""
+    from dither.plot import two_choices
+
+    records = list(mechanism.candidates) if values is None else list(values)
+    if neighbour is None:
+        gone = 1 if mechanism.relation is Relation.REPLACE and records else 0
+        neighbour = [*records[gone:], *([mechanism.candidates[-1]] * mechanism.rows_per_owner)]
+    first, second = (
+        dict(zip(mechanism.candidates, mechanism.probabilities(given), strict=True)) for given in (records, neighbour)
+    )
+    return two_choices(title or name(mechanism), mechanism.guarantee, first, second)
+
+
+def plot_listed_several(mechanism: ListedQuantiles, values: Any | None, neighbour: Any | None) -> Any:
+    """The first choice, of the middle quantile; later ones are made in the same way among fewer candidates."""
+    first = mechanism.first_choice
+    title = f"{name(mechanism)}: the first choice, q = {float(first.q):.4g}"
+    return plot_listed(first, values, neighbour, title)

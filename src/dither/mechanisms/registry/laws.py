@@ -10,6 +10,8 @@ from typing import Any
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.exponential import Exponential
 from dither.mechanisms.key_selection import KeySelection
+from dither.mechanisms.listed_quantile import ListedQuantile
+from dither.mechanisms.listed_quantiles import ListedQuantiles
 from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.noisy_max import NoisyMax
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
@@ -19,8 +21,10 @@ from dither.mechanisms.quantiles import Quantiles
 from dither.mechanisms.randomized_response import RandomizedResponse
 from dither.mechanisms.registry.neighbours import (
     bounded_pairs,
+    few_listed_record_pairs,
     few_record_pairs,
     key_pairs,
+    listed_record_pairs,
     record_pairs,
     score_pairs,
     stable_pairs,
@@ -53,6 +57,8 @@ _SELECTION = {name: _scores() for name in ("epsilon", "sensitivity")}
 _TESTED = {"epsilon": 1, "delta": "1e-3"}
 _RANKS = {"epsilon": 1, "q": "0.5", "lower": 0, "upper": 60}
 _SEVERAL = {"epsilon": 5, "q": ("0.3", "0.7"), "lower": 0, "upper": 5}
+_LISTED = {"epsilon": 1, "q": "0.5", "candidates": tuple(range(0, 63, 3))}
+_SEVERAL_LISTED = {"epsilon": 5, "q": ("0.3", "0.7"), "candidates": (0, "1.5", 2, 4, 5)}
 _REPLACE = {"relation": "replace"}
 
 LAWS: tuple[LawEntry, ...] = (
@@ -156,6 +162,26 @@ LAWS: tuple[LawEntry, ...] = (
         (_SEVERAL, _SEVERAL | _REPLACE, _SEVERAL | {"relation": "owner", "rows_per_owner": 2}),
         {name: _SEVERAL | {"grid": 1, "rows_per_owner": 1} for name in ("epsilon", "grid", "rows_per_owner")}
         | {"rho": {"q": ("0.3", "0.7"), "lower": 0, "upper": 5}},
+        factor=Fraction(4),
+    ),
+    LawEntry(
+        ListedQuantile,
+        listed_record_pairs,
+        (
+            _LISTED,
+            _LISTED | {"epsilon": 2, "q": "0.6", "candidates": ("0.5", 5, 6, "6.5", 30, 70)},
+            _LISTED | _REPLACE,
+            _LISTED | {"relation": "owner", "rows_per_owner": 2},
+        ),
+        {name: _LISTED | {"rows_per_owner": 1} for name in ("epsilon", "q", "rows_per_owner")}
+        | {"rho": {"q": "0.5", "candidates": (1, 2)}},
+    ),
+    LawEntry(
+        ListedQuantiles,
+        few_listed_record_pairs,
+        (_SEVERAL_LISTED, _SEVERAL_LISTED | _REPLACE, _SEVERAL_LISTED | {"relation": "owner", "rows_per_owner": 2}),
+        {name: _SEVERAL_LISTED | {"rows_per_owner": 1} for name in ("epsilon", "rows_per_owner")}
+        | {"rho": {"q": ("0.3", "0.7"), "candidates": (1, 2)}},
         factor=Fraction(4),
     ),
 )

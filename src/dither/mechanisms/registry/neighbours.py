@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.key_selection import KeySelection
+from dither.mechanisms.listed_quantile import ListedQuantile
+from dither.mechanisms.listed_quantiles import ListedQuantiles
 from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.quantiles import Quantiles
@@ -71,17 +74,36 @@ def key_pairs(mechanism: KeySelection) -> list[tuple[Any, Any]]:
 def record_pairs(mechanism: Quantile) -> list[tuple[Any, Any]]:
     """Records come, go or change at either end and in the middle; on one side of a few there is a wide gap."""
     tables = [[], [5], [5, 5], [5, 5, 5, 6], [0, 5, 30], [3] * 20, [5, 60], [55], [55, 55], [58, 58, 60], [59, 59]]
-    return _moved(mechanism, tables, (0, 5, 6, 60))
+    return _moved(mechanism, tables, (0, 5, 6, 60), mechanism.grid.step)
 
 
 def few_record_pairs(mechanism: Quantiles) -> list[tuple[Any, Any]]:
     """The same for a small grid, on which the law of two answers together can be listed."""
-    return _moved(mechanism, [[], [2], [1, 1, 4], [0, 3, 3, 5], [2] * 8, [1, 2, 3, 4, 5], [4, 4], [5] * 4], (0, 2, 5))
+    return _moved(mechanism, _FEW, (0, 2, 5), mechanism.grid.step)
 
 
-def _moved(mechanism: Quantile | Quantiles, tables: list[list[int]], values: tuple[int, ...]) -> list[tuple[Any, Any]]:
+def listed_record_pairs(mechanism: ListedQuantile) -> list[tuple[Any, Any]]:
+    """Records at candidates, between them and beyond them all."""
+    tables = [[], [5], [5, 5], [5, 5, 5, 6], [0, 5, 30], [3] * 20, [5, 70], [55], [58, 58, 60], [-9, 40, 41, 99]]
+    return _moved(mechanism, tables, (-9, 5, 6, 60, 99), Fraction(1))
+
+
+def few_listed_record_pairs(mechanism: ListedQuantiles) -> list[tuple[Any, Any]]:
+    """The same for a few candidates, of which the law of two together can be listed."""
+    return _moved(mechanism, _FEW, (0, 2, 5), Fraction(1))
+
+
+_FEW = [[], [2], [1, 1, 4], [0, 3, 3, 5], [2] * 8, [1, 2, 3, 4, 5], [4, 4], [5] * 4]
+
+
+def _moved(
+    mechanism: Quantile | Quantiles | ListedQuantile | ListedQuantiles,
+    tables: list[list[int]],
+    values: tuple[int, ...],
+    step: Fraction,
+) -> list[tuple[Any, Any]]:
     """Each table with one record, or all rows of an owner, more; under replace with one record changed."""
-    step, rows = mechanism.grid.step, mechanism.rows_per_owner
+    rows = mechanism.rows_per_owner
     if mechanism.relation is Relation.REPLACE:
         pairs = [
             (table, [*table[:i], value, *table[i + 1 :]])
