@@ -140,3 +140,20 @@ def test_errors_share_one_root_and_never_echo_a_long_value():
     assert "..." in str(caught.value)
     with pytest.raises(ParameterError, match="bits"):
         positive(-(2**500), "epsilon")
+
+
+def test_the_range_of_magnitudes_is_exactly_as_said() -> None:
+    for inside in ("1e-300", "-1e-300", "1e300", "-1e300", Fraction(1, 10**300), 10**300):
+        assert exact(inside, "epsilon") == Fraction(inside)
+    for outside in ("9.99e-301", "-9.99e-301", Fraction(10**300 + 1), Fraction(1, 10**300 + 1)):
+        with pytest.raises(ParameterError, match="between 1e-300 and 1e300"):
+            exact(outside, "epsilon")
+
+
+@pytest.mark.parametrize("long", [Fraction(2**4200 + 1, 3**2500), Fraction(3**2400, 2**4200 + 1)])
+def test_a_moderate_number_of_too_many_digits_is_refused(long: Fraction) -> None:
+    """Numerator or denominator alone may be too long."""
+    assert Fraction(1, 10**300) < long < 10**300
+    assert min(long.numerator.bit_length(), long.denominator.bit_length()) < 4096
+    with pytest.raises(ParameterError, match="too many digits"):
+        exact(long, "epsilon")
