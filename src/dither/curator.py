@@ -186,10 +186,7 @@ class Curator:
 
     def explain(self, text: str, **stated: Any) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
-        from dither.sql.explain import explain
-
-        confidence = probability(stated.pop("confidence", "0.95"), "confidence")
-        return explain(self._price(text, confidence=confidence, **stated), confidence)
+        return self._explain(None, text, **stated)
 
     def sql(
         self,
@@ -258,6 +255,17 @@ class Curator:
             priced = self._price(text, dialect=dialect, confidence=level, **stated)
             stored, charged = self._stored(analyst, priced, request)
         return present(priced.question, stored, level, charged=charged)
+
+    def _explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
+        from dither.sql.explain import explain
+
+        confidence = probability(stated.pop("confidence", "0.95"), "confidence")
+        priced = self._price(text, confidence=confidence, **stated)
+        explanation, left = explain(priced, confidence), self.budget(priced.question.people, analyst).left
+        if priced.price.cost > left.adding:
+            short = f"This costs more than is left ({left.shown(up=False)}); only a repeat would be answered."
+            explanation.content["notes"].append(short)
+        return explanation
 
     def _price(self, text: str, *, dialect: str | None = None, **stated: Any) -> PricedQuestion:
         from dither.sql.price import price
@@ -395,7 +403,7 @@ class Analyst:
 
     def explain(self, text: str, **stated: Any) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
-        return self._curator.explain(text, **stated)
+        return self._curator._explain(self.name, text, **stated)
 
     def tables(self) -> list[Table | PublicTable]:
         """What can be asked about: declarations only."""

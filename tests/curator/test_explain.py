@@ -191,3 +191,9 @@ def test_a_notebook_shows_a_table(clinic: dt.Curator) -> None:
     assert "&lt;b&gt;n&lt;/b&gt;" in shown
     for words in ("possible bias", "Laplace", "Quantile", "an owner has at most 2 rows", "Nothing has been spent"):
         assert words in shown
+
+
+def test_a_price_beyond_what_is_left_is_said(clinic: dt.Curator) -> None:
+    assert "more than is left" not in str(clinic.explain(COUNT, epsilon=1))
+    assert "more than is left" in str(clinic.explain(COUNT, epsilon=10**3))
+    assert "more than is left" in str(clinic.analyst("alice").explain(COUNT, epsilon=10**3))
