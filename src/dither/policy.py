@@ -116,6 +116,7 @@ def _declare(table: Table) -> dict[str, Any]:
         "owner": table.owner,
         "via": None if table.via is None else [table.via.column, table.via.table, table.via.key],
         "owner_type": table.owner_type,
+        "parent_snapshot": table.parent_snapshot,
         "key": list(table.key),
         "max_rows_per_owner": table.max_rows_per_owner,
         "snapshot": table.snapshot,
@@ -167,6 +168,7 @@ def _table(name: str, declared: Mapping[str, Any]) -> Table:
         key=tuple(declared.get("key", ())),
         via=None if via is None else ForeignKey(*via),
         owner_type=declared.get("owner_type", ""),
+        parent_snapshot=declared.get("parent_snapshot", 0),
     )
 
 

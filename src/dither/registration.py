@@ -76,7 +76,8 @@ class Registrar:
     ) -> LoadReport:
         parent = declared.tables[table.via.table] if isinstance(table, Table) and table.via else None
         if isinstance(table, Table):
-            table = replace(table, owner_type=self._expected_owner_type(table, declared))
+            found_in = parent.snapshot if parent else 0
+            table = replace(table, owner_type=self._expected_owner_type(table, declared), parent_snapshot=found_in)
         # The number is taken before the load, so that not even a failed load can give one out twice.
         counted = replace(declared, last_snapshot=max(declared.last_snapshot, _last_recorded(self.ledger)) + 1)
         self.policy.write(counted)
@@ -116,7 +117,7 @@ class Registrar:
 def _there_already(table: Table | PublicTable, there: Table | PublicTable) -> str:
     same = replace(there, snapshot=table.snapshot)
     if isinstance(same, Table) and isinstance(table, Table):
-        same = replace(same, owner_type=table.owner_type)
+        same = replace(same, owner_type=table.owner_type, parent_snapshot=table.parent_snapshot)
     declared = "declared just like this" if same == table else "declared differently"
     return (
         f"table {there.name!r} is registered already, {declared}, and nothing was loaded: ask it as it is, use refresh "

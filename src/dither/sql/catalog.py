@@ -42,6 +42,7 @@ class Table:
 
     `owner_type` is how owners are stored, BIGINT or VARCHAR: the same in all tables of one people, so that an owner is
     found in another table by plain equality. (Declarations of an older format do not say, and it is empty.)
+    `parent_snapshot` is the snapshot in which a foreign key found the owners of this one; 0 if there is none to name.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Table:
     key: tuple[str, ...] = ()
     via: ForeignKey | None = None
     owner_type: str = ""
+    parent_snapshot: int = 0
 
     @property
     def row_level(self) -> bool:

@@ -40,13 +40,15 @@ class DuckDB:
         """The type a declared column has in a snapshot."""
         return physical_type(column)
 
-    def like(self, value: str, pattern: str) -> str:
+    def like(self, value: str, pattern: str, *, negated: bool = False) -> str:
         """A normal pattern. LIKE without `_` and escapes takes linear time; else a regular expression does (RE2)."""
         cut = patterns.pieces(pattern)
         plain = all(character not in (None, "%", "_") for piece in cut for character in piece)
         if plain:
-            return f"({value} LIKE {self.text('%'.join(''.join(map(str, piece)) for piece in cut))})"
-        return self._matches(value, cut, lambda character: character)
+            word = "NOT LIKE" if negated else "LIKE"
+            return f"({value} {word} {self.text('%'.join(''.join(map(str, piece)) for piece in cut))})"
+        found = self._matches(value, cut, lambda character: character)
+        return f"(NOT {found})" if negated else found
 
     def ilike(self, value: str, pattern: str) -> str:
         """A normal pattern in which a letter stands for all its cases."""

@@ -11,6 +11,7 @@ from dither.errors import PolicyError
 from dither.sql import expressions as e
 from dither.sql.catalog import PublicTable, Table
 from dither.sql.dialect import DUCKDB, DuckDB
+from dither.sql.implied import Origins, equalities, parent_side
 from dither.sql.plan import (
     Aggregate,
     CountDistinct,
@@ -32,15 +33,16 @@ from dither.sql.plan import (
     Total,
     UnionAll,
 )
-from dither.sql.statement import Statement, schema_name
-from dither.sql.writer import Writer
+from dither.sql.statement import MOST_ROWS, Statement, schema_name
+from dither.sql.writer import WORD, Writer
 
 OWNER, RANK = '"_owner"', '"_rank"'
 
 
 def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
-    lowering = _Lowering(dialect, _used(aggregate))
+    ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
+    lowering = _Lowering(dialect, _used(aggregate), ranked)
     block = lowering.block(aggregate.child)
     writer = lowering.writer(block)
     keys = [writer.any(key.code) for key in aggregate.keys]
@@ -95,7 +97,8 @@ def _tables(aggregate: Aggregate) -> tuple[Table | PublicTable, ...]:
 class _Block:
     """A relation as the parts of a SELECT: how its columns, owner and ranks are written, FROM what, WHERE what.
 
-    A `plain` one can stand on the right of a join as it is, its conditions among those of the join.
+    A `plain` one can stand on the right of a join as it is, its conditions among those of the join. `origins` are the
+    tables' own columns among its columns.
     """
 
     source: str
@@ -104,6 +107,7 @@ class _Block:
     ranks: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     plain: bool = True
+    origins: Origins = field(default_factory=dict)
 
     @property
     def body(self) -> str:
@@ -114,6 +118,7 @@ class _Block:
 class _Lowering:
     dialect: DuckDB
     used: frozenset[str]
+    ranked: bool  # whether rows are truncated by rank somewhere above their scans
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def block(self, node: Node) -> _Block:
@@ -131,7 +136,8 @@ class _Lowering:
         columns = {name: f"{called}.{self.dialect.name(own)}" for own, name in node.names if name in self.used}
         if isinstance(node, PublicScan):
             return _Block(source, columns)
-        return _Block(source, columns, f"{called}.{OWNER}", (f"{called}.{RANK}",))
+        origins = {name: (node.table, own) for own, name in node.names}
+        return _Block(source, columns, f"{called}.{OWNER}", (f"{called}.{RANK}",), origins=origins)
 
     def limited(self, node: OwnerLimit) -> _Block:
         block = self.block(node.child)
@@ -148,9 +154,12 @@ class _Lowering:
         block = self.block(node.child)
         writer = self.writer(block)
         wanted = [(name, value) for name, value in node.columns if name in self.used]
-        if all(isinstance(value, (e.Stored, e.StoredText)) for _, value in wanted):
-            return replace(block, columns={name: writer.any(value) for name, value in wanted})
-        return self.nested(block, {name: self.typed(writer, value) for name, value in wanted})
+        kept = {name: value.name for name, value in wanted if isinstance(value, (e.Stored, e.StoredText))}
+        origins = {name: block.origins[own] for name, own in kept.items() if own in block.origins}
+        if len(kept) == len(wanted):
+            return replace(block, columns={name: writer.any(value) for name, value in wanted}, origins=origins)
+        nested = self.nested(block, {name: self.typed(writer, value) for name, value in wanted})
+        return replace(nested, origins=origins)
 
     def typed(self, writer: Writer, value: e.Expression) -> str:
         """A value as a column of its own: numbers in the word that holds them."""
@@ -159,22 +168,23 @@ class _Lowering:
     def nested(self, block: _Block, columns: dict[str, str], grouped: str = "") -> _Block:
         """The block as a subquery with these columns, beside the owner and the ranks."""
         called = f"q{next(self.numbers)}"
-        ranks = [f'{rank} AS "_r{i}"' for i, rank in enumerate(block.ranks)]
+        ranks = [f'{rank} AS "_r{i}"' for i, rank in enumerate(block.ranks if self.ranked else ())]
         owner = [f"{block.owner} AS {OWNER}"] if block.owner else []
         shown = [*owner, *ranks, *(f"{sql} AS {self.dialect.name(name)}" for name, sql in columns.items())]
         return _Block(
             f"(SELECT {', '.join(shown)} FROM {block.body}{grouped}) AS {called}",
             {name: f"{called}.{self.dialect.name(name)}" for name in columns},
             f"{called}.{OWNER}" if block.owner else "",
-            tuple(f'{called}."_r{i}"' for i in range(len(block.ranks))),
+            tuple(f'{called}."_r{i}"' for i in range(len(ranks))),
         )
 
     def joined(self, node: JoinPublic | JoinOwner) -> _Block:
         left = self.block(node.child)
         right = self.block(node.public if isinstance(node, JoinPublic) else node.other)
         if not right.plain:
-            right = self.nested(right, right.columns)
-        on = [f"{left.owner} = {right.owner}"] if isinstance(node, JoinOwner) else []
+            right = replace(self.nested(right, right.columns), origins=right.origins)
+        parent = parent_side(node.equal, left.origins, right.origins) if isinstance(node, JoinOwner) else None
+        on = [f"{left.owner} = {right.owner}"] if isinstance(node, JoinOwner) and parent is None else []
         ours, theirs = self.writer(left), self.writer(right)
         on += [f"({ours.any(mine)} = {theirs.any(other)})" for mine, other in node.equal]
         if node.condition is not None:
@@ -182,13 +192,16 @@ class _Lowering:
         source = f"{left.source} {'LEFT JOIN' if node.outer else 'JOIN'} {right.source} ON "
         source += " AND ".join([*on, *right.conditions])
         # Ranks may be texts, and NULL where LEFT JOIN found nothing: one row of the left then, so still no two alike.
-        columns = {**left.columns, **right.columns}
-        return replace(left, source=source, columns=columns, ranks=(*left.ranks, *right.ranks), plain=False)
+        ranks, columns = (*left.ranks, *right.ranks), {**left.columns, **right.columns}
+        origins = {**left.origins, **right.origins}
+        # Either owner will do. The parent has fewer rows, and is where a plain query would go on from.
+        owner = right.owner if parent == "right" and not node.outer else left.owner
+        return replace(left, source=source, columns=columns, owner=owner, ranks=ranks, plain=False, origins=origins)
 
     def semi_joined(self, node: SemiJoin) -> _Block:
         block, other = self.block(node.child), self.block(node.other)
         conditions = list(other.conditions)
-        if other.owner:
+        if other.owner and parent_side(equalities(node.condition), block.origins, other.origins) is None:
             conditions.append(f"{other.owner} = {block.owner}")
         if node.condition is not None:
             conditions.append(self.writer(block, other).truth(node.condition))
@@ -202,7 +215,7 @@ class _Lowering:
         called = f"u{next(self.numbers)}"
         parts = []
         for place, block in enumerate(blocks):
-            ranks = [str(place), *block.ranks, *["0"] * (widest - len(block.ranks))]
+            ranks = [str(place), *block.ranks, *["0"] * (widest - len(block.ranks))] if self.ranked else []
             shown = [f"{block.owner} AS {OWNER}", *(f'{rank} AS "_r{i}"' for i, rank in enumerate(ranks))]
             shown += [f"{block.columns[name]} AS {self.dialect.name(name)}" for name in names]
             parts.append(f"SELECT {', '.join(shown)} FROM {block.body}")
@@ -210,7 +223,7 @@ class _Lowering:
             f"({' UNION ALL '.join(parts)}) AS {called}",
             {name: f"{called}.{self.dialect.name(name)}" for name in names},
             f"{called}.{OWNER}",
-            tuple(f'{called}."_r{i}"' for i in range(widest + 1)),
+            tuple(f'{called}."_r{i}"' for i in range(widest + 1 if self.ranked else 0)),
         )
 
     def per_owner(self, node: OwnerAggregate) -> _Block:
@@ -224,13 +237,16 @@ class _Lowering:
         return self.nested(replace(block, ranks=ranks), {**keys, **totals}, grouped)
 
     def total(self, writer: Writer, total: Total) -> str:
+        largest = MOST_ROWS
         if total.value is None:
             computed = writer.count(total.condition)
         else:
             computed = f"{total.function.upper()}({writer.number(total.value)})"
+            largest *= max(1, *map(abs, total.value.bounds))
         type_ = writer.word_for(total.least, total.most)
-        low, high = (writer.constant(end, self.dialect.double_word) for end in (total.least, total.most))
-        wide = f"CAST({computed} AS {self.dialect.double_word})"
+        inside = type_ if largest <= WORD else self.dialect.double_word
+        low, high = (writer.constant(end, inside) for end in (total.least, total.most))
+        wide = f"CAST({computed} AS {inside})"
         clamped = f"GREATEST({low}, LEAST({wide}, {high}))"
         if total.nullable:
             clamped = f"CASE WHEN {computed} IS NULL THEN NULL ELSE {clamped} END"

@@ -12,6 +12,7 @@ from dither.errors import PolicyError
 from dither.sql import expressions as e
 from dither.sql import writing
 from dither.sql.dialect import DuckDB
+from dither.sql.intervals import interval
 from dither.sql.statement import MOST_ROWS
 
 WORD = 2**62
@@ -41,12 +42,18 @@ class Writer:
         return f"CAST(COALESCE({self._total(value)}, 0) AS {type_})"
 
     def _total(self, value: e.Numeric) -> str:
-        """A stored column moved by a constant is summed as stored: its bounds were verified, so the clamp is idle."""
-        moved = value.value if isinstance(value, e.Clamp) and value.bounds == value.value.bounds else None
-        if isinstance(moved, e.Subtract) and isinstance(moved.left, e.Stored) and isinstance(moved.right, e.Constant):
-            column, shift = self.number(moved.left), moved.right.value
-            return f"SUM({column}) - {self.constant(shift, self.dialect.double_word)} * COUNT({column})"
-        return f"SUM({self.number(value)})"
+        """What an idle clamp holds is summed as it is, and a constant that moves it is taken off the sum."""
+        while isinstance(value, e.Clamp) and idle(value):
+            value = value.value
+        moved = value.left if isinstance(value, e.Subtract) and isinstance(value.right, e.Constant) else value
+        shift = value.right.value if isinstance(value, e.Subtract) and isinstance(value.right, e.Constant) else 0
+        if not MOST_ROWS * (moved.reach + abs(shift)) < DOUBLE_WORD:
+            moved, shift = value, 0
+        total = f"SUM({self.number(moved)})"
+        if not shift:
+            return total
+        counted = f"COUNT({self.number(moved)})" if moved.nullable else "COUNT(*)"
+        return f"{total} - {self.constant(shift, self.dialect.double_word)} * {counted}"
 
     def any(self, node: e.Expression) -> str:
         if isinstance(node, e.Numeric):
@@ -138,12 +145,28 @@ def _case(writer: Writer, node: e.Case) -> str:
     return f"CAST(CASE {branches} ELSE {writer.wide(node.otherwise, type_)} END AS {type_})"
 
 
+def idle(clamp: e.Clamp) -> bool:
+    """Whether nothing can lie outside, by the guard's own reasoning about columns that were verified when loaded."""
+    columns = (inner for inner in clamp.value.walk() if isinstance(inner, (e.Stored, e.StoredText)))
+    low, high = interval(clamp.value, {column.name: column for column in columns})
+    return clamp.least <= low and high <= clamp.most
+
+
 def _clamp(writer: Writer, node: e.Clamp) -> str:
     (value,) = writer.operands(node)
+    if idle(node):
+        return value
     low, high = (writer.constant(end, writer.type(node)) for end in node.bounds)
     clamped = f"GREATEST({low}, LEAST({value}, {high}))"
     # LEAST and GREATEST pass over NULL, and the sum must not see a bound in its place.
     return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END" if node.value.nullable else clamped
+
+
+def _not(writer: Writer, node: e.Not) -> str:
+    """NOT LIKE is a comparison of its own: optimisers know it, and give up at the negation of another."""
+    if isinstance(node.operand, e.Like):
+        return writer.dialect.like(writer.texts(node.operand.value), node.operand.pattern, negated=True)
+    return f"(NOT {writer.truth(node.operand)})"
 
 
 def _chain(word: str) -> Callable[[Writer, Any], str]:
@@ -188,7 +211,7 @@ TRUTHS: dict[type[e.Boolean], Callable[[Writer, Any], str]] = {
     e.Like: lambda writer, node: writer.dialect.like(writer.texts(node.value), node.pattern),
     e.IsNull: lambda writer, node: f"({writer.any(node.value)} IS NULL)",
     e.Is: lambda writer, node: f"({writer.truth(node.operand)} IS {'TRUE' if node.truth else 'FALSE'})",
-    e.Not: lambda writer, node: f"(NOT {writer.truth(node.operand)})",
+    e.Not: _not,
     e.And: _chain("AND"),
     e.Or: _chain("OR"),
     **writing.TRUTHS,

@@ -1,0 +1,117 @@
+"""What generated SQL leaves out: clamps that are idle by the guard's own reasoning, and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+import pytest
+
+from dither.columns import Date, Int
+from dither.sql import expressions as e
+from dither.sql import writer
+from dither.sql.bound import plan
+from dither.sql.catalog import Catalog, Table
+from dither.sql.check import check
+from dither.sql.dialect import DUCKDB
+from dither.sql.intervals import UnsafePlan
+from dither.sql.lower import lower
+from dither.sql.plan import SumRows
+from dither.sql.read import read
+from dither.sql.writer import Writer, idle
+
+X = e.Stored("x", -10, 100, 0, may_be_null=False)
+NULLABLE = e.Stored("y", 0, 2**62, 0, may_be_null=True)
+COLUMNS = {
+    "age": Int(0, 120, nullable=False, default=0),
+    "size": Int(-5, 300),
+    "day": Date("2020-01-01", "2024-12-31", nullable=False, default="2020-01-01"),
+}
+TABLES = Catalog({"t": Table("t", "people", "uid", 9, COLUMNS, 1, owner_type="BIGINT")})
+
+
+def sql(text: str) -> str:
+    aggregates = plan(read(text, TABLES))
+    check(aggregates)
+    return lower(aggregates[0]).sql
+
+
+def test_a_clamp_is_idle_if_its_value_can_lie_nowhere_else():
+    doubled = e.Multiply(X, e.Constant(2))
+    assert idle(e.Clamp(X, -10, 100))
+    assert idle(e.Clamp(X, -11, 101))
+    assert not idle(e.Clamp(X, -9, 100))
+    assert not idle(e.Clamp(X, -10, 99))
+    assert idle(e.Clamp(doubled, -20, 200))
+    assert not idle(e.Clamp(doubled, -20, 199))
+    assert idle(e.Clamp(e.Clamp(doubled, 0, 50), 0, 50))
+
+
+def test_columns_that_contradict_each_other_are_no_reason_to_leave_a_clamp_out():
+    other = e.Stored("x", -10, 99, 0, may_be_null=False)
+    with pytest.raises(UnsafePlan, match="misstates"):
+        idle(e.Clamp(e.Add(X, other), -100, 1000))
+
+
+def test_bounds_that_an_expression_claims_are_no_reason_either():
+    class Boastful(e.Negate):
+        bounds = (0, 1)
+
+    with pytest.raises(UnsafePlan, match="not known"):
+        idle(e.Clamp(Boastful(X), 0, 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT SUM(age) FROM t",
+        "SELECT SUM(age * 2 - 7) FROM t",
+        "SELECT AVG(size) FROM t",
+        "SELECT SUM(CASE WHEN age > 7 THEN size ELSE 0 END) FROM t",
+        "SELECT EXTRACT(YEAR FROM day) AS y, COUNT(*) FROM t GROUP BY y",
+    ],
+)
+def test_what_declarations_bound_is_not_clamped_again(text):
+    assert not re.search("GREATEST|LEAST", sql(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT SUM(age) FROM t WHERE age BETWEEN 5 AND 7",
+        "SELECT SUM(size % age) FROM t WHERE age < 3",
+    ],
+)
+def test_what_only_a_condition_bounds_is_clamped(text):
+    assert re.search("GREATEST.*LEAST", sql(text))
+
+
+def test_a_constant_is_taken_off_the_sum_unless_that_could_be_too_large():
+    written = Writer(DUCKDB, {"x": "x", "y": "y"})
+    assert written.sum(SumRows(e.Clamp(e.Subtract(X, e.Constant(7)), -17, 93)).value) == (
+        "CAST(COALESCE(SUM(x) - CAST(7 AS HUGEINT) * COUNT(*), 0) AS BIGINT)"
+    )
+    assert "* COUNT(y)" in written.sum(e.Clamp(e.Subtract(NULLABLE, e.Constant(7)), -7, 2**62 - 7))
+    wide = e.Multiply(NULLABLE, e.Constant(2**40))  # 2**36 rows of it exceed 126 bits, and moved by a third they do not
+    narrow = e.Clamp(e.Subtract(wide, e.Constant(2**60)), 0, 2**61)
+    assert "COUNT" not in written.sum(narrow)
+
+
+def summed(value: e.Numeric) -> int:
+    written = Writer(DUCKDB, {"x": "x"}).sum(value)
+    with duckdb.connect() as engine:
+        return int(engine.execute(f"SELECT {written} FROM (VALUES (-10), (0), (100)) AS t(x)").fetchone()[0])
+
+
+def test_a_clamp_left_out_by_mistake_would_be_seen(monkeypatch):
+    narrow, moved = e.Clamp(X, -2, 5), e.Clamp(e.Subtract(X, e.Constant(7)), -10, 93)
+    assert (summed(narrow), summed(moved)) == (3, 76)
+    monkeypatch.setattr(writer, "idle", lambda clamp: True)
+    assert (summed(narrow), summed(moved)) == (90, 69)
+
+
+def test_not_like_is_one_comparison():
+    name = e.StoredText("name", True)
+    written = Writer(DUCKDB, {"name": "name"})
+    assert written.truth(e.Not(e.Like(name, "%a%b%"))) == "(name NOT LIKE '%a%b%')"
+    assert written.truth(e.Not(e.Like(name, "a_"))).startswith("(NOT regexp_full_match(")
