@@ -261,7 +261,9 @@ class Curator:
 
         confidence = probability(stated.pop("confidence", "0.95"), "confidence")
         priced = self._price(text, confidence=confidence, **stated)
-        explanation, left = explain(priced, confidence), self.budget(priced.question.people, analyst).left
+        explanation, people = explain(priced, confidence), priced.question.people
+        accounts = [self._account(people), self._cap_of(people, analyst)]
+        left = min((account.left for account in accounts if account is not None), key=lambda amount: amount.adding)
         if priced.price.cost > left.adding:
             short = f"This costs more than is left ({left.shown(up=False)}); only a repeat would be answered."
             explanation.content["notes"].append(short)
