@@ -41,7 +41,7 @@ def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dt.Curator]:
 
 
 def asked(curator: dt.Curator, text: str, **named: Any) -> list[tuple[Any, ...]]:
-    table = curator.sql(text, epsilon=1700, **named).to_arrow()
+    table = curator.sql(text, epsilon=900, **named).to_arrow()
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
