@@ -112,6 +112,8 @@ def test_distinct_values_and_choices(table):
     assert norms(check((counted,))[0][0]) == (4, 16, 4)
     assert norms(check((Aggregate(limited(table, 4), (), (CountDistinct(e.Clamp(few, 0, 1)),)),))[0][0]) == (4, 8, 2)
     assert check((chosen,))[0][0].l1 == 4
+    for numerator in (0, 1, 2):
+        assert check((Aggregate(limited(table, 4), (), (QuantileRows(few, numerator, 2),)),))[0][0].l1 == 4
 
 
 # Planted bugs: each is a plan that a faulty planner could make.
@@ -202,6 +204,7 @@ BUGS = {
     "distinct values without a limit": lambda t: Aggregate(scan(t), (), (CountDistinct(SMALL),)),
     "choice without a clamp": lambda t: Aggregate(limited(t), (), (QuantileRows(e.Negate(SMALL), 1, 2),)),
     "choice without a limit": lambda t: Aggregate(scan(t), (), (ModeRows(SMALL),)),
+    "rank below zero": lambda t: Aggregate(limited(t), (), (QuantileRows(SMALL, -1, 2),)),
     "rank above one": lambda t: Aggregate(limited(t), (), (QuantileRows(SMALL, 3, 2),)),
     "choices beside counts": lambda t: Aggregate(limited(t), (), (ModeRows(SMALL), CountRows())),
     "choices from two values": lambda t: Aggregate(limited(t), (), (ModeRows(SMALL), ModeRows(e.Clamp(SMALL, 0, 1)))),
