@@ -15,6 +15,7 @@ from dither.mechanisms.additive import AdditiveNoise
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.choice import Choice
 from dither.mechanisms.key_selection import KeySelection
+from dither.mechanisms.listed_quantile import ListedQuantile
 from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.quantile import Quantile
@@ -110,6 +111,11 @@ def _quantile(mechanism: Quantile) -> Sampler:
     return draw
 
 
+def _listed(mechanism: ListedQuantile) -> Sampler:
+    """Ranks once, then choices, as places in the list."""
+    return lambda values, size: mechanism._chooser._draws(mechanism._standing(values).scores(mechanism.q), size)
+
+
 def _quantiles(mechanism: Quantiles) -> Sampler:
     """Records in order once, then all choices of a level together, as codes."""
 
@@ -155,5 +161,6 @@ _SAMPLERS: dict[type, Callable[[Any], Sampler]] = {
     ProposeTestRelease: proposed,
     BoundedLocalSensitivity: bounded,
     Quantile: _quantile,
+    ListedQuantile: _listed,
     SmoothNoise: _smooth,
 }
