@@ -27,6 +27,7 @@ Found = tuple[int, Candidate]  # which pair, and what was found there
 
 # Deltas at which a curve without a delta of its own is compared with samples.
 _DELTAS = (0.1, 0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5)
+_OF_LARGEST_DELTA = (Fraction(3, 4), Fraction(1, 2))
 _SHARES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)  # of the claimed epsilon, at which delta is certified
 _POINTS = 33
 _TWICE = 500  # outputs of a call that is made twice, to see whether it repeats itself
@@ -40,17 +41,20 @@ def check(
     samples: int = 10**6,
     confidence: Number = "0.999",
     screening: int | None = None,
+    searching: int | None = None,
     certified_pairs: int = 4,
+    sure_pairs: int = 0,
     vectorised: bool | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
     """Try to refute a claim: with probability >= `confidence` every bound in the verdict is below the truth.
 
     `mechanism` is a function of (data, size) that gives that many independent outputs, a function of (data) that gives
-    one, or a mechanism of dither. `neighbours` are pairs of data. For each side of a pair half of the `samples` look
-    for the events that seem worst; for the most suspicious pairs the other half certifies them, by exact
-    Clopper-Pearson bounds with the error shared out over all. Where outputs are slow to draw, `screening` is a smaller
-    number of them that chooses the pairs first; the others are not looked at further. docs/proofs/audit.md.
+    one, or a mechanism of dither. `neighbours` are pairs of data. For each side of a pair half of the `samples`, or
+    `searching` of them, look for the events that seem worst; for the most suspicious pairs the others certify them, by
+    exact Clopper-Pearson bounds with the error shared out over all. `screening` is a smaller number of samples that
+    chooses the pairs first; the others are not looked at further. The first `sure_pairs`, those expected to be worst,
+    are always among the chosen ones. docs/proofs/audit.md.
 
     >>> from dither import Laplace, PureDP
     >>> honest, broken = Laplace(epsilon=1, sensitivity=1), Laplace(epsilon=2, sensitivity=1)
@@ -63,10 +67,11 @@ def check(
     if not pairs:
         raise ParameterError("give at least one pair of neighbours.")
     count, sure = whole(samples, "samples", least=20), probability(confidence, "confidence")
-    most = min(len(pairs), whole(certified_pairs, "certified_pairs"))
+    sure_of = min(len(pairs), whole(sure_pairs, "sure_pairs", least=0))
+    most = max(sure_of, min(len(pairs), whole(certified_pairs, "certified_pairs")))
     claim = Claim.of(claimed)
     draw = _reader(sampler_of(mechanism, vectorised=vectorised))
-    half = count // 2
+    half = count // 2 if searching is None else min(whole(searching, "searching", least=10), count - 10)
     looked = half if screening is None else min(half, whole(screening, "screening", least=10))
     report = _steps(progress, len(pairs) * looked + (half if looked < half else 0) * most + (count - half) * most)
 
@@ -80,10 +85,10 @@ def check(
 
     again = repeats(*(draw(pairs[0][0], min(half, _TWICE)) for _ in range(2)))
     found = found_with(looked, range(len(pairs)))
-    suspects = claim.suspicious(found, most)
+    suspects = list(range(sure_of)) + [place for place in claim.suspicious(found) if place >= sure_of][: most - sure_of]
     if looked < half:
         found = found_with(half, suspects)
-    groups = claim.shared_out([one for one in found if one[0] in suspects])
+    groups = claim.shared_out([one for one in found if one[0] in suspects], sure_of)
     evidence: list[Evidence] = []
     for place in sorted({place for group in groups for place, _ in group}):
         outputs = draw(pairs[place][0], count - half), draw(pairs[place][1], count - half)
@@ -109,10 +114,12 @@ class Claim:
             raise ParameterError(f"claimed must be a guarantee such as dt.PureDP(1); got {type(claimed).__name__}.")
         own = getattr(claimed, "delta", None)
         has_curve = getattr(claimed, "gaussian_mu_squared", None) is not None
+        deltas = [*map(Fraction, _DELTAS)]
         if own is not None and getattr(claimed, "epsilon", None) is not None:
-            deltas = [Fraction(own), *(map(Fraction, _DELTAS) if has_curve else ())]
-        else:
-            deltas = [*map(Fraction, _DELTAS)]
+            deltas = [Fraction(own), *(deltas if has_curve else ())]
+        if has_curve:
+            # Where two neighbours overlap nearly everywhere, only large deltas can be told from samples.
+            deltas += [Fraction(float(claimed.delta_at(0))) * share for share in _OF_LARGEST_DELTA]
         read = [(float(delta), float(claimed.epsilon_at(delta))) for delta in deltas]
         finite = [point for point in read if math.isfinite(point[1])]
         if not finite:
@@ -130,19 +137,20 @@ class Claim:
             Target(epsilon=share * reference) for share in _SHARES
         ]
 
-    def suspicious(self, found: list[Found], most: int) -> list[int]:
-        """The pairs that promise to come nearest to the claim, or furthest beyond it."""
+    def suspicious(self, found: list[Found]) -> list[int]:
+        """The pairs, first those that promise to come nearest to the claim, or furthest beyond it."""
         rank: dict[int, float] = {}
         for place, candidate in found:
             rank[place] = max(rank.get(place, -math.inf), self._ratio(candidate), self._excess(candidate))
-        return sorted(rank, key=lambda place: -rank[place])[:most]
+        return sorted(rank, key=lambda place: -rank[place])
 
-    def shared_out(self, found: list[Found]) -> list[list[Found]]:
+    def shared_out(self, found: list[Found], sure_of: int) -> list[list[Found]]:
         """The most promising event by itself, then the others: each group has an equal share of the error.
 
-        Everything here depends on the searching half of the samples alone.
+        If there are pairs that are expected to be worst, it is the most promising one there. Everything here depends on
+        the searching part of the samples alone.
         """
-        best = max(found, key=lambda one: self._ratio(one[1]))
+        best = max(found, key=lambda one: (one[0] < sure_of, self._ratio(one[1])))
         rest: dict[Any, Found] = {}
         for place, candidate in found:
             event = candidate.event
@@ -153,9 +161,12 @@ class Claim:
         return [[best], list(rest.values())] if rest else [[best]]
 
     def _ratio(self, candidate: Candidate) -> float:
-        """The share of the claimed epsilon that an event promises."""
-        delta = candidate.target.delta
-        return -math.inf if delta is None else candidate.promise / max(dict(self.deltas)[delta], 1e-9)
+        """The share of the claimed epsilon that an event promises; of the claimed delta, if the epsilon is 0."""
+        delta, epsilon = candidate.target.delta, candidate.target.epsilon
+        if epsilon is not None:
+            (own, claimed), *more = self.deltas
+            return candidate.promise / own if not claimed and not more and not epsilon else -math.inf
+        return candidate.promise / max(dict(self.deltas)[float(delta or 0)], 1e-9)
 
     def _excess(self, candidate: Candidate) -> float:
         """How far a promised delta is beyond the claimed one, in units that compare with a ratio of epsilons."""
@@ -166,10 +177,12 @@ class Claim:
         return -math.inf if candidate.promise <= allowed else 1 + candidate.promise - allowed
 
     def nearest(self, evidence: list[Evidence]) -> tuple[float, float]:
-        """The delta at which the certified epsilon is the largest share of the claimed one, and that claim."""
+        """The delta, and epsilon claimed there, of which the largest share of epsilon or of delta is certified."""
 
         def share(point: tuple[float, float]) -> float:
-            return max(one.epsilon(point[0]) for one in evidence) / max(point[1], 1e-9)
+            delta, epsilon = point
+            spent = max(one.epsilon(delta) for one in evidence) / max(epsilon, 1e-9)
+            return max(spent, max(one.delta(epsilon) for one in evidence) / delta) if delta else spent
 
         return max(self.deltas, key=share)
 

@@ -13,6 +13,7 @@ from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.randomized_response import RandomizedResponse
 from dither.mechanisms.registry import AnyEntry, LawEntry, NoiseEntry
+from dither.mechanisms.registry.worst import worst_pairs
 from dither.mechanisms.stable_release import StableRelease
 from dither.neighbours import Relation
 
@@ -23,7 +24,12 @@ _CENTRES = (0, 1, -3, 17, 100, 1000, -(10**6), 10**9)
 
 
 def pairs_of(entry: AnyEntry, mechanism: Any) -> list[Pair]:
-    """Pairs of what `release` can be given on two neighbours, those that differ most first."""
+    """Pairs of what `release` can be given on two neighbours: the worst ones, then those that differ most."""
+    worst = worst_pairs(mechanism)
+    return [*worst, *(pair for pair in _found(entry, mechanism) if pair not in worst)][:MOST]
+
+
+def _found(entry: AnyEntry, mechanism: Any) -> list[Pair]:
     if isinstance(entry, NoiseEntry):
         return list(_of_noise(mechanism, entry.norm))
     if not isinstance(entry, LawEntry):
@@ -32,8 +38,7 @@ def pairs_of(entry: AnyEntry, mechanism: Any) -> list[Pair]:
     more = next((make for kind, make in _MORE.items() if isinstance(mechanism, kind)), None)
     if more is not None:
         found += [pair for pair in more(mechanism) if pair not in found]
-    found.sort(key=lambda pair: -_moved(*pair))
-    return found[:MOST]
+    return sorted(found, key=lambda pair: -_moved(*pair))
 
 
 def _moved(one: Any, other: Any) -> int:

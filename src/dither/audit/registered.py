@@ -13,11 +13,16 @@ from dither.audit.pairs import Pair, pairs_of
 from dither.audit.sampling import sampler_of
 from dither.audit.verdict import Verdict
 from dither.mechanisms.registry import EVERY, AnyEntry
+from dither.mechanisms.registry.worst import why_loose, worst_pairs
 
 _TRIAL = 10
-_LONG_ENOUGH = 0.05
+_LONG_ENOUGH = 0.2
 _ANALYSIS = 2e-7  # seconds that looking at one sample takes
-_CERTIFIED = 2  # pairs, where samples are dear
+_CERTIFIED = 2  # of the pairs, the most suspicious ones, besides those known to be worst
+_SCREENING = 50  # one sample in so many looks at every pair
+_SEARCHING = 8  # one sample in so many looks for the worst event
+_TIGHT = 0.95  # the share of its claim that a tight mechanism must be seen to spend
+_FEW = 50_000  # samples that look for events, or at every pair, if there are as many
 _FAMILY = Fraction(1, 1000)  # the chance that any row of a table claims too much
 
 
@@ -28,6 +33,8 @@ class Case:
     name: str
     parameters: str
     make: Callable[[], tuple[Any, list[Pair], Any]]
+    # Why it is not expected to spend its whole claim: None if it is, and empty if nobody said.
+    loose: str | None = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,13 @@ class Row:
     parameters: str
     verdict: Verdict
     seconds: float
+    screened: int
+    loose: str | None = ""
+
+    @property
+    def short(self) -> bool:
+        """Whether a tight mechanism was seen to spend less than 95 per cent of its claim."""
+        return self.loose is None and self.verdict.tightness < _TIGHT
 
     def document(self) -> dict[str, Any]:
         """Everything of interest, as JSON."""
@@ -46,12 +60,16 @@ class Row:
             "name": self.name,
             "parameters": self.parameters,
             "pairs": verdict.pairs,
+            "screened": self.screened,
             "samples": verdict.samples,
             "lower_bound": verdict.lower_bound,
             "claimed": verdict.claimed_epsilon,
             "delta": verdict.delta,
             "delta_lower_bound": verdict.delta_at(verdict.claimed_epsilon),
             "tightness": verdict.tightness,
+            "tight": None if self.loose == "" else self.loose is None,
+            "loose": self.loose or None,
+            "short": self.short,
             "passed": verdict.passed,
             "seconds": round(self.seconds, 1),
             "evidence": str(verdict.counterexample or verdict.strongest),
@@ -74,7 +92,7 @@ def _case(entry: AnyEntry, place: int) -> Case:
         return mechanism, pairs_of(entry, mechanism), mechanism.guarantee
 
     parameters = ", ".join(f"{name}={value}" for name, value in example.items())
-    return Case(f"{entry.make.__name__}:{place}", parameters, make)
+    return Case(f"{entry.make.__name__}:{place}", parameters, make, why_loose(entry.make.__name__, place))
 
 
 def confidence_of(rows: int) -> Fraction:
@@ -89,10 +107,14 @@ def audit(
     seconds: float,
     confidence: Fraction,
 ) -> Row:
-    """One mechanism. If all samples would take more than `seconds` of computing, fewer are drawn; the row says so."""
+    """One mechanism: all pairs with few samples, then all samples for those known to be worst and the most suspicious.
+
+    If they would take more than `seconds` of computing, fewer are drawn; the row says so.
+    """
     started = time.perf_counter()
     mechanism, pairs, claimed = case.make()
-    size, screening = _sizes(mechanism, pairs, samples, seconds)
+    worst = len(worst_pairs(mechanism))
+    size, screening = _sizes(mechanism, pairs, worst + _CERTIFIED, samples, seconds)
     verdict = check(
         mechanism,
         neighbours=pairs,
@@ -100,12 +122,14 @@ def audit(
         samples=size,
         confidence=confidence,
         screening=screening,
-        certified_pairs=4 if screening is None else _CERTIFIED,
+        searching=max(size // _SEARCHING, min(size // 2, _FEW)),
+        certified_pairs=worst + _CERTIFIED,
+        sure_pairs=worst,
     )
-    return Row(case.name, case.parameters, verdict, time.perf_counter() - started)
+    return Row(case.name, case.parameters, verdict, time.perf_counter() - started, screening, case.loose)
 
 
-def _sizes(mechanism: Any, pairs: list[Pair], samples: int, seconds: float) -> tuple[int, int | None]:
+def _sizes(mechanism: Any, pairs: list[Pair], certified: int, samples: int, seconds: float) -> tuple[int, int]:
     """How many samples fit, and how many of them choose the pairs: a third of the time, if there is not enough."""
     draw = sampler_of(mechanism)
     size, took = _TRIAL, 0.0
@@ -116,16 +140,17 @@ def _sizes(mechanism: Any, pairs: list[Pair], samples: int, seconds: float) -> t
         draw(pairs[0][0], size)
         took = time.process_time() - start
     each = took / size + _ANALYSIS
-    if each * 2 * len(pairs) * samples <= seconds:
-        return samples, None
+    enough = min(samples // 2, max(samples // _SCREENING, _FEW))
+    if each * 2 * (len(pairs) * enough + certified * samples) <= seconds:
+        return samples, enough
     screening = max(50, int(seconds / 3 / (each * 2 * len(pairs))))
-    fitting = max(200, int(seconds * 2 / 3 / (each * 2 * _CERTIFIED)))
-    return min(samples, fitting), min(samples // 2, screening)
+    fitting = max(200, int(seconds * 2 / 3 / (each * 2 * certified)))
+    return min(samples, fitting), min(enough, screening)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows as text."""
-    head = ("mechanism", "pairs", "samples", "lower bound", "claimed", "at delta", "tightness", "")
+    head = ("mechanism", "pairs", "screened", "samples", "lower bound", "claimed", "at delta", "tightness", "tight", "")
     lines = [head, *(_cells(row) for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     return "\n".join(
@@ -141,12 +166,14 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         row["name"],
         str(row["pairs"]),
+        f"{row['screened']:,}",
         f"{row['samples']:,}",
         f"{row['lower_bound']:.4f}",
         f"{row['claimed']:.4f}",
         f"{row['delta']:g}",
         f"{row['tightness']:.3f}",
-        "" if row["passed"] else "REFUTED",
+        "" if row["tight"] is None else "yes" if row["tight"] else "no",
+        "REFUTED" if not row["passed"] else "SHORT" if row["short"] else "",
     )
 
 

@@ -29,6 +29,8 @@ class SmoothEntry:
 
 _NOTICED = Fraction(97, 100)
 _APPROXIMATE = {"epsilon": 1, "delta": "1e-6"}
+# Deltas that samples can tell: nothing to recommend.
+_ESTIMABLE = [{"epsilon": 1, "delta": "0.01"}, {"epsilon": 1, "delta": "0.05"}]
 
 SMOOTH: tuple[SmoothEntry, ...] = (
     SmoothEntry(
@@ -77,11 +79,13 @@ SMOOTH: tuple[SmoothEntry, ...] = (
             _APPROXIMATE,
             {"epsilon": 4, "delta": "1e-3"},
             _APPROXIMATE | {"calibration": "textbook"},
+            _ESTIMABLE[0],
         ),
         (
             _NOTICED,
             _NOTICED,
             Fraction(7, 10),
+            _NOTICED,
         ),
         dict.fromkeys(("epsilon", "delta", "beta", "grid"), _APPROXIMATE),
     ),
@@ -91,11 +95,13 @@ SMOOTH: tuple[SmoothEntry, ...] = (
             _APPROXIMATE,
             {"epsilon": 8, "delta": "1e-3", "beta": "0.1"},
             _APPROXIMATE | {"calibration": "textbook"},
+            _ESTIMABLE[1],
         ),
         (
             _NOTICED,
             _NOTICED,
             Fraction(1, 5),
+            _NOTICED,
         ),
         dict.fromkeys(("epsilon", "delta", "beta", "grid"), _APPROXIMATE),
     ),
