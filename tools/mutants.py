@@ -64,14 +64,16 @@ def places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
         if field in ("annotation", "returns", "decorator_list", "exc") or isinstance(node, ast.JoinedStr):
             continue
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if isinstance(child, ast.AST) and not _typing_only(node, child):
+            if isinstance(child, ast.AST) and not _left_alone(node, child):
                 yield node, field, index, child
                 yield from places(child)
 
 
-def _typing_only(parent: ast.AST, child: ast.AST) -> bool:
+def _left_alone(parent: ast.AST, child: ast.AST) -> bool:
     match child:
         case ast.If(ast.Name("TYPE_CHECKING")):
+            return True
+        case ast.keyword("strict"):  # of zip: lengths that agree by construction
             return True
         case ast.Assign(_, ast.BinOp(_, ast.BitOr(), _) | ast.Subscript()):
             return isinstance(parent, ast.Module)

@@ -4,7 +4,7 @@
     python tools/mutate.py --log mutants.jsonl --only noise/table.py --mutants 50
     python tools/mutate.py --log mutants.jsonl --summary
 
-Mutants live in a private copy of the last commit, never in the work tree. What the log holds is not run again.
+Mutants live in a private copy of a commit, never in the work tree. What the log holds is not run again.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def run(copy: Path, tests: list[str], timeout: float) -> tuple[str, str, float]:
     return outcome, failed[1] if failed else "", ended[2].ru_utime + ended[2].ru_stime
 
 
-def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget: float) -> None:
+def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget: float, commit: str) -> None:
     """Run what the log does not hold yet, at most `budget` CPU seconds of it."""
     known = {Mutant(*(entry[field] for field in ("module", "line", "column", "change"))) for entry in read(log)}
     for name in PRELOADED:
@@ -82,7 +82,7 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
     used = 0.0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
-        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+        archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x"], cwd=copy, input=archive, check=True)
         for number, (module, tests) in enumerate(plan.items(), 1):
             target = copy / "src" / "dither" / module
@@ -138,13 +138,14 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=20, help="at most so many a module (default 20)")
     parser.add_argument("--seed", type=int, default=0, help="which of them, if there are more")
     parser.add_argument("--budget", type=float, default=3600, help="CPU seconds after which to stop (default 3600)")
+    parser.add_argument("--commit", default="HEAD", help="what is copied (default HEAD)")
     parser.add_argument("--summary", action="store_true", help="only show what the log holds")
     given = parser.parse_args()
     if not given.summary:
         plan: dict[str, list[str]] = tomllib.loads(given.plan.read_text(encoding="utf-8"))
         modules = given.only or list(plan)
         wanted = {module: given.tests or plan[module] for module in modules}
-        campaign(wanted, given.log, given.mutants, given.seed, given.budget)
+        campaign(wanted, given.log, given.mutants, given.seed, given.budget, given.commit)
     summary(given.log)
 
 
