@@ -12,6 +12,7 @@ import dither as dt
 from dither.mechanisms.exact import seal
 from dither.mechanisms.groups import choose_values, measures_of, seal_groups, seal_histogram, select_groups
 from dither.mechanisms.key_selection import KeySelection
+from dither.release import release
 
 ROWS = [
     # owner, region, key from the data, number, colour
@@ -77,6 +78,18 @@ def test_other_statements_follow_the_selected_keys(curator: dt.Curator) -> None:
     expected = [("a", 2, 9, "red", 3), ("b", 2, 7, "blue", 5), ("c", 0, None, "blue", 3), (None, 2, 6, None, 4)]
     for found, wanted in zip(rows, expected, strict=True):
         assert all(value in (shown, None) for shown, value in zip(found, wanted, strict=True)), (found, wanted)
+
+
+@pytest.mark.parametrize("keys", ["region", "key", "key, region"])
+def test_what_is_stored_says_what_it_is(curator: dt.Curator, keys: str) -> None:
+    """Each array bears the name of its own measure and the mechanism that made it."""
+    text = f"SELECT {keys}, COUNT(*), COUNT(DISTINCT x), MAX(x), {MODE}, SUM(x) FROM t GROUP BY {keys}"
+    priced = curator._price(text, epsilon=1, **({} if keys == "region" else {"delta": "1e-9"}))
+    stored = release(priced, curator._engine)
+    names = [measure.text for aggregate in priced.aggregates for measure in aggregate.measures]
+    assert [part.measure for part in stored.measures] == names
+    assert [part.mechanism for part in stored.measures] == [item.parameters() for item in priced.measures]
+    assert len(set(names)) == len(names) > 4
 
 
 # The steps by themselves

@@ -84,3 +84,13 @@ def test_hostile_charges_are_refused(value: Fraction) -> None:
 def test_shown_outward(value: str, up: str, down: str) -> None:
     assert show(Fraction(value)) == up
     assert show(Fraction(value), up=False) == down
+
+
+@pytest.mark.parametrize(("cost", "delta"), [(0, 0), (5, 0), (0, 7), (5, 7)])
+def test_what_fits(cost: int, delta: int) -> None:
+    assert Units(cost, delta).fits(Units(5, 7))
+
+
+@pytest.mark.parametrize(("cost", "delta"), [(6, 0), (0, 8), (6, 7), (5, 8), (-1, 0), (0, -1), (-1, 8), (6, -1)])
+def test_each_counter_must_fit(cost: int, delta: int) -> None:
+    assert not Units(cost, delta).fits(Units(5, 7))

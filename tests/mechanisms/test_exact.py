@@ -17,9 +17,10 @@ import pytest
 import dither
 from dither.errors import ParameterError
 from dither.mechanisms import Exact, Laplace, seal
+from dither.mechanisms.exact import SealedTable, _unseal
 
 CANARY = 421_742_174_217
-SEALED = [seal(CANARY), seal([CANARY, 1]), seal(np.array([CANARY, 2])), seal([CANARY, 2**70])]
+SEALED = [seal(CANARY), seal([CANARY, 1]), seal(np.array([CANARY, 2])), seal([CANARY, 2**70]), SealedTable([CANARY, 3])]
 
 LEAKS = [
     repr, str, format, "{}".format, "{!r}".format, "%s".__mod__, "%d".__mod__, ascii, bytes, print,
@@ -36,7 +37,7 @@ LEAKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("sealed", SEALED, ids=["number", "list", "array", "large"])
+@pytest.mark.parametrize("sealed", SEALED, ids=["number", "list", "array", "large", "table"])
 @pytest.mark.parametrize("leak", LEAKS, ids=range(len(LEAKS)))
 def test_nothing_reads_a_sealed_aggregate(leak, sealed, capsys):
     with pytest.raises((TypeError, AttributeError)) as caught:
@@ -53,7 +54,7 @@ def test_logging_says_nothing(caplog, capsys):
 
 
 def test_only_the_size_is_public():
-    assert [sealed.size for sealed in SEALED] == [None, 2, 2, 2]
+    assert [sealed.size for sealed in SEALED] == [None, 2, 2, 2, None]
     assert [name for name in Exact.__slots__ if not name.startswith("_")] == ["size"]
 
 
@@ -67,6 +68,10 @@ def test_only_whole_numbers_are_sealed():
 def test_a_mechanism_opens_the_seal():
     noisy = Laplace(epsilon=1, sensitivity=1).release(SEALED[0]).value
     assert abs(noisy - CANARY) < 100
+
+
+def test_a_sealed_table_keeps_its_content():
+    assert _unseal(SEALED[-1]) == [CANARY, 3]
 
 
 def test_nothing_but_a_release_opens_it():
