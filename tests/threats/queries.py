@@ -29,6 +29,7 @@ FORMS: dict[str, str] = {
     "by several": "SELECT g, h, flag, COUNT(*), SUM(x), AVG(amount) FROM t GROUP BY g, h, flag",
     "owners by group": "SELECT g, COUNT(DISTINCT uid) FROM t GROUP BY g",
     "owners by many groups": "SELECT n, g, COUNT(DISTINCT uid), COUNT(*) FROM t GROUP BY n, g",
+    "totals by a huge key": "SELECT AVG(m) FROM (SELECT uid, big, COUNT(*) AS m FROM t GROUP BY uid, big) q",
     "key not shown": "SELECT COUNT(*) FROM t GROUP BY g",
     "by position": "SELECT g, COUNT(*) FROM t GROUP BY 1",
     "by alias": "SELECT g AS region, COUNT(*) FROM t GROUP BY region",

@@ -119,7 +119,8 @@ def _number(node: Numeric, kind: Shown) -> tuple[Numeric, Column]:
             tuple(labels), kind, node.scale, nullable=null
         )
     values = None if found is None else found.values
-    if values is None or len(values) > (MOST_GROUPS if isinstance(values, range) else MOST_STEPS):
+    # A range may hold more than len() can tell.
+    if values is None or values[MOST_GROUPS if isinstance(values, range) else MOST_STEPS :]:
         return node, _unlisted(node, kind, null)
     if not values:  # NULL on every row
         return _within(Steps(node, (), (0,)), 0, 0), Listed((0,), kind, node.scale, nullable=True)
