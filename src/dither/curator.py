@@ -19,11 +19,13 @@ from dither.columns import Column
 from dither.declared import Owner, Tables, private_table, public_table
 from dither.engines.sources import delimited
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
+from dither.lazy import importing
 from dither.parameters import Number, probability
 from dither.policy import PolicyFile
 from dither.registration import Registrar
 from dither.sql.catalog import PublicTable, Table
 from dither.sql.names import meant
+from dither.sql.read import Readings
 
 if TYPE_CHECKING:
     from dither.answer import Answer
@@ -44,6 +46,7 @@ class Curator:
 
     def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
         self._ledger, self._engine, self._policy = ledger, engine, policy
+        self._readings = Readings()
 
     @property
     def _registrar(self) -> Registrar:
@@ -52,8 +55,9 @@ class Curator:
     @classmethod
     def open(cls, folder: str | Path, *, create: bool = True, anchor: str | Path | None = None) -> Curator:
         """Open the curator's folder, or make it. An anchor kept elsewhere detects a ledger restored from a backup."""
-        from dither.engines.duckdb import DuckDBEngine
-        from dither.ledger import Ledger
+        with importing():
+            from dither.engines.duckdb import DuckDBEngine
+            from dither.ledger import Ledger
 
         path = Path(folder)
         if path.is_dir() and any(path.iterdir()) and not (path / "ledger.sqlite").exists():
@@ -248,11 +252,12 @@ class Curator:
         dialect: str | None = None,
         **stated: Any,
     ) -> Answer:
-        from dither.present import present
+        with importing():
+            from dither.present import present
 
         level = probability(confidence, "confidence")
         with self._policy.steady():  # no refresh between the charge and the run
-            priced = self._price(text, dialect=dialect, confidence=level, **stated)
+            priced = self._price(text, analyst, dialect=dialect, confidence=level, **stated)
             stored, charged = self._stored(analyst, priced, request)
         return present(priced.question, stored, level, charged=charged)
 
@@ -260,7 +265,7 @@ class Curator:
         from dither.sql.explain import explain
 
         confidence = probability(stated.pop("confidence", "0.95"), "confidence")
-        priced = self._price(text, confidence=confidence, **stated)
+        priced = self._price(text, analyst, confidence=confidence, **stated)
         explanation, people = explain(priced, confidence), priced.question.people
         accounts = [self._account(people), self._cap_of(people, analyst)]
         left = min((account.left for account in accounts if account is not None), key=lambda amount: amount.adding)
@@ -269,11 +274,15 @@ class Curator:
             explanation.content["notes"].append(short)
         return explanation
 
-    def _price(self, text: str, *, dialect: str | None = None, **stated: Any) -> PricedQuestion:
-        from dither.sql.price import price
-        from dither.sql.read import read
+    def _price(
+        self, text: str, analyst: str | None = None, *, dialect: str | None = None, **stated: Any
+    ) -> PricedQuestion:
+        with importing():
+            import flint  # noqa: F401 - what a price buys is computed with balls
 
-        question = read(text, self._policy.catalog(), dialect=dialect)
+            from dither.sql.price import price
+
+        question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
         private = [table for table in question.tables if isinstance(table, Table)]
         profile = self._profile(private[0], question) if len(private) == 1 else None
         return price(question, Currency.of(self._budget(question.people)), profile=profile, **stated)
@@ -337,8 +346,9 @@ class Curator:
 
     def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
         """Exact aggregates, noise, settle; None if anything at all went wrong."""
-        from dither.release import release
-        from dither.sql.price import again
+        with importing():
+            from dither.release import release
+            from dither.sql.price import again
 
         with suppress(Exception):  # whatever goes wrong may depend on data, so nothing about it is told
             if reservation.plan != priced.recipe():  # a profile may have been made since

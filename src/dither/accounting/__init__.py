@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dither.accounting.advanced import advanced, advanced_inverse
 from dither.accounting.approx import ApproxDP
 from dither.accounting.calibrate import Calibration, calibrate
@@ -15,12 +17,15 @@ from dither.accounting.guarantee import Guarantee
 from dither.accounting.odometer import Odometer
 from dither.accounting.optimal import Bracket, optimal, optimal_inverse, optimal_of
 from dither.accounting.parallel import parallel
-from dither.accounting.pld import PLD
 from dither.accounting.pure import PureDP
 from dither.accounting.rdp import RDP
 from dither.accounting.subsampling import subsample
 from dither.accounting.triangle import triangle
 from dither.accounting.zcdp import ZCDP
+from dither.lazy import loader
+
+if TYPE_CHECKING:
+    from dither.accounting.pld import PLD as PLD
 
 __all__ = [
     "GDP",
@@ -51,3 +56,6 @@ __all__ = [
     "subsample",
     "triangle",
 ]
+
+# Distributions of privacy losses are many modules, and no question needs them.
+__getattr__ = loader(__name__, {"PLD": "dither.accounting.pld"})

@@ -12,7 +12,6 @@ from dither.accounting.balls import dyadic_up
 from dither.accounting.gaussian_curve import analytic_sigma
 from dither.accounting.gdp import GDP
 from dither.accounting.guarantee import Guarantee
-from dither.accounting.pld.pld import PLD
 from dither.accounting.pure import PureDP
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError, RelationMismatch
@@ -27,9 +26,15 @@ _LARGEST_SIGMA = 10**149
 FAMILIES: dict[str, Callable[[Fraction, Relation], Guarantee]] = {
     "gaussian": lambda sigma, relation: _gaussian(sigma, relation),
     "laplace": lambda scale, relation: PureDP(1 / scale, relation, proven_laplace_steps=1),
-    "continuous_laplace": lambda scale, relation: PLD.laplace(1 / scale, relation),
+    "continuous_laplace": lambda scale, relation: _continuous_laplace(scale, relation),
     "pure": lambda scale, relation: PureDP(1 / scale, relation),
 }
+
+
+def _continuous_laplace(scale: Fraction, relation: Relation) -> Guarantee:
+    from dither.accounting.pld.pld import PLD
+
+    return PLD.laplace(1 / scale, relation)
 
 
 def _gaussian(sigma: Fraction, relation: Relation) -> Guarantee:

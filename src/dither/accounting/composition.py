@@ -13,7 +13,6 @@ import numpy as np
 from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import dyadic_up
 from dither.accounting.guarantee import Guarantee
-from dither.accounting.pld.pld import PLD, merge
 from dither.accounting.pure import PureDP
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
@@ -22,6 +21,7 @@ from dither.parameters import Number, whole
 
 if TYPE_CHECKING:
     from dither.accounting.pld.law import Reals
+    from dither.accounting.pld.pld import PLD
     from dither.accounting.rdp import RDP
 
 _LONGEST_SUM = 1024
@@ -62,11 +62,15 @@ class Composition(Guarantee):
 
     def privacy_loss(self) -> PLD | None:
         """The sum of the parts' losses, if the law of each is known."""
+        from dither.accounting.pld.pld import merge
+
         members = [(guarantee.privacy_loss(), count) for guarantee, count in self.parts]
         known = [(loss, count) for loss, count in members if loss is not None]
         return merge(known, self.relation) if len(known) == len(members) else None
 
     def _certain_loss(self) -> PLD:
+        from dither.accounting.pld.pld import merge
+
         members = [(guarantee._certain_loss(), count) for guarantee, count in self.parts]
         return merge([(loss, count) for loss, count in members if loss is not None], self.relation)
 

@@ -9,9 +9,6 @@ from fractions import Fraction
 
 from dither.accounting.approx import ApproxDP
 from dither.accounting.composition import compose
-from dither.accounting.pld.closed import TwoPoint
-from dither.accounting.pld.exact import binomial_epsilon
-from dither.accounting.pld.pld import PLD
 from dither.accounting.pure import PureDP, _delta
 from dither.errors import ParameterError
 from dither.parameters import Number, non_negative, whole
@@ -34,6 +31,10 @@ def optimal(*, epsilon: Number, k: int, at: Number, delta: Number = 0) -> Bracke
     >>> round(optimal(epsilon="0.1", k=100, at="1e-6").upper, 6)
     4.774568
     """
+    from dither.accounting.pld.closed import TwoPoint
+    from dither.accounting.pld.exact import binomial_epsilon
+    from dither.accounting.pld.pld import PLD
+
     each, count, target = non_negative(epsilon, "epsilon"), whole(k, "k", least=0), _delta(at)
     lost = _delta(delta)
     if not count:

@@ -12,7 +12,6 @@ import numpy as np
 
 from dither.accounting.balls import Ball, ball, bounds, float_up
 from dither.accounting.guarantee import Guarantee, read_order
-from dither.accounting.pld.pld import PLD
 from dither.accounting.pure import _delta
 from dither.errors import ParameterError
 from dither.neighbours import Relation
@@ -93,6 +92,8 @@ class RDP(Guarantee):
 
 def additive_delta(guarantee: Guarantee) -> Fraction:
     """The probability that lies outside the Renyi curve of a guarantee."""
+    from dither.accounting.pld.pld import PLD
+
     if isinstance(guarantee, RDP):
         return guarantee.delta
     return guarantee.additive_delta() if isinstance(guarantee, PLD) else guarantee.zcdp().delta

@@ -25,6 +25,7 @@ from dither.sql.plan import (
     Total,
 )
 from dither.sql.question import Question
+from dither.sql.remembered import remembered
 
 
 def plan(
@@ -38,13 +39,20 @@ def plan(
     measure. Exceptions that need no limit on rows, unless rows of one owner meet each other: owners counted without
     groups, where each adds one at most; and totals per owner, which are clamped.
     """
+    return _plan(question, rows_per_owner, tuple((totals or {}).items()))
+
+
+@remembered(128)
+def _plan(
+    question: Question, rows_per_owner: int | None, totals: tuple[tuple[Measure, OwnerTotal], ...]
+) -> tuple[Aggregate, ...]:
     keys = tuple(_key(question, position) for position in range(len(question.keys)))
     needed = list(measures(question))
     if not question.public and CountOwners() in needed:
         needed.remove(CountOwners())
     limited = Limits(rows_per_owner).source(question.source)
     aggregates: list[Aggregate] = []
-    replaced = totals or {}
+    replaced = dict(totals)
     flat = [m for m in needed if not isinstance(m, (OwnerTotal, Choice)) and m not in replaced]
     if not keys and CountOwners() in flat:
         flat.remove(CountOwners())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from dither.errors import ParameterError
@@ -15,6 +16,7 @@ from dither.sql.plan import Choice, QuantileRows
 
 Mechanism = Laplace | Gaussian | Quantile | Exponential | KeySelection
 OWNER = Relation.OWNER
+FACTOR = "factor"  # beside the parameters of a mechanism: what its noisy numbers are multiplied by when shown
 
 
 def additive(kind: str, share: Fraction, sensitivity: Sensitivity) -> Mechanism:
@@ -71,12 +73,22 @@ def parameters_of(mechanism: Mechanism) -> dict[str, str]:
     return {"mechanism": type(mechanism).__name__, **{n: str(v) for n, v in values.items() if v is not None}}
 
 
+def factor_from(parameters: Mapping[str, str]) -> Fraction:
+    """What a stored noisy number is multiplied by when it is shown."""
+    return Fraction(parameters.get(FACTOR, 1))
+
+
 def mechanism_from(parameters: Mapping[str, str]) -> Mechanism:
     """The mechanism that `parameters_of` describes."""
+    return _built(tuple(item for item in parameters.items() if item[0] != FACTOR))
+
+
+@lru_cache(maxsize=256)  # columns of one answer share their noise; parameters are public
+def _built(parameters: tuple[tuple[str, str], ...]) -> Mechanism:
     given: dict[str, Any] = dict(parameters)
+    name = given["mechanism"]
     build = _BUILT.get(given.pop("mechanism"))
     if build is None:
-        name = parameters["mechanism"]
         raise ParameterError(
             f"unknown mechanism {name!r} in a stored answer; it was made by another version of dither."
         )

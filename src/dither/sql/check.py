@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from dither.neighbours import Relation
@@ -151,6 +152,7 @@ def _choice(measure: Choice, reach: _Reach) -> Sensitivity:
     return reach.of(1)
 
 
+@lru_cache(maxsize=1024)
 def _sensitivity(l1: int, l2_squared: int, linf: int) -> Sensitivity:
     return Sensitivity(l1=l1, l2_squared=l2_squared, linf=linf, relation=Relation.OWNER)
 

@@ -29,6 +29,7 @@ from dither.sql.plan import (
     Total,
     UnionAll,
 )
+from dither.sql.remembered import remembered
 from dither.sql.statement import MOST_ROWS
 
 Stored = e.Stored | e.StoredText
@@ -51,6 +52,7 @@ class Facts:
         return bool(self.people)
 
 
+@remembered(1024)
 def facts(node: Node) -> Facts:
     """What is known about the rows that come out of a node, or `UnsafePlan`."""
     rule = RULES.get(type(node))

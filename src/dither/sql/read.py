@@ -1,8 +1,9 @@
-"""From text to a question."""
+"""From text to a question, once for each asker who asks it again."""
 
 from __future__ import annotations
 
 from dither.errors import UnsupportedQuery
+from dither.lazy import importing
 from dither.sql.catalog import Catalog
 from dither.sql.question import Question
 
@@ -12,8 +13,8 @@ def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question
 
     Text and declarations are all it looks at: nothing raised here can tell anything about data.
     """
-    # The parser is slow to import and not needed before the first question.
-    from dither.sql import bind, faithful, limits, parse
+    with importing():  # the parser is not needed before the first question
+        from dither.sql import bind, faithful, limits, parse
 
     if dialect is not None:
         from dither.sql.dialects import in_postgres
@@ -26,3 +27,29 @@ def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question
         return question
     except RecursionError:
         raise UnsupportedQuery("the query is nested too deeply.", line=1, column=1, hint="Split it.") from None
+
+
+class Readings:
+    """Reads questions, and remembers the last ones of each asker.
+
+    They are not shared: how long an answer takes must not tell anybody that somebody else has asked the same. A
+    question belongs to the declarations that it was read with, and is read anew as soon as they are others.
+    """
+
+    MOST = 256
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str | None, str, str | None], tuple[Catalog, Question]] = {}
+
+    def read(self, asker: str | None, text: str, catalog: Catalog, *, dialect: str | None = None) -> Question:
+        """What `read` says."""
+        if not isinstance(text, str):
+            return read(text, catalog, dialect=dialect)
+        found = self._known.get((asker, text, dialect))
+        if found is not None and found[0] == catalog:
+            return found[1]
+        question = read(text, catalog, dialect=dialect)
+        if len(self._known) >= self.MOST:
+            self._known.clear()
+        self._known[asker, text, dialect] = (catalog, question)
+        return question
