@@ -165,3 +165,64 @@ def test_what_is_refused():
         for one in (mechanism, KeySelection(epsilon=1, delta=DELTA, method="optimal")):
             with pytest.raises(ParameterError):
                 one.release(counts)
+
+
+class Asked:
+    """Says counts, and remembers for which places."""
+
+    def __init__(self, counts):
+        self.counts, self.places = np.asarray(counts), None
+
+    def __call__(self, places):
+        self.places = places
+        return seal(self.counts[places])
+
+
+@pytest.mark.parametrize("bought", [{"epsilon": 1}, {"rho": "0.5"}, {"epsilon": 2, "method": "gaussian"}])
+def test_bounds_change_nothing_but_which_counts_are_looked_up(bought, monkeypatch):
+    mechanism = KeySelection(delta=DELTA, keys_per_owner=2, **bought)
+    generator = np.random.default_rng(20240)
+    kept_ever = 0
+    for size in (0, 1, 7, 400):
+        counts = generator.integers(0, 3 * mechanism.threshold, size)
+        bounds = counts + generator.integers(0, 9, size) * generator.integers(0, 2, size)
+        noise = generator.integers(-mechanism.threshold, 2 * mechanism.threshold, size)
+        monkeypatch.setattr(type(mechanism.noise), "_noise", lambda self, size, noise=noise: noise)
+        plain, asked = mechanism.release(counts), Asked(counts)
+        below = mechanism.release_below(seal(bounds), asked)
+        assert below.kept.tolist() == plain.kept.tolist()
+        assert below.counts.tolist() == plain.counts.tolist()
+        assert asked.places.tolist() == [
+            k for k in range(size) if bounds[k] and bounds[k] + noise[k] >= mechanism.threshold
+        ]
+        kept_ever += len(plain.kept)
+    assert kept_ever
+
+
+def share_kept(mechanism, release):
+    counts = np.full(20_000, mechanism.threshold)
+    return len(release(mechanism, seal(counts), Asked(counts)).kept) / 20_000
+
+
+def drawn_twice(mechanism, most, look):
+    """The planted bug: candidates, and then noise anew."""
+    near = mechanism.release(most).kept
+    return mechanism.release(look(near))
+
+
+def test_each_key_has_one_noise():
+    """Threat 17: what decides between looking and not looking is the noise that decides whether a key is shown."""
+    mechanism = KeySelection(rho="0.5", delta=DELTA)
+    right = float(mechanism.keep_probability(mechanism.threshold)[0])
+    deviation = math.sqrt(right * (1 - right) / 20_000)
+    assert abs(share_kept(mechanism, KeySelection.release_below) - right) < 10 * deviation
+    assert abs(share_kept(mechanism, drawn_twice) - right) > 10 * deviation
+
+
+def test_what_is_looked_up_must_fit():
+    mechanism = KeySelection(epsilon=1, delta=DELTA)
+    for wrong in ([10**6 + 1, 10**6], [10**6], [10**6, 10**6, 10**6]):
+        with pytest.raises(ParameterError, match="missing, or exceeds its bound"):
+            mechanism.release_below(seal([10**6, 10**6]), lambda places, wrong=wrong: seal(wrong))
+    with pytest.raises(ParameterError, match="adds no noise"):
+        KeySelection(epsilon=1, delta=DELTA, method="optimal").release_below(seal([1]), Asked([1]))

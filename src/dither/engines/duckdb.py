@@ -9,28 +9,33 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dither.engines.owners import stored_type
 from dither.engines.protocol import EngineError, LoadReport, Progress, Statement
 from dither.engines.public import write_public
 from dither.engines.rank import secret_key
-from dither.engines.result import sealed
+from dither.engines.result import bounded, candidates, of_candidates, sealed
 from dither.engines.snapshot import Settings, write_snapshot
 from dither.errors import PolicyError
-from dither.mechanisms.exact import Exact
+from dither.lazy import importing
+from dither.mechanisms.exact import Exact, SealedTable
+from dither.mechanisms.groups import seal_bounded_groups
 from dither.sql.catalog import PublicTable, Table
-from dither.sql.statement import schema_name
+from dither.sql.statement import CANDIDATES, TwoSteps, schema_name
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy as np
+    import numpy.typing as npt
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WORK = ".loading-"
 MOST_OPEN = 8  # sets of tables
+_Result = TypeVar("_Result")
 Places = tuple[tuple[str, Path], ...]  # what generated SQL calls each snapshot, and its file
 
 
@@ -116,11 +121,14 @@ class DuckDBEngine:
 
     def run(self, statement: Statement) -> list[Exact]:
         """Exact integers of every public group, one sealed array a measure. Whatever fails is the same EngineError."""
+        return self._sealed_off(lambda: self._measure(statement))
+
+    def _sealed_off(self, work: Callable[[], _Result]) -> _Result:
         with self._idle:
             self._running += 1
         try:
             with suppress(Exception):  # the engine's own text may quote data
-                return self._measure(statement)
+                return work()
         finally:
             with self._idle:
                 self._running -= 1
@@ -136,13 +144,29 @@ class DuckDBEngine:
             connection.close()
 
     def _measure(self, statement: Statement) -> list[Exact]:
-        places = tuple((schema_name(table), self._path(table)) for table in statement.tables)
-        cursor = self._cursor(places)
+        if statement.steps is not None:
+            return [self._in_two_steps(statement, statement.steps)]
+        return sealed(self._table(statement, statement.sql), statement)
+
+    def _in_two_steps(self, statement: Statement, steps: TwoSteps) -> SealedTable:
+        """The keys with an upper bound of their first measure; whoever opens them says which are looked at closely."""
+        keys, most = bounded(self._table(statement, steps.bounds), len(statement.keys))
+
+        def look(places: npt.NDArray[np.intp]) -> tuple[npt.NDArray[Any], ...]:
+            near = candidates(keys, places)
+            found = self._sealed_off(lambda: self._table(statement, steps.measures, near))
+            return of_candidates(found, len(places), statement.measures)
+
+        return seal_bounded_groups(keys, most, look)
+
+    def _table(self, statement: Statement, sql: str, near: Any = None) -> Any:
+        cursor = self._cursor(tuple((schema_name(table), self._path(table)) for table in statement.tables))
         try:
-            result = cursor.sql(statement.sql).to_arrow_table()
+            if near is not None:
+                cursor.register(CANDIDATES, near)  # in this cursor's own temporary schema
+            return cursor.sql(sql).to_arrow_table()
         finally:
             cursor.close()
-        return sealed(result, statement)
 
     def _cursor(self, places: Places) -> duckdb.DuckDBPyConnection:
         """A cursor on these snapshots and nothing else; it outlives the connection, which may be closed at any time.
@@ -187,7 +211,9 @@ class DuckDBEngine:
 
 
 def _read_only(places: Places, settings: Settings) -> duckdb.DuckDBPyConnection:
-    import duckdb
+    with importing():
+        import duckdb
+        import pyarrow  # noqa: F401 - what results come in
 
     connection = duckdb.connect(":memory:", config=settings.config())
     spill = _quoted(places[0][1].parent / ".spill")

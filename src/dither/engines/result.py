@@ -35,6 +35,33 @@ def sealed(result: Any, statement: Statement) -> list[Exact]:
     return [seal_histogram(() if statement.public else found, places, codes, counts)]
 
 
+def bounded(result: Any, keys: int) -> tuple[list[Any], npt.NDArray[np.int64]]:
+    """The keys that a first step found, and an upper bound of the first measure of each."""
+    if result.num_columns != keys + 1:
+        raise EngineError
+    columns = [result.column(position).combine_chunks() for position in range(keys + 1)]
+    return [_narrow(column) for column in columns[:keys]], _integers(columns[keys])
+
+
+def candidates(keys: Sequence[Any], places: npt.NDArray[np.intp]) -> Any:
+    """The keys at these places as the table that a second step reads."""
+    import pyarrow as pa
+
+    taken = {f"k{i}": key.take(pa.array(places)) for i, key in enumerate(keys)}
+    return pa.table({**taken, "_place": np.arange(len(places), dtype=np.int64)})
+
+
+def of_candidates(result: Any, count: int, measures: int) -> tuple[npt.NDArray[Any], ...]:
+    """The measures of each candidate, in their order. Each must be there once: rows were found with its key before."""
+    if result.num_columns != 1 + measures or result.num_rows != count:
+        raise EngineError
+    columns = [result.column(position).combine_chunks() for position in range(1 + measures)]
+    place = _codes(columns[0])
+    if not np.array_equal(np.sort(place), np.arange(count)):
+        raise EngineError
+    return tuple(_scatter(_integers(column), place, count) for column in columns[1:])
+
+
 def _narrow(column: Any) -> Any:
     """A key's codes as words: they are small, though the engine may have computed them in double words."""
     import pyarrow as pa

@@ -6,8 +6,9 @@ decide; the measures of kept groups stay sealed, for mechanisms of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,21 @@ from dither.mechanisms.exponential import Exponential
 from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.quantile import Quantile
 
+Look = Callable[[npt.NDArray[np.intp]], tuple[npt.NDArray[Any], ...]]
+
 
 @dataclass(frozen=True)
 class _Groups:
+    """`most` are upper bounds of the first measure, and `look` finds the measures of the groups at some places."""
+
     keys: tuple[Any, ...]  # an Arrow array a key
-    measures: tuple[npt.NDArray[Any], ...]
+    most: npt.NDArray[Any]
+    look: Look
+
+    @cached_property
+    def measures(self) -> tuple[npt.NDArray[Any], ...]:
+        """The measures of all groups."""
+        return self.look(np.arange(len(self.most)))
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,13 @@ class SelectedGroups:
 
 def seal_groups(keys: Sequence[Any], measures: Sequence[npt.NDArray[Any]]) -> SealedTable:
     """Seal the groups of a query: for each its keys and its exact measures."""
-    return SealedTable(_Groups(tuple(keys), tuple(measures)))
+    known = tuple(measures)
+    return SealedTable(_Groups(tuple(keys), known[0], lambda places: tuple(measure[places] for measure in known)))
+
+
+def seal_bounded_groups(keys: Sequence[Any], most: npt.NDArray[Any], look: Look) -> SealedTable:
+    """Seal groups whose measures are looked up as far as they are needed; `most` bounds the first one from above."""
+    return SealedTable(_Groups(tuple(keys), most, look))
 
 
 def seal_histogram(
@@ -58,12 +75,20 @@ def seal_histogram(
 def select_groups(sealed: SealedTable, selection: KeySelection) -> SelectedGroups:
     """Show the keys whose first measure, the number of their owners, passes the selection."""
     groups: _Groups = _content(sealed, _Groups)
-    outcome = selection.release(seal(groups.measures[0]))
+    near: list[npt.NDArray[np.intp]] = []
+    found: list[tuple[npt.NDArray[Any], ...]] = []
+
+    def owners(places: npt.NDArray[np.intp]) -> Exact:
+        near.append(places)
+        found.append(groups.look(places))
+        return seal(found[0][0])
+
+    outcome = selection.release_below(seal(groups.most), owners)
     if outcome.counts is None:
         raise ParameterError("keys are selected by a method that publishes noisy counts.")
     order, keys = _in_order(groups.keys, outcome.kept)
-    kept = outcome.kept[order]
-    measures = tuple(seal(measure[kept]) for measure in groups.measures[1:])
+    kept = np.searchsorted(near[0], outcome.kept[order])
+    measures = tuple(seal(measure[kept]) for measure in found[0][1:])
     return SelectedGroups(keys, outcome.counts[order], measures)
 
 

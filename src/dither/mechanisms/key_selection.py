@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, cast
@@ -185,12 +185,24 @@ class KeySelection:
             capped = np.minimum(steps, self._optimal.certain).astype(np.int64)
             return KeyOutcome(np.flatnonzero(self._optimal.kept(capped)), self, None)
         sealed = counts if isinstance(counts, Exact) else Exact(_one_row(whole_steps(counts)))
+        return self.release_below(sealed, lambda places: Exact(_one_row(_unseal(sealed))[places]))
+
+    def release_below(self, most: Exact, look: Callable[[npt.NDArray[np.intp]], Exact]) -> KeyOutcome:
+        """What `release` says, where counts are looked up only for keys that may be kept.
+
+        `most` bounds every count from above. Each key has one noise: where even the bound does not pass with it, the
+        count does not either, whatever it is. `look` gets the places of all others, in order, and says their counts.
+        """
         # The noise comes first: a failure of the sampler must find the counts still sealed.
-        noise = self.noise._noise(sealed.size or 0)
-        steps = _one_row(_unseal(sealed))
-        noisy = cast(npt.NDArray[Any], add(steps, noise))
-        kept = np.flatnonzero((noisy >= self.threshold) & (steps > 0))
-        return KeyOutcome(kept, self, noisy[kept])
+        noise = cast(npt.NDArray[Any], self.noise._noise(most.size or 0))
+        bound, threshold = _one_row(_unseal(most)), self.threshold
+        near = np.flatnonzero((cast(npt.NDArray[Any], add(bound, noise)) >= threshold) & (bound > 0))
+        steps = _one_row(_unseal(look(near)))
+        if steps.shape != near.shape or not bool((steps <= bound[near]).all()):
+            raise ParameterError("a count is missing, or exceeds its bound.")
+        noisy = cast(npt.NDArray[Any], add(steps, noise[near]))
+        kept = np.flatnonzero((noisy >= threshold) & (steps > 0))
+        return KeyOutcome(near[kept], self, noisy[kept])
 
     @property
     def _optimal(self) -> OptimalKeys:

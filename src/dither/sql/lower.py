@@ -33,12 +33,14 @@ from dither.sql.plan import (
     Total,
     UnionAll,
 )
-from dither.sql.statement import MOST_ROWS, Statement, schema_name
+from dither.sql.remembered import remembered
+from dither.sql.statement import CANDIDATES, MOST_ROWS, Statement, TwoSteps, schema_name
 from dither.sql.writer import WORD, Writer
 
 OWNER, RANK = '"_owner"', '"_rank"'
 
 
+@remembered(128)
 def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
     ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
@@ -64,7 +66,27 @@ def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     sql = f"SELECT {', '.join(shown)} FROM {block.body}"
     if grouped:
         sql += f" GROUP BY {', '.join(str(place + 1) for place in range(grouped))}"
-    return Statement(_tables(aggregate), sql, aggregate.keys, len(measures), chosen is not None)
+    steps = _two_steps(aggregate, block, keys, measures)
+    return Statement(_tables(aggregate), sql, aggregate.keys, len(measures), chosen is not None, steps)
+
+
+def _two_steps(aggregate: Aggregate, block: _Block, keys: list[str], measures: list[str]) -> TwoSteps | None:
+    """Counting different owners of every key takes long, counting rows does not, and no key has more owners than rows.
+
+    Not where finding the rows is what takes long, since that would be done twice.
+    """
+    simple = all(isinstance(node, (Scan, OwnerLimit, Filter, Project)) for node in aggregate.child.walk())
+    if aggregate.public or not simple or aggregate.measures[0] != CountOwners():
+        return None
+    places = ", ".join(str(place + 1) for place in range(len(keys)))
+    shown = ", ".join(f"{key} AS k{i}" for i, key in enumerate(keys))
+    agree = " AND ".join(f'({key}) IS NOT DISTINCT FROM {CANDIDATES}."k{i}"' for i, key in enumerate(keys))
+    narrowed = replace(block, source=f"{block.source} JOIN {CANDIDATES} ON {agree}")
+    found = ", ".join([f'{CANDIDATES}."_place" AS k0', *(f"{sql} AS m{i}" for i, sql in enumerate(measures))])
+    return TwoSteps(
+        bounds=f"SELECT {shown}, COUNT(*) AS m0 FROM {block.body} GROUP BY {places}",
+        measures=f"SELECT {found} FROM {narrowed.body} GROUP BY 1",
+    )
 
 
 def _used(aggregate: Aggregate) -> frozenset[str]:

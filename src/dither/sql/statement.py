@@ -17,11 +17,27 @@ def schema_name(table: Table | PublicTable) -> str:
     return f"t_{table.name.lower()}"
 
 
+CANDIDATES = "_candidates"  # what `TwoSteps.measures` calls a table of keys k0.. and the "_place" of each
+
+
+@dataclass(frozen=True)
+class TwoSteps:
+    """A statement by keys from the data in two steps, for selections that only few keys come near to pass.
+
+    `bounds`: the keys, and in m0 a number that the first measure does not exceed, which is quick to find. `measures`:
+    those of the candidates alone; k0 is the place of a candidate.
+    """
+
+    bounds: str
+    measures: str
+
+
 @dataclass(frozen=True)
 class Statement:
     """Generated SQL over snapshots. Result columns: k0.. the keys (codes, texts or NULL), then m0.. the measures.
 
     A histogram has the values that choices are made from in v, and in m0 how often each occurs in its group.
+    `steps` are another way to the same result, where it may be a quicker one.
     """
 
     tables: tuple[Table | PublicTable, ...]
@@ -29,6 +45,7 @@ class Statement:
     keys: tuple[Key, ...]
     measures: int
     histogram: bool = False
+    steps: TwoSteps | None = None
 
     @property
     def public(self) -> bool:
