@@ -37,7 +37,7 @@ OPTIONS = ["-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider",
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of libraries that are loaded already
 
 
-def run(copy: Path, tests: list[str], timeout: float) -> tuple[str, str, float]:
+def run(copy: Path, tests: list[str], timeout: float, compiled: bool = True) -> tuple[str, str, float]:
     """Outcome, the test that failed, and CPU seconds. A fork saves loading the libraries each time."""
     output = copy / "output.txt"
     child = os.fork()
@@ -47,8 +47,9 @@ def run(copy: Path, tests: list[str], timeout: float) -> tuple[str, str, float]:
             os.setsid()
             os.chdir(copy)
             sys.path.insert(0, str(copy / "src"))
-            os.environ.update(PYTHONPATH=str(copy / "src"), PYTHONDONTWRITEBYTECODE="1")
-            sys.dont_write_bytecode = True
+            os.environ["PYTHONPATH"] = str(copy / "src")
+            sys.dont_write_bytecode = compiled  # all but the mutant was compiled by the first run
+            os.environ["PYTHONDONTWRITEBYTECODE"] = "1" if compiled else ""
             with open(output, "wb") as file:
                 os.dup2(file.fileno(), 1)
                 os.dup2(file.fileno(), 2)
@@ -92,7 +93,7 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
             if not left:
                 continue
             began = time.monotonic()
-            outcome, by, seconds = run(copy, tests, 600)
+            outcome, by, seconds = run(copy, tests, 600, compiled=False)
             if outcome != "survived":
                 raise SystemExit(f"{module}: its tests fail before anything was changed: {by}")
             timeout = 20 + 5 * (time.monotonic() - began)
