@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -100,7 +101,7 @@ def groups() -> Any:
 
 
 def arr(*numbers: int) -> Any:
-    return pa.array(numbers).to_numpy()
+    return np.array(numbers, dtype=np.int64)
 
 
 SELECTION = KeySelection(epsilon=100, delta="1e-9")
@@ -131,6 +132,14 @@ def test_values_chosen_from_histograms(mechanism: Any) -> None:
     by_key = seal_histogram([pa.array(["b", "a", "a", "b", "hidden"])], None, codes, counts)
     shown = [pa.array(["b", "a"])]
     assert choose_values(by_key, chooser, 2, 3, 9, shown).tolist() == ([3, 4] if mechanism else [9, 5])
+
+
+def test_values_are_chosen_among_the_declared_ones_alone() -> None:
+    """Without any data all declared values are as likely, and no other is possible."""
+    empty = seal_histogram([], arr(), arr(), arr())
+    chooser = dt.Exponential(epsilon=1, sensitivity=1)
+    assert {int(choose_values(empty, chooser, 1, 4, 4)[0]) for _ in range(60)} == {4}
+    assert set(choose_values(empty, chooser, 200, -1, 1).tolist()) == {-1, 0, 1}
 
 
 def test_only_what_was_sealed_as_such_is_opened() -> None:

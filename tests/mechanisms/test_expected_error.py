@@ -39,3 +39,10 @@ def test_released_numbers_stay_as_they_are():
     released = Laplace(epsilon=1, sensitivity=1).release([1, 2, 3])
     with pytest.raises(ValueError, match="read-only"):
         released.steps[0] = 7
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", 3])
+def test_the_variance_is_the_sum_over_the_law(epsilon):
+    mechanism = Laplace(epsilon=epsilon, sensitivity=1, grid="0.5")
+    total = sum(2 * step * step * float(mechanism.pmf(step)[1]) for step in range(400)) / 4
+    assert mechanism.variance == pytest.approx(total, rel=1e-9)

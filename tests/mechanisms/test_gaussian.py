@@ -112,3 +112,13 @@ def test_noise_too_small_to_move_a_value_still_has_a_variance_bound():
     mechanism = Gaussian(rho=500_000, sensitivity=1)
     assert 0 < mechanism.variance < 1e-100
     assert mechanism.error("0.999") == 0
+
+
+def test_each_says_how_it_was_calibrated():
+    analytic, classical = (
+        Gaussian(epsilon="0.5", delta="1e-6", sensitivity=1, calibration=how) for how in ("analytic", "classical")
+    )
+    assert (analytic.calibration, classical.calibration) == ("analytic", "classical")
+    assert analytic != classical
+    assert analytic == Gaussian(epsilon="0.5", delta="1e-6", sensitivity=1)
+    assert analytic.scale < classical.scale
