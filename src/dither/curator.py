@@ -204,6 +204,7 @@ class Curator:
         request: str | None = None,
         dialect: str | None = None,
         rows_per_owner: int | None = None,
+        adjust: bool = True,
     ) -> Answer:
         """Answer a question on the people's own budget.
 
@@ -211,8 +212,10 @@ class Curator:
         it returns the same answer and charges nothing. (A repeat that was free has no charge, so its id is still
         unused.) How many rows of each owner count is chosen by the table's profile, unless `rows_per_owner` states it.
         In place of a price, `error` states how far any number may be off, with this confidence: the least is paid.
+        Counts and sums are scaled up for rows that the profile says are left out, unless `adjust` is False.
         """
         stated = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta, "rows_per_owner": rows_per_owner}
+        stated["adjust"] = adjust
         return self._ask(None, text, confidence, request, dialect, **stated)
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
@@ -408,9 +411,11 @@ class Analyst:
         request: str | None = None,
         dialect: str | None = None,
         rows_per_owner: int | None = None,
+        adjust: bool = True,
     ) -> Answer:
         """Answer a question; its price is charged to the people and to this analyst before any data are read."""
         stated = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta, "rows_per_owner": rows_per_owner}
+        stated["adjust"] = adjust
         return self._curator._ask(self.name, text, confidence, request, dialect, **stated)
 
     def explain(self, text: str, **stated: Any) -> Explanation:

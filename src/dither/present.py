@@ -8,11 +8,11 @@ from dither.answer import Answer, Chosen, Key, NoiseScale, Value
 from dither.answer.keys import dense_keys, sparse_keys
 from dither.answer.released import NoisyMeasure, Released
 from dither.columns import Coded
-from dither.sql.buying import Mechanism, mechanism_from, scale_of
+from dither.sql.buying import Mechanism, factor_from, mechanism_from, scale_of
 from dither.sql.measures import names, shown
-from dither.sql.notes import notes
+from dither.sql.notes import adjusted, notes
 from dither.sql.planner.split import as_released
-from dither.sql.planner.together import errors_of
+from dither.sql.planner.together import errors_of, scaled, scaled_errors
 from dither.sql.question import Output, Question
 
 
@@ -34,7 +34,7 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
         keys[item.index] if item.kind == "key" else _decoded(values[item.index], question.outputs[item.index])
         for item in question.order
     ]
-    told = notes(question, released.limits)
+    told = (*notes(question, released.limits), *adjusted(factor_from(item.mechanism) for item in released.measures))
     return Answer(tuple(columns), released.price, _guarantee(question), confidence, told, charged, complete)
 
 
@@ -59,8 +59,9 @@ def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction)
     output = as_released(output, noisy)
     needed = [noisy[measure.text] for measure in output.aggregate.measures()]
     mechanisms = [mechanism_from(measure.mechanism) for measure in needed]
-    errors = errors_of(output.aggregate, mechanisms, confidence)
-    column = output.finish([measure.values for measure in needed], errors)
+    factors = [factor_from(measure.mechanism) for measure in needed]
+    errors = scaled_errors(errors_of(output.aggregate, mechanisms, confidence), factors)
+    column = output.finish([scaled(item.values, factor) for item, factor in zip(needed, factors, strict=True)], errors)
     return Value(
         column.name,
         column.values,
@@ -69,16 +70,20 @@ def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction)
         column.lower,
         column.upper,
         mechanism=" and ".join(dict.fromkeys(type(mechanism).__name__ for mechanism in mechanisms)),
-        scale=_scales(output, mechanisms),
+        scale=_scales(output, mechanisms, factors),
         possible=column.possible,
         additive=column.additive,
     )
 
 
-def _scales(output: Output, mechanisms: list[Mechanism]) -> tuple[NoiseScale, ...]:
-    parts = zip(names(output.aggregate), output.aggregate.measures(), mechanisms, strict=True)
-    scales = [(name, measure, scale_of(mechanism)) for name, measure, mechanism in parts]
-    return tuple(NoiseScale(name, float(shown(measure, scale))) for name, measure, scale in scales if scale is not None)
+def _scales(output: Output, mechanisms: list[Mechanism], factors: list[Fraction]) -> tuple[NoiseScale, ...]:
+    parts = zip(names(output.aggregate), output.aggregate.measures(), mechanisms, factors, strict=True)
+    scales = [(name, measure, scale_of(mechanism), factor) for name, measure, mechanism, factor in parts]
+    return tuple(
+        NoiseScale(name, float(shown(measure, scale * factor)))
+        for name, measure, scale, factor in scales
+        if scale is not None
+    )
 
 
 def _guarantee(question: Question) -> str:

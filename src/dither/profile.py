@@ -28,7 +28,7 @@ from dither.sql.price import PricedQuestion, price
 from dither.sql.question import Question
 from dither.sql.read import read
 
-_FOR_ROWS = Fraction(2, 3)  # of the share; the rest is for columns
+_FOR_ROWS = Fraction(5, 6)  # of the share; the rest is for columns
 
 
 @dataclass(frozen=True)

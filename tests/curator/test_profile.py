@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ import pyarrow as pa
 import pytest
 
 import dither as dt
+from dither.answer.released import Released
 from dither.curator import Curator
+from dither.ledger import Charge
+from dither.sql.plan import CountRows
 
 ROWS = 400
 LIMIT = 64
@@ -204,11 +208,15 @@ def test_an_explanation_tells_the_bias_that_the_profile_expects(hospital: dt.Cur
     text = "SELECT COUNT(*), AVG(age) FROM visits"
     assert hospital.explain(text, epsilon="0.01").to_dict()["columns"][0]["possible_bias"] is None
     hospital.profile("visits", share="0.5")
-    told = hospital.explain(text, epsilon="0.01")
+    told = hospital.explain(text, epsilon="0.01", adjust=False)
     count, average = told.to_dict()["columns"]
     rows = np.minimum(np.bincount(skewed()["patient"].to_numpy()), LIMIT)
     lost = float(np.maximum(rows - told.to_dict()["rows_per_owner"], 0).sum())
     assert count["possible_bias"] == pytest.approx(lost, rel=0.3)
+    assert "too little, by the profile" in str(told)
+    scaled = hospital.explain(text, epsilon="0.01")
+    assert scaled.to_dict()["columns"][0]["possible_bias"] < count["possible_bias"]
+    assert "too little or too much, by the profile" in str(scaled)
     assert average["possible_bias"] is None
     assert "possible bias: about" in str(told)
     assert "possible bias" in told._repr_html_()
@@ -233,3 +241,27 @@ def test_an_error_can_be_asked_for_in_place_of_a_price(hospital: dt.Curator) -> 
     assert 0 < hospital.budget("patients").spent.epsilon - spent < 20
     lower, upper = found.interval("avg_age")
     assert float(upper[0] - lower[0]) <= 2 * 5 * 1.5  # the group is about as large as assumed
+
+
+def test_an_answer_is_scaled_up_and_says_so(hospital: dt.Curator) -> None:
+    """What is shown is the stored release times the factor: with the same request, the same numbers."""
+    hospital.profile("visits", share="0.5")
+    text = "SELECT region, COUNT(*) AS n, SUM(age) AS years, AVG(age) AS mean FROM visits GROUP BY region"
+    told = hospital.explain(text, epsilon="0.02").to_dict()
+    assert told["adjusted"] > 1.01
+    answer = hospital.sql(text, epsilon="0.02")
+    priced = hospital._price(text, epsilon="0.02")
+    found = hospital._ledger.find(priced.question.people, None, priced.known_as, priced.snapshot, Charge(0))
+    assert found is not None
+    raw = {measure.measure: measure for measure in Released.from_bytes(found).measures}
+    counted = raw[CountRows().text]
+    assert float(Fraction(counted.mechanism["factor"])) == told["adjusted"]
+    factor = Fraction(counted.mechanism["factor"])
+    assert all(
+        abs(shown - int(n) * factor) <= 0.5 for shown, n in zip(answer["n"].tolist(), counted.values, strict=True)
+    )
+    assert any(f"multiplied by {told['adjusted']:.6g}" in note for note in answer.notes)
+    assert answer.column("n").half_width == pytest.approx(told["columns"][0]["expected_error"][0]["half_width"])
+    plain = hospital.sql(text, epsilon="0.02", adjust=False)
+    assert plain.charged
+    assert not any("multiplied by" in note for note in plain.notes)

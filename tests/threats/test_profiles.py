@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +80,12 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]
 
 def copy_profile(one: Curator, other: Curator) -> None:
     (table,) = (table for table in one._policy.read().tables.values())
+    paid = {part.label: part.cost for part in parts(table, Currency.of(harness.BUDGET), "0.5")}
     for part in known_parts(table, None):
         stored = one._ledger.find(table.people, None, part.label, part.snapshot, Charge(0))
         assert stored is not None
         made = other._ledger.reserve(
-            table.people, None, Charge(1 / 1000), question=part.label, snapshot=part.snapshot, plan=""
+            table.people, None, Charge(paid[part.label]), question=part.label, snapshot=part.snapshot, plan=""
         )
         other._ledger.settle(made.id, stored)
 
@@ -108,6 +110,7 @@ def test_the_profile_decides(pair: tuple[Side, Side]) -> None:
     assert any(strategy.totals for strategy in told.values())
     assert any(strategy.shares for strategy in told.values())
     assert any(strategy.centred for strategy in told.values())
+    assert any(strategy.factor > 1 for strategy in told.values())
 
 
 def test_what_a_profile_asks_is_within_its_bounds(pair: tuple[Side, Side]) -> None:
@@ -147,6 +150,33 @@ def test_planted_rows_from_the_true_mean(pair: tuple[Side, Side]) -> None:
         return priced
 
     planted(pair, looked_up)
+
+
+def test_planted_a_factor_from_the_rows_really_left_out(pair: tuple[Side, Side]) -> None:
+    """All rows over those kept, counted in the snapshot instead of taken from the profile."""
+
+    def scaled(side: Side) -> Callable[..., PricedQuestion]:
+        def priced(text: str, **stated: Any) -> PricedQuestion:
+            curator = side.curator
+            made = curator._price(text, **stated)
+            kept, every = (
+                int(
+                    np.asarray(
+                        _unseal(side.engine.run(curator._price(text, epsilon=1, rows_per_owner=k).statements[0])[0])
+                    ).sum()
+                )
+                for k in (made.strategy.rows or LIMIT, LIMIT)
+            )
+            leaky = replace(made.strategy, factor=Fraction(every, kept))
+            question = read(text, curator._policy.catalog())
+            return price(question, Currency.of(harness.BUDGET), strategy=leaky, **stated)
+
+        return priced
+
+    one, other = (replace(side, price=scaled(side)) for side in pair)
+    check_neighbours(*pair, QUESTIONS["count"], epsilon="0.01")
+    with pytest.raises(Leak, match="recipe differs"):
+        check_neighbours(one, other, QUESTIONS["count"], epsilon="0.01")
 
 
 def test_planted_a_profile_without_noise(pair: tuple[Side, Side]) -> None:

@@ -14,7 +14,7 @@ from dither.sql.aggregates import Count, Sum
 from dither.sql.aggregates.centred_sum import CentredSum
 from dither.sql.buying import noise_of
 from dither.sql.measures import names, shown
-from dither.sql.notes import limits, notes
+from dither.sql.notes import adjusted, limits, notes
 from dither.sql.plan import (
     Choice,
     CountDistinct,
@@ -25,7 +25,7 @@ from dither.sql.plan import (
     OwnerTotal,
     SumRows,
 )
-from dither.sql.planner.together import errors_of
+from dither.sql.planner.together import errors_of, scaled_errors
 from dither.sql.price import PricedMeasure, PricedQuestion
 from dither.sql.question import Output
 
@@ -83,7 +83,8 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
                 for output in priced.answered.outputs
             ],
             "strategy": priced.strategy.why,
-            "notes": list(notes(question, limits(priced.aggregates))),
+            "adjusted": float(priced.strategy.factor),
+            "notes": [*notes(question, limits(priced.aggregates)), *adjusted(item.factor for item in priced.measures)],
             "statements": [statement.sql for statement in priced.statements],
         }
     )
@@ -99,7 +100,9 @@ def _column(
 ) -> dict[str, Any]:
     needed = [by_measure[measure] for measure in output.aggregate.measures()]
     sure = 1 - (1 - confidence) / output.aggregate.confidence_split
-    errors = errors_of(output.aggregate, [item.mechanism for item in needed], confidence)
+    errors = scaled_errors(
+        errors_of(output.aggregate, [item.mechanism for item in needed], confidence), [item.factor for item in needed]
+    )
     expected = []
     for size in _GROUP_SIZES if output.aggregate.depends_on_size else (None,):
         width = output.aggregate.half_width_at(size or 0, errors)
@@ -143,7 +146,7 @@ def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
         "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
         "why": _reason(item.total or item.measure, item.sensitivity),
         "mechanism": type(item.mechanism).__name__,
-        "scale": None if noise is None else float(shown(item.measure, noise.scale)),
+        "scale": None if noise is None else float(shown(item.measure, noise.scale * item.factor)),
     }
 
 

@@ -49,6 +49,16 @@ def notes(question: Question, limited: tuple[str, ...] | None = None) -> tuple[s
     return (*said, *(question.after.notes() if question.after is not None else ()))
 
 
+def adjusted(factors: Iterable[Fraction]) -> tuple[str, ...]:
+    """That counts and sums were scaled up, if they were."""
+    return tuple(
+        f"Counts and sums were multiplied by {float(factor):.6g} for rows left out, by the profile's estimate of their "
+        "share, which ± does not cover."
+        for factor in dict.fromkeys(factors)
+        if factor != 1
+    )
+
+
 def _limits(aggregate: Aggregate) -> Iterator[str]:
     limits = [node for node in aggregate.walk() if isinstance(node, OwnerLimit)]
     several = len({node.child.table.name for node in limits}) > 1

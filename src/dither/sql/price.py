@@ -17,7 +17,7 @@ from dither.errors import ParameterError
 from dither.parameters import Number, positive, probability
 from dither.sensitivity import Sensitivity
 from dither.sql.bound import measures, plan
-from dither.sql.buying import Mechanism, additive, choosing, mechanism_from, parameters_of, selecting
+from dither.sql.buying import FACTOR, Mechanism, additive, choosing, mechanism_from, parameters_of, selecting
 from dither.sql.check import check
 from dither.sql.lower import lower
 from dither.sql.plan import Aggregate, Choice, Measure, OwnerTotal
@@ -35,17 +35,19 @@ __all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "again", "mechanism_f
 class PricedMeasure:
     """A measure with its proven sensitivity and the mechanism that its share of the price buys.
 
-    `total` is there where the measure is computed by owners' totals although it was not asked for so.
+    `total` is there where the measure is computed by owners' totals although it was not asked for so. What is shown of
+    it is the noisy number times `factor`.
     """
 
     measure: Measure
     sensitivity: Sensitivity
     mechanism: Mechanism
     total: OwnerTotal | None = None
+    factor: Fraction = Fraction(1)
 
     def parameters(self) -> dict[str, str]:
-        """The mechanism as text, read back by `mechanism_from`."""
-        return parameters_of(self.mechanism)
+        """The mechanism as text, read back by `mechanism_from`, and the factor, by `factor_from`."""
+        return {**parameters_of(self.mechanism), **({} if self.factor == 1 else {FACTOR: str(self.factor)})}
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def price(
     delta: Number | None = None,
     confidence: Number = "0.95",
     rows_per_owner: int | None = None,
+    adjust: bool = True,
     profile: Profile | None = None,
     strategy: Strategy | None = None,
 ) -> PricedQuestion:
@@ -106,6 +109,7 @@ def price(
 
     What the plan leaves open is chosen by the profile, unless `rows_per_owner` states it or an earlier run has decided
     it (`strategy`). In place of a price, `error` states the half-width that every column must keep with `confidence`.
+    With `adjust`, counts and sums are scaled up for rows that the profile says are left out.
     """
     if sum(stated is not None for stated in (epsilon, rho, error)) != 1:
         raise ParameterError(
@@ -118,7 +122,7 @@ def price(
     if error is not None:
         target = Target(positive(error, "error"), probability(confidence, "confidence"))
         buy = partial(_mechanism, currency.kind)
-        cost, strategy = solve(question, currency.kind, target, profile, rows_per_owner, buy)
+        cost, strategy = solve(question, currency.kind, target, profile, rows_per_owner, buy, adjust)
         epsilon, rho = (None, _shown(cost)) if currency.kind == "zcdp" else (_shown(cost), None)
     total = currency.price_of(
         epsilon=None if epsilon is None else positive(epsilon, "epsilon"),
@@ -128,12 +132,13 @@ def price(
         total = currency.with_keys(total, None if delta is None else positive(delta, "delta"))
     asked = {"epsilon": str(epsilon)} if rho is None else {"rho": str(rho)}
     if strategy is None:
-        strategy = decide(question, currency.kind, total.cost, profile, rows_per_owner)
+        strategy = decide(question, currency.kind, total.cost, profile, rows_per_owner, adjust)
     made = _bought(question, currency, total, asked, strategy)
-    if rows_per_owner is None:
+    if rows_per_owner is None and adjust:
         return made
-    # An answer with another limit is no answer to this.
-    return replace(made, label=json.dumps({"question": question.canonical(), "rows_per_owner": strategy.rows}))
+    # An answer with another limit, or scaled up, is no answer to this.
+    told = {"rows_per_owner": strategy.rows} if rows_per_owner is not None else {"adjust": False}
+    return replace(made, label=json.dumps({"question": question.canonical(), **told}))
 
 
 def _shown(cost: Fraction) -> str:
@@ -166,7 +171,8 @@ def _bought(
             mechanism = selecting(currency.kind, share, sensitivity, total.delta)
         else:
             mechanism = _mechanism(currency.kind, share, measure, sensitivity)
-        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure)))
+        factor = strategy.factor_of(measure)
+        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure), factor))
     counted = "rho" if currency.kind == "zcdp" else "epsilon"
     statements = tuple(map(lower, aggregates))
     return PricedQuestion(question, aggregates, statements, tuple(priced), total, asked, counted, strategy, form)

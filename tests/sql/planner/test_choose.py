@@ -77,17 +77,72 @@ def test_without_a_profile_the_declared_rows_count() -> None:
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "10"])
 def test_a_count_is_near_the_best_possible(epsilon: str) -> None:
     """The error with the chosen number of rows, beside that of the best number, which takes the data to know."""
-    errors = np.array(
-        [
-            math.hypot(float(np.maximum(ROWS - rows, 0).sum()), math.sqrt(2) * rows / float(epsilon))
-            for rows in range(1, MOST + 1)
-        ]
-    )
-    text = "SELECT COUNT(*) FROM t"
-    found = np.array([errors[chosen(text, profile(seed=seed), epsilon=epsilon) - 1] for seed in range(12)])
-    assert np.median(found) <= 1.8 * errors.min()
+    errors = np.array([error(rows, float(epsilon)) for rows in range(1, MOST + 1)])
+    made = [priced("SELECT COUNT(*) FROM t", profile(seed=seed), epsilon=epsilon).strategy for seed in range(12)]
+    found = np.array([error(one.rows or MOST, float(epsilon), float(one.factor)) for one in made])
+    assert np.median(found) <= (2.2 if epsilon == "10" else 1.5) * errors.min()  # at 10 it hangs on single owners
     assert found.max() <= 4 * errors.min()
     assert np.median(found) < 0.75 * errors[MOST - 1]
+
+
+def error(rows: int, epsilon: float, factor: float = 1.0) -> float:
+    off = factor * float(np.minimum(ROWS, rows).sum()) - float(ROWS.sum())
+    return math.hypot(off, factor * math.sqrt(2) * rows / epsilon)
+
+
+def test_counts_and_sums_are_scaled_up_for_rows_left_out() -> None:
+    """The factor is near all rows over those kept, and so groups need fewer rows than without it."""
+    text = "SELECT zip, COUNT(*), SUM(x), AVG(x) FROM t GROUP BY zip"
+    for seed in range(6):
+        made = priced(text, profile(seed=seed))
+        rows, factor = made.strategy.rows, float(made.strategy.factor)
+        assert rows is not None
+        assert factor == pytest.approx(float(ROWS.sum() / np.minimum(ROWS, rows).sum()), rel=0.05)
+        assert {item.factor for item in made.measures} == {made.strategy.factor}
+        assert f"multiplied by {factor:.6g}" in made.strategy.why
+        plain = priced(text, profile(seed=seed), epsilon=1, adjust=False)
+        assert (plain.strategy.factor, {item.factor for item in plain.measures}) == (1, {1})
+        assert rows < (plain.strategy.rows or MOST)
+        assert made.known_as != plain.known_as
+
+
+def test_nothing_else_is_scaled_up() -> None:
+    known = profile()
+    assert priced("SELECT COUNT(*) FROM t", None).strategy.factor == 1
+    assert priced("SELECT COUNT(*) FROM t", known, epsilon=1, rows_per_owner=3).strategy.factor == 1
+    made = priced("SELECT zip, COUNT(DISTINCT uid), MEDIAN(x), COUNT(*) FROM t GROUP BY zip", known)
+    scaled = {type(item.measure).__name__: item.factor for item in made.measures}
+    assert scaled.pop("CountRows") > 1
+    assert set(scaled.values()) == {1}
+    (summed,) = priced("SELECT SUM(paid) FROM t", known).measures
+    assert (summed.total is not None, summed.factor) == (True, 1)
+
+
+@pytest.mark.parametrize("spread", ["pareto", "bounded", "two numbers", "lognormal"])
+def test_scaled_up_counts_of_groups_are_nearer_whatever_the_tail(spread: str) -> None:
+    """Errors over many groups of owners, beside the best number of rows without a factor, which takes the data."""
+    drawn = np.random.default_rng(5)
+    size = 100_000
+    rows = {
+        "pareto": np.floor(3 * (1 - drawn.random(size)) ** (-1 / 1.5)).astype(int),
+        "bounded": drawn.integers(1, 13, size),
+        "two numbers": np.where(drawn.random(size) < 0.1, 60, 2),
+        "lognormal": ROWS,
+    }[spread]
+    rows = np.minimum(rows, MOST)
+    home = drawn.integers(0, 10_000, len(rows))
+    exact = np.bincount(home, weights=rows, minlength=10_000)
+
+    def off(limit: int, factor: float = 1.0) -> float:
+        kept = factor * np.bincount(home, weights=np.minimum(rows, limit), minlength=10_000)
+        return math.sqrt(float(np.mean((kept - exact) ** 2)) + 2 * (factor * limit) ** 2)
+
+    best = min(off(limit) for limit in (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64))
+    found = []
+    for seed in range(8):
+        made = priced("SELECT zip, COUNT(*) FROM t GROUP BY zip", profile("0.015", seed, rows)).strategy
+        found.append(off(made.rows or MOST, float(made.factor)))
+    assert np.median(found) < 1.05 * best
 
 
 def test_fewer_rows_for_small_groups_and_for_low_prices() -> None:

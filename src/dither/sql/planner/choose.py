@@ -1,7 +1,9 @@
 """Which rows of an owner count: the choice with the smallest error that the profile promises.
 
 Fewer rows of each owner need less noise and leave more out. Both are estimated from declared metadata and the released
-profile, and the sum of relative squared errors over all columns is made as small as it can be.
+profile, and the sum of relative squared errors over all columns is made as small as it can be. The share of rows left
+out is known from the profile too, up to an error of its own: counts and sums are scaled up by it, and what then counts
+is that error.
 """
 
 from __future__ import annotations
@@ -29,14 +31,22 @@ from dither.sql.planner.strategy import Strategy, totalled
 from dither.sql.question import Question
 
 _UNEVEN = 2.0  # how much more than an even share large groups lose, where the profile does not say
+_UNLIKE = 0.25  # by how much, relative to it, the share that groups lose differs from group to group
+_DIGITS = 10**6  # of a factor by which counts and sums are scaled up
+_HARDLY = 0.05  # of the noise: a smaller correction is not worth telling
 _WORTH_IT = 0.9  # owners' totals take longer to compute: their error must be at least so much smaller
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
 
 
 def choose(
-    question: Question, kind: str, cost: Fraction, profile: Profile | None, rows_per_owner: int | None = None
+    question: Question,
+    kind: str,
+    cost: Fraction,
+    profile: Profile | None,
+    rows_per_owner: int | None = None,
+    adjust: bool = True,
 ) -> Strategy:
-    """The strategy for a question at this price; a stated limit is kept."""
+    """The strategy for a question at this price; a stated limit is kept, and nothing is scaled up then."""
     if rows_per_owner is not None:
         stated = whole(rows_per_owner, "rows_per_owner")
         return Strategy(stated, why=f"At most {_rows(stated)} of each owner, as stated.")
@@ -45,7 +55,7 @@ def choose(
     limit = _only_limit(question)
     if limit is None or limit.rows == 1 or limit.child.table.name != profile.table:
         return Strategy()
-    return _Chooser.of(question, kind, float(cost), profile, limit.rows).strategy()
+    return _Chooser.of(question, kind, float(cost), profile, limit.rows, adjust).strategy()
 
 
 def _only_limit(question: Question) -> OwnerLimit | None:
@@ -77,9 +87,10 @@ class _Chooser:
     groups: float
     moved: dict[Measure, tuple[float, float]]  # L1 and L2, by an owner of whom `most` rows count
     each: dict[Measure, float]  # about what one row adds
+    adjust: bool
 
     @classmethod
-    def of(cls, question: Question, kind: str, cost: float, profile: Profile, most: int) -> _Chooser:
+    def of(cls, question: Question, kind: str, cost: float, profile: Profile, most: int, adjust: bool) -> _Chooser:
         aggregates = plan(question)
         needed = [measure for aggregate in aggregates for measure in aggregate.answers]
         moved = [(float(one.l1), float(one.l2)) for part in check(aggregates) for one in part]
@@ -89,7 +100,7 @@ class _Chooser:
         owners = Owners.of(profile.rows, most)
         groups = float(aggregates[0].group_count) if question.public else max(1.0, math.sqrt(owners.total))
         known = dict(zip(needed, moved, strict=True))
-        return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each)
+        return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each, adjust)
 
     def strategy(self) -> Strategy:
         parts = [leaf for output in self.question.outputs for leaf in leaves(output.aggregate)]
@@ -98,23 +109,42 @@ class _Chooser:
         left = [leaf for leaf in parts if not set(leaf.measures()) <= set(totals)]
         if totals:
             rows = self._rows_for(left) if left else self.most
+        factor = self._factor(rows, left)
         return Strategy(
             None if rows == self.most else rows,
             tuple((measure, clamped.total) for measure, clamped in totals.items()),
-            why=" ".join([*self._about_rows(rows, left), *self._about_totals(totals)]),
-            bias=(*self._lost(rows, left), *((measure, clamped.cut) for measure, clamped in totals.items())),
+            why=" ".join([*self._about_rows(rows, left, factor), *self._about_totals(totals)]),
+            bias=(*self._lost(rows, left, factor), *((measure, clamped.cut) for measure, clamped in totals.items())),
+            factor=factor,
         )
 
-    def _lost(self, rows: int, parts: list[Aggregator]) -> Iterator[tuple[Measure, float]]:
-        """What counts and sums lose to rows that are left out, over all groups."""
+    def _lost(self, rows: int, parts: list[Aggregator], factor: Fraction) -> Iterator[tuple[Measure, float]]:
+        """What counts and sums lose to rows that are left out, over all groups; scaled up, by how much that is off."""
+        lost = float(self.owners.lost(rows) if factor == 1 else self.owners.lost_doubt(rows) * float(factor))
         for measure in dict.fromkeys(measure for leaf in parts for measure in leaf.measures()):
             if isinstance(measure, (CountRows, SumRows)):
-                yield measure, float(self.owners.lost(rows)) * self.each[measure]
+                yield measure, lost * self.each[measure]
+
+    def _factor(self, rows: int, parts: list[Aggregator]) -> Fraction:
+        """By what counts and sums are scaled up for the rows left out; 1 where that is hardly anything."""
+        scaled = [m for leaf in parts for m in leaf.measures() if isinstance(m, (CountRows, SumRows))]
+        if not self.adjust or not scaled:
+            return Fraction(1)
+        at = np.array([float(rows)])
+        share = float(self._scaling(at)[0]) - 1
+        noise = min(float(self._noise(m, at)[0]) / self.each[m] for m in scaled)
+        worth = share * self.owners.total / self.groups >= _HARDLY * noise
+        return 1 + Fraction(round(share * _DIGITS), _DIGITS) if worth else Fraction(1)
+
+    def _scaling(self, rows: Floats) -> Floats:
+        """All rows over those that are not left out."""
+        kept = np.maximum(self.owners.total - self.owners.lost(rows), 1e-6 * self.owners.total)
+        return np.asarray(self.owners.total / kept)
 
     # -- rows left out by rank ------------------------------------------------------------------------------------
 
     def _rows_for(self, parts: list[Aggregator]) -> int:
-        steps = {min(self.most, round(2 ** (step / 4))) for step in range(4 * self.most.bit_length() + 1)}
+        steps = {min(self.most, round(2 ** (step / 8))) for step in range(8 * self.most.bit_length() + 1)}
         candidates = np.array(sorted(steps, reverse=True), dtype=np.float64)
         error = np.zeros(len(candidates))
         for leaf in parts:
@@ -128,8 +158,26 @@ class _Chooser:
         found = np.zeros(len(rows))
         for measure in leaf.measures():
             size = max(1.0, self.owners.total * self.each[measure] / self.groups)
-            found += (self._bias(measure, rows) ** 2 + self._noise(measure, rows) ** 2) / size**2
+            if self.adjust and isinstance(measure, (CountRows, SumRows)):
+                found += self._scaled_up(measure, rows) / size**2
+            else:
+                found += (self._bias(measure, rows) ** 2 + self._noise(measure, rows) ** 2) / size**2
         return found
+
+    def _scaled_up(self, measure: Measure, rows: Floats) -> Floats:
+        """The squared error of a count or sum that is scaled up for the rows left out.
+
+        Noise is scaled up too. Off is what the profile does not know of their share; where there are groups, by how
+        much shares differ from group to group, that a few owners lose most, and that the rows kept are a sample.
+        """
+        factor = self._scaling(rows)
+        squares = (self._noise(measure, rows) * factor) ** 2
+        off = self.owners.lost_doubt(rows) ** 2
+        if self.groups > 1:
+            off = (off + (_UNLIKE * self.owners.lost(rows)) ** 2) * (_UNEVEN / self.groups) ** 2
+            off += (factor - 1) * self.owners.total / self.groups
+        off += self.owners.lost_squares(rows) / self.groups
+        return np.asarray(squares + self.each[measure] ** 2 * off)
 
     def _of_average(self, leaf: Aggregator, rows: Floats) -> Floats:
         """Of what does not grow with the number of rows: rows are a sample, and noise is divided by how many."""
@@ -180,11 +228,11 @@ class _Chooser:
                 yield measure, replace(best, instead=by_rows)
 
     def _clamped(self, measure: SumRows) -> _Clamped:
-        """The best clamp, with values that are the same in all rows of an owner: totals are then spread the widest."""
+        """The best clamp, with values of one owner that are a little alike."""
         low, high = measure.value.bounds
         largest = max(1, self.most * measure.value.reach)
         clamps = sorted({min(largest, round(2 ** (step / 4))) for step in range(4 * largest.bit_length() + 1)})
-        sizes = np.abs(np.outer(self.owners.rows, Values.of(measure.value, self.profile).points))
+        sizes = np.abs(Values.of(measure.value, self.profile).totals(self.owners.rows))
         order = np.argsort(sizes, axis=None)
         totals, weights = sizes.ravel()[order], np.repeat(self.owners.weights / sizes.shape[1], sizes.shape[1])[order]
         # Of each clamp c, the sum of weight * (total - c) over the totals above it.
@@ -200,7 +248,7 @@ class _Chooser:
 
     # -- in words -------------------------------------------------------------------------------------------------
 
-    def _about_rows(self, rows: int, parts: list[Aggregator]) -> Iterator[str]:
+    def _about_rows(self, rows: int, parts: list[Aggregator], factor: Fraction) -> Iterator[str]:
         if not parts or all(measure == CountOwners() for leaf in parts for measure in leaf.measures()):
             return
         lost = float(self.owners.lost(rows)) / self.owners.total
@@ -211,6 +259,12 @@ class _Chooser:
                 f"At most {_rows(rows)} of each owner {'is' if rows == 1 else 'are'} read, of {self.most:,} that "
                 f"count: by the profile this leaves out about {lost:.2g} of all rows and makes the noise "
                 f"{self.most / rows:.3g} times smaller."
+            )
+        if factor != 1:
+            doubt = float(self.owners.lost_doubt(rows)) / self.owners.total
+            yield (
+                f"Counts and sums are multiplied by {float(factor):.6g} for the rows left out; that share of rows is "
+                f"known from the profile to about {doubt:.2g}."
             )
 
     def _about_totals(self, totals: dict[Measure, _Clamped]) -> Iterator[str]:

@@ -22,10 +22,15 @@ _BETTER = 0.999
 
 
 def decide(
-    question: Question, kind: str, cost: Fraction, profile: Profile | None, rows_per_owner: int | None = None
+    question: Question,
+    kind: str,
+    cost: Fraction,
+    profile: Profile | None,
+    rows_per_owner: int | None = None,
+    adjust: bool = True,
 ) -> Strategy:
     """How to answer a question at this price: from the question, declared metadata and a released profile alone."""
-    chosen = choose(question, kind, cost, profile, rows_per_owner)
+    chosen = choose(question, kind, cost, profile, rows_per_owner, adjust)
     if len(measures(question)) + (not question.public) < 2:
         return chosen
     best = _Divided.of(question, chosen, kind, profile)

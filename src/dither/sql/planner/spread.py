@@ -13,34 +13,39 @@ from numpy.typing import NDArray
 
 from dither.sql.expressions import Numeric, Stored
 from dither.sql.planner.profile import RANKS, Profile, RowsPerOwner
+from dither.sql.planner.tail import Floats, having_at_least, smooth
 
-Floats = NDArray[np.float64]
+__all__ = ["Floats", "Owners", "Values"]
 
 _POINTS = 8  # numbers of rows that stand for all those between two powers of two
-_SURE, _APART = 3.0, 5.0  # a number of owners above so many noise scales is taken for what it is
-_LONGEST_TAIL = 0.5  # from one power of two to the next, beyond what the noise lets us see
-_HIDDEN = 2.0  # noise scales that the next number may be larger than it looks
-_CAREFUL = 2.0
-_FITTED, _MOST_WEIGHT = 4, 28.0
+_ALIKE = 0.1  # the part of the variance of values that is between owners
+_COARSE = 8
+_WITHIN = 0.1  # how far the rows of owners between two powers of two may be off, relative to what lies between them
 
 
 @dataclass(frozen=True)
 class Owners:
-    """So many owners (`weights`) have so many rows."""
+    """So many owners (`weights`) have so many rows. `powers` says between which powers of two, and of each power
+    `doubt` by how many owners it may be off; the errors of those beyond the first `sure` ones go together."""
 
     rows: Floats
     weights: Floats
+    powers: NDArray[np.intp]
+    doubt: Floats
+    sure: int
+    most: int
 
     @classmethod
     def of(cls, found: RowsPerOwner, most: int) -> Owners:
-        owners = _smooth(np.asarray(found.owners, dtype=np.float64), found.scale)
-        after = np.append(owners[1:], 0.0)
-        fall = np.clip(after / np.maximum(owners, 1e-9), 0.05, 2.0)
-        steps = (np.arange(_POINTS) + 0.5) / _POINTS
-        weights = fall[:, None] ** steps[None, :]
-        weights *= (owners / weights.sum(axis=1))[:, None]
-        rows = np.minimum(np.floor(2.0 ** (np.arange(len(owners))[:, None] + steps[None, :])), most)
-        return cls(rows.ravel(), weights.ravel())
+        smoothed = smooth(np.asarray(found.owners, dtype=np.float64), found.scale)
+        powers = np.arange(len(smoothed.owners))
+        steps = np.ceil(2.0 ** (powers[:, None] + np.arange(_POINTS)[None, :] / _POINTS))
+        first = np.unique(np.minimum(steps, most))
+        ends = np.append(first, most + 1.0)
+        reached = having_at_least(smoothed.owners, np.append(2.0**powers, most + 1.0), ends)
+        weights = np.maximum(reached[:-1] - reached[1:], 0.0)
+        place = np.floor(np.log2(first) + 1e-9).astype(np.intp)
+        return cls((first + ends[1:] - 1) / 2, weights, place, smoothed.doubt, smoothed.sure, most)
 
     @property
     def total(self) -> float:
@@ -49,8 +54,29 @@ class Owners:
 
     def lost(self, most: float | Floats) -> Floats:
         """Rows beyond the first `most` of each owner, for one number or for each of several."""
-        kept = np.asarray(most, dtype=np.float64)[..., None]
-        return np.asarray(np.maximum(self.rows - kept, 0.0) @ self.weights)
+        return np.asarray(self._beyond(most) @ self.weights)
+
+    def lost_squares(self, most: float | Floats) -> Floats:
+        """The same with the square of what each owner loses: how uneven it is, if few owners lose it."""
+        return np.asarray(self._beyond(most) ** 2 @ self.weights)
+
+    def lost_doubt(self, most: float | Floats) -> Floats:
+        """By how much `lost` may be off, as one standard deviation.
+
+        The profile's noise on each number of owners; a tail that is only expected, all of it; and where between two
+        powers of two owners are.
+        """
+        member = self.powers[:, None] == np.arange(len(self.doubt))[None, :]
+        owners = np.maximum(self.weights @ member, 1e-9)
+        each = (self._beyond(most) * self.weights) @ member / owners * self.doubt
+        bottom = 2.0 ** np.arange(len(self.doubt))
+        top = np.minimum(2 * bottom, self.most + 1.0)
+        width = np.maximum(top - np.maximum(bottom, np.asarray(most, dtype=np.float64)[..., None]), 0.0)
+        squares = (each[..., : self.sure] ** 2).sum(axis=-1) + each[..., self.sure :].sum(axis=-1) ** 2
+        return np.asarray(np.sqrt(squares + ((_WITHIN * owners * width) ** 2).sum(axis=-1)))
+
+    def _beyond(self, most: float | Floats) -> Floats:
+        return np.maximum(self.rows - np.asarray(most, dtype=np.float64)[..., None], 0.0)
 
     def shift(self, most: float | Floats) -> Floats:
         """How far an average over rows moves if each owner keeps `most` rows at most, in standard deviations.
@@ -61,49 +87,6 @@ class Owners:
         kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
         gone = self.rows / self.total - kept / np.maximum(1.0, kept @ self.weights)[..., None]
         return np.asarray(np.sqrt(gone**2 @ self.weights))
-
-
-def _smooth(noisy: Floats, scale: float) -> Floats:
-    """Numbers of owners without what is only noise.
-
-    Beyond the last number that is sure, they are expected to fall off along a parabola through the logarithms of the
-    last sure ones, and no more slowly than to what the noise could hide; each is then weighed against the noisy one.
-    Too many owners cost a little noise, too few much bias: so twice as many as the parabola says are expected.
-    """
-    owners = np.maximum(noisy, 0.0)
-    sure = _sure(noisy, scale)
-    if not len(sure):
-        return owners
-    last = int(sure[-1])
-    beyond = np.arange(last + 1, len(owners))
-    if not len(beyond):
-        return owners
-    hidden = (owners[last + 1] + _HIDDEN * scale) / owners[last]
-    slowest = owners[last] * hidden ** (beyond - last)
-    expected = np.maximum(np.minimum(_CAREFUL * _falling(noisy, sure, scale, beyond), slowest), 1e-9)
-    trust = expected**2 / (expected**2 + 2 * scale**2)
-    owners[beyond] = np.maximum(0.0, expected + trust * (noisy[beyond] - expected))
-    return owners
-
-
-def _sure(noisy: Floats, scale: float) -> NDArray[np.intp]:
-    """Where there are owners for sure: a number that stands apart from the others must be larger for that."""
-    seen = noisy > _SURE * scale
-    apart = np.append(False, ~seen[:-1]) & (np.arange(len(noisy)) > np.argmax(noisy))
-    return np.flatnonzero(seen & ~(apart & (noisy <= _APART * scale)))
-
-
-def _falling(noisy: Floats, sure: NDArray[np.intp], scale: float, beyond: NDArray[np.intp]) -> Floats:
-    near = sure[sure > sure[-1] - _FITTED]
-    logs, weights = np.log(noisy[near]), np.minimum(noisy[near] / scale, _MOST_WEIGHT)
-    at = near - sure[-1]
-    for degree in range(min(2, len(near) - 1), -1, -1):
-        found = np.zeros(3)
-        found[2 - degree :] = np.polyfit(at, logs, degree, w=weights)
-        if found[0] <= 0:  # a tail does not flatten out
-            break
-    found[1] = min(found[1], math.log(_LONGEST_TAIL))
-    return np.asarray(np.exp(np.maximum(np.polyval(found, beyond - sure[-1]), -50.0)))
 
 
 @dataclass(frozen=True)
@@ -123,6 +106,18 @@ class Values:
         ranks = np.array([0.0, *map(float, RANKS), 1.0])
         ends = np.maximum.accumulate(np.clip(np.array([low, *known.values, high], dtype=np.float64), low, high))
         return cls(np.interp(at, ranks, ends))
+
+    def totals(self, rows: Floats) -> Floats:
+        """Totals that stand for those of owners with so many rows, a line for each number of rows.
+
+        An owner's values have a part in common, of variance `_ALIKE`, and vary independently by the rest.
+        """
+        mean = float(self.points.mean())
+        apart = self.points - mean
+        common = np.interp((np.arange(_COARSE) + 0.5) / _COARSE, (np.arange(len(apart)) + 0.5) / len(apart), apart)
+        many = rows[:, None, None]
+        own = many * (mean + math.sqrt(_ALIKE) * common[None, :, None])
+        return np.asarray((own + np.sqrt(many * (1 - _ALIKE)) * apart[None, None, :]).reshape(len(rows), -1))
 
     @property
     def mean_size(self) -> float:

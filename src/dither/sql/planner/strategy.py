@@ -17,8 +17,9 @@ class Strategy:
 
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the
-    plan's order; without them all get the same. `why` says in a sentence what was chosen, and `bias` by how much
-    measures, over all groups together, may come out too small for it; neither is recorded.
+    plan's order; without them all get the same. Counts and sums of rows are shown multiplied by `factor`, for the rows
+    that the limit leaves out. `why` says in a sentence what was chosen, and `bias` by how much measures, over all
+    groups together, may come out too small for it, or with a factor be off either way; neither is recorded.
     """
 
     rows: int | None = None
@@ -27,6 +28,12 @@ class Strategy:
     shares: tuple[Fraction, ...] = ()
     why: str = ""
     bias: tuple[tuple[Measure, float], ...] = ()
+    factor: Fraction = Fraction(1)
+
+    def factor_of(self, measure: Measure) -> Fraction:
+        """What a noisy measure is multiplied by before it is shown."""
+        scaled = isinstance(measure, (CountRows, SumRows)) and measure not in dict(self.totals)
+        return self.factor if scaled else Fraction(1)
 
     def document(self) -> dict[str, Any]:
         """What a recipe records; empty where nothing was decided."""
@@ -37,6 +44,8 @@ class Strategy:
             found["centred"] = [asked.text for asked in self.centred]
         if self.shares:
             found["shares"] = [str(share) for share in self.shares]
+        if self.factor != 1:
+            found["factor"] = str(self.factor)
         return found
 
     @classmethod
@@ -48,6 +57,7 @@ class Strategy:
             tuple((named[text], totalled(named[text], low, high)) for text, low, high in document.get("totals", ())),
             tuple(named[text] for text in document.get("centred", ())),
             tuple(Fraction(share) for share in document.get("shares", ())),
+            factor=Fraction(document.get("factor", 1)),
         )
 
 

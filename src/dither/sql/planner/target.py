@@ -21,7 +21,7 @@ from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import leaves
 from dither.sql.planner.spread import Owners
 from dither.sql.planner.strategy import Strategy
-from dither.sql.planner.together import errors_of
+from dither.sql.planner.together import errors_of, scaled_errors
 from dither.sql.question import Output, Question
 
 Buy = Callable[[Fraction, Measure, Sensitivity], Mechanism]
@@ -41,7 +41,13 @@ class Target:
 
 
 def solve(
-    question: Question, kind: str, target: Target, profile: Profile | None, rows_per_owner: int | None, buy: Buy
+    question: Question,
+    kind: str,
+    target: Target,
+    profile: Profile | None,
+    rows_per_owner: int | None,
+    buy: Buy,
+    adjust: bool = True,
 ) -> tuple[Fraction, Strategy]:
     """The price (rounded up to five digits) and the strategy; what the price buys depends on the price, so in rounds.
 
@@ -50,7 +56,7 @@ def solve(
     cost = Fraction(1)
     tried: set[object] = set()
     while True:
-        chosen = choose(question, kind, cost, profile, rows_per_owner)
+        chosen = choose(question, kind, cost, profile, rows_per_owner, adjust)
         found = _Plan.of(question, kind, chosen, profile, buy)
         cost = found.smallest(target)
         decided = (chosen.rows, chosen.totals)
@@ -110,7 +116,11 @@ class _Plan:
             bought = [self.buy(cost * self.shares[m], m, self.moved[m]) for m in output.aggregate.measures()]
         except ParameterError:  # noise too wide to be drawn, or hardly any
             return Fraction(0) if cost > 1 else Fraction(10**30)
-        found = output.aggregate.half_width_at(self.rows, errors_of(output.aggregate, bought, confidence))
+        needed = output.aggregate.measures()
+        errors = scaled_errors(
+            errors_of(output.aggregate, bought, confidence), [self.strategy.factor_of(measure) for measure in needed]
+        )
+        found = output.aggregate.half_width_at(self.rows, errors)
         if found is None:
             raise ParameterError(
                 f"how far {output.name!r} will be off follows from values not known beforehand; state epsilon= or rho=."

@@ -6,6 +6,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dither.mechanisms import Gaussian, Laplace
 from dither.sql.aggregates import Aggregator
@@ -28,6 +32,24 @@ def errors_of(aggregate: Aggregator, mechanisms: Sequence[Mechanism], confidence
             return [joint, Fraction(0)]
     sure = 1 - (1 - confidence) / aggregate.confidence_split
     return [half_width(mechanism, sure) for mechanism in mechanisms]
+
+
+def scaled(values: NDArray[Any], factor: Fraction) -> NDArray[Any]:
+    """Noisy integers times a factor, rounded to the nearest."""
+    if factor == 1:
+        return values
+    above, below = factor.numerator, factor.denominator
+    wide = np.asarray(values)
+    if wide.dtype != object and (not wide.size or int(np.abs(wide.astype(np.float64)).max()) < 2**62 // above):
+        return (wide * above + below // 2) // below
+    return (wide.astype(object) * above + below // 2) // below
+
+
+def scaled_errors(errors: Sequence[Fraction], factors: Sequence[Fraction]) -> list[Fraction]:
+    """Amounts of noise on numbers that are scaled so, rounding included."""
+    return [
+        error if factor == 1 else error * factor + Fraction(1, 2) for error, factor in zip(errors, factors, strict=True)
+    ]
 
 
 def _joint(mechanisms: Sequence[Mechanism], factors: Sequence[int], confidence: Fraction) -> Fraction | None:
