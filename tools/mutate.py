@@ -80,7 +80,7 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
     known = {Mutant(*(entry[field] for field in ("module", "line", "column", "change"))) for entry in read(log)}
     for name in PRELOADED:
         importlib.import_module(name)
-    used = 0.0
+    used, timeouts = 0.0, dict[tuple[str, ...], float]()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
@@ -92,16 +92,17 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
             left = [(mutant, text) for mutant, text in chosen if mutant not in known]
             if not left:
                 continue
-            began = time.monotonic()
-            outcome, by, seconds = run(copy, tests, 600, compiled=False)
-            if outcome != "survived":
-                raise SystemExit(f"{module}: its tests fail before anything was changed: {by}")
-            timeout = 20 + 5 * (time.monotonic() - began)
+            if tuple(tests) not in timeouts:
+                began = time.monotonic()
+                outcome, by, seconds = run(copy, tests, 600, compiled=False)
+                if outcome != "survived":
+                    raise SystemExit(f"{module}: its tests fail before anything was changed: {by}")
+                timeouts[tuple(tests)] = 20 + 5 * (time.monotonic() - began)
             for place, (mutant, text) in enumerate(left, 1):
                 if used > budget:
                     raise SystemExit("\nstopped at the budget of CPU seconds; run again to go on.")
                 target.write_text(text, encoding="utf-8")
-                outcome, by, seconds = run(copy, tests, timeout)
+                outcome, by, seconds = run(copy, tests, timeouts[tuple(tests)])
                 used += seconds
                 with open(log, "a", encoding="utf-8") as file:
                     done = asdict(mutant) | {"outcome": outcome, "by": by, "seconds": round(seconds, 2)}
