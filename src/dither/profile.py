@@ -1,7 +1,8 @@
 """Private profiles of tables: ordinary questions under names of their own, charged once and kept in the ledger.
 
 How many rows owners have is a count of owners, each in one group; a quantile is chosen from one row of each owner, the
-first by its keyed rank. Both are what the guard says of them: one owner moves a count by one, or one rank.
+first by its keyed rank, and so is a sum of distances from the middle of what is declared. All are what the guard says
+of them: one owner moves a count by one, or one rank, or the sum by half the declared range.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 
@@ -23,12 +25,14 @@ from dither.sql.buying import mechanism_from
 from dither.sql.catalog import Catalog, Table
 from dither.sql.expressions import Stored
 from dither.sql.plan import Choice, SumRows
-from dither.sql.planner.profile import RANKS, ColumnQuantiles, Profile, RowsPerOwner
+from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
+from dither.sql.planner.strategy import Strategy
 from dither.sql.price import PricedQuestion, price
 from dither.sql.question import Question
 from dither.sql.read import read
 
-_FOR_ROWS = Fraction(5, 6)  # of the share; the rest is for columns
+_FOR_ROWS = Fraction(3, 4)  # of the share; the rest is for columns
+_FOR_MEAN = Fraction(1, 2)  # of a column's part; the rest is for its quantiles
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,12 @@ class Part:
         """The question with its price, one row of each owner for a column."""
         counted = "rho" if currency.kind == "zcdp" else "epsilon"
         stated: dict[str, Number] = {counted: self.cost}
-        rows = None if self.column is None else 1
-        made = price(read(self.text, catalog), currency, rows_per_owner=rows, **stated)  # type: ignore[arg-type]
+        question = read(self.text, catalog)
+        if self.column is None:
+            made = price(question, currency, **stated)  # type: ignore[arg-type]
+        else:
+            shares = (_FOR_MEAN, *((1 - _FOR_MEAN) / len(RANKS),) * len(RANKS))
+            made = price(question, currency, strategy=Strategy(1, shares=shares), **stated)  # type: ignore[arg-type]
         return replace(made, label=self.label)
 
 
@@ -105,12 +113,13 @@ def _decimal(price: Mapping[str, str]) -> dict[str, str]:
 
 def _quantiles(table: Table, name: str, released: Released) -> ColumnQuantiles:
     """Chosen independently, so put in order: that is post-processing, and only brings each nearer."""
-    made = (mechanism_from(measure.mechanism) for measure in released.measures)
-    mechanisms = tuple(mechanism for mechanism in made if isinstance(mechanism, Quantile))
-    values = sorted(int(measure.values[0]) for measure in released.measures)
+    made = [(mechanism_from(measure.mechanism), int(measure.values[0])) for measure in released.measures]
+    mechanisms = tuple(mechanism for mechanism, _ in made if isinstance(mechanism, Quantile))
+    values = sorted(value for mechanism, value in made if isinstance(mechanism, Quantile))
+    sums = [Distances(_middle(table, name), value, m) for m, value in made if not isinstance(m, Quantile)]
     column = table.columns[name]
     decimals = column.decimals if isinstance(column, Fixed) else 0
-    return ColumnQuantiles(tuple(values), decimals, mechanisms)
+    return ColumnQuantiles(tuple(values), decimals, mechanisms, sums[0] if sums else None)
 
 
 def _part(table: Table, column: str | None, text: str = "", cost: Fraction = Fraction(0)) -> Part:
@@ -153,8 +162,19 @@ def _rows_text(table: Table) -> str:
 
 
 def _quantiles_text(table: Table, column: str) -> str:
+    declared = table.columns[column]
+    decimals = declared.decimals if isinstance(declared, Fixed) else 0
+    middle = Decimal(_middle(table, column)).scaleb(-decimals)
     at = (f"PERCENTILE_CONT({float(rank)}) WITHIN GROUP (ORDER BY {_quoted(column)})" for rank in RANKS)
-    return f"SELECT {', '.join(at)} FROM {_quoted(table.name)}"
+    return f"SELECT SUM({_quoted(column)} - ({middle:f})), {', '.join(at)} FROM {_quoted(table.name)}"
+
+
+def _middle(table: Table, column: str) -> int:
+    """Of what is declared, in the column's units."""
+    declared = table.columns[column]
+    if not isinstance(declared, (Int, Fixed)):
+        raise TypeError(f"{column!r} is no column of numbers")
+    return (declared.low + declared.high) // 2
 
 
 def _quoted(name: str) -> str:

@@ -265,3 +265,10 @@ def test_an_answer_is_scaled_up_and_says_so(hospital: dt.Curator) -> None:
     plain = hospital.sql(text, epsilon="0.02", adjust=False)
     assert plain.charged
     assert not any("multiplied by" in note for note in plain.notes)
+
+
+def test_a_profile_has_the_mean_of_each_column(hospital: dt.Curator) -> None:
+    told = hospital.profile("visits", share="0.9").to_dict()["means"]["age"]
+    assert told["lower"] < 40 < told["upper"]
+    assert told["mean"] == pytest.approx(40, abs=5)
+    assert "mean:" in str(hospital.profiled("visits"))

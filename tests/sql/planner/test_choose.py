@@ -17,7 +17,7 @@ from dither.mechanisms import Laplace, Quantile
 from dither.neighbours import Relation
 from dither.sql.catalog import Catalog, PublicTable, Table
 from dither.sql.plan import OwnerTotal
-from dither.sql.planner.profile import RANKS, ColumnQuantiles, Profile, RowsPerOwner
+from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
 from dither.sql.planner.spread import Owners, Values
 from dither.sql.price import PricedQuestion, price
 from dither.sql.read import read
@@ -241,3 +241,26 @@ def test_values_of_a_column_and_of_anything_else() -> None:
     assert Values.of(paid, known).mean_size < 0.7 * Values.of(paid, None).mean_size
     assert Values.of(doubled, known).mean_size == Values.of(doubled, None).mean_size
     assert Values.of(x, known).mean_size == pytest.approx(50)
+
+
+def test_values_have_the_mean_that_was_released() -> None:
+    """Quantiles are rough at a low price; the mean is what totals hang on."""
+    paid = read("SELECT SUM(paid) FROM t", CATALOG).outputs[0].aggregate.value  # type: ignore[attr-defined]
+    rough = profile()
+    owners = rough.owners
+    assert owners is not None
+    for mean in (500, 3_000, 7_000, 20_000):
+        noise = Laplace(epsilon=1, sensitivity=5_000)
+        known = replace(rough.columns["paid"], distances=Distances(5_000, int(owners * (mean - 5_000)), noise))
+        values = Values.of(paid, replace(rough, columns={"paid": known}))
+        assert float(values.points.mean()) == pytest.approx(min(mean, 9_980), rel=0.01)
+        assert values.points.min() >= 0
+        assert values.points.max() <= 10_000
+
+
+def test_totals_of_owners_spread_less_than_their_values() -> None:
+    values = Values.of(read("SELECT SUM(paid) FROM t", CATALOG).outputs[0].aggregate.value, profile())  # type: ignore[attr-defined]
+    one, many = values.totals(np.array([1.0, 100.0]))
+    assert float(many.mean()) == pytest.approx(100 * float(values.points.mean()))
+    assert float(one.std()) == pytest.approx(values.spread, rel=0.1)
+    assert float(many.std()) == pytest.approx(values.spread * math.sqrt(0.1 * 100**2 + 0.9 * 100), rel=0.1)

@@ -231,8 +231,9 @@ class _Chooser:
         """The best clamp, with values of one owner that are a little alike."""
         low, high = measure.value.bounds
         largest = max(1, self.most * measure.value.reach)
-        clamps = sorted({min(largest, round(2 ** (step / 4))) for step in range(4 * largest.bit_length() + 1)})
-        sizes = np.abs(Values.of(measure.value, self.profile).totals(self.owners.rows))
+        clamps = sorted({min(largest, round(2 ** (step / 8))) for step in range(8 * largest.bit_length() + 1)})
+        values = Values.of(measure.value, self.profile)
+        sizes = np.abs(values.totals(self.owners.rows))
         order = np.argsort(sizes, axis=None)
         totals, weights = sizes.ravel()[order], np.repeat(self.owners.weights / sizes.shape[1], sizes.shape[1])[order]
         # Of each clamp c, the sum of weight * (total - c) over the totals above it.
@@ -240,7 +241,8 @@ class _Chooser:
         place = np.searchsorted(totals, clamps, side="right")
         ends = np.array(clamps, dtype=np.float64)
         cuts = np.append(above, 0.0)[place] - ends * np.append(many, 0.0)[place]
-        errors = np.hypot(cuts, self._deviation(ends, ends))
+        doubt = self.owners.lost_doubt(ends / values.mean_size) * values.mean_size
+        errors = np.sqrt(cuts**2 + doubt**2 + self._deviation(ends, ends) ** 2)
         best = int(np.argmin(errors))
         clamp = clamps[best]
         total = totalled(measure, -clamp if low < 0 else 0, clamp if high > 0 else 0)

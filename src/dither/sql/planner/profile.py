@@ -33,12 +33,22 @@ class RowsPerOwner:
 
 
 @dataclass(frozen=True)
+class Distances:
+    """A noisy sum, over one row of each owner, of how far its value is from the middle; NULL adds nothing."""
+
+    middle: int
+    total: int
+    mechanism: Mechanism
+
+
+@dataclass(frozen=True)
 class ColumnQuantiles:
-    """Values of one row of each owner, at `RANKS`, in the column's units of 10^-decimals."""
+    """Values of one row of each owner, at `RANKS`, in the column's units of 10^-decimals, and what they add up to."""
 
     values: tuple[int, ...]
     decimals: int
     mechanisms: tuple[Quantile, ...]
+    distances: Distances | None = None
 
     @property
     def rank_errors(self) -> tuple[float, ...]:
@@ -65,6 +75,14 @@ class Profile:
         """A noisy number of all owners."""
         return None if self.rows is None else float(max(1, sum(self.rows.owners)))
 
+    def mean(self, name: str) -> tuple[float, float] | None:
+        """A noisy mean of a column over one row of each owner, in its units, and by how much it may be off (95%)."""
+        column, owners = self.columns.get(name), self.owners
+        if column is None or column.distances is None or owners is None:
+            return None
+        known = column.distances
+        return known.middle + known.total / owners, float(half_width(known.mechanism, _CONFIDENCE)) / owners
+
     def to_dict(self) -> dict[str, Any]:
         """Everything released, with intervals at confidence 95%."""
         return {
@@ -75,7 +93,15 @@ class Profile:
             "confidence": "0.95",
             "rows_per_owner": [] if self.rows is None else [*self._bins(self.rows)],
             "columns": {name: self._ranks(column) for name, column in self.columns.items()},
+            "means": {name: mean for name in self.columns if (mean := self._mean(name)) is not None},
         }
+
+    def _mean(self, name: str) -> dict[str, float] | None:
+        found, unit = self.mean(name), 10 ** self.columns[name].decimals
+        if found is None:
+            return None
+        mean, off = found
+        return {"mean": mean / unit, "lower": (mean - off) / unit, "upper": (mean + off) / unit}
 
     def _bins(self, rows: RowsPerOwner) -> Any:
         width = int(rows.half_width)
@@ -106,6 +132,9 @@ class Profile:
             lines.append(f"  {rows:>20}: {counted(part['owners'], 'owner')} ({ends})")
         for name, ranks in told["columns"].items():
             lines += ["", f"{name}, one row of each owner:"]
+            if name in told["means"]:
+                mean = told["means"][name]
+                lines.append(f"  mean: {mean['mean']:,.6g} (between {mean['lower']:,.6g} and {mean['upper']:,.6g})")
             for part in ranks:
                 ends = f"{part['lower_rank']:.1%} and {part['upper_rank']:.1%}"
                 lines.append(f"  {part['rank']:>6.0%}: {part['value']:,.10g} (its rank is between {ends})")

@@ -105,7 +105,9 @@ class Values:
             return cls(low + at * (high - low))
         ranks = np.array([0.0, *map(float, RANKS), 1.0])
         ends = np.maximum.accumulate(np.clip(np.array([low, *known.values, high], dtype=np.float64), low, high))
-        return cls(np.interp(at, ranks, ends))
+        points = np.interp(at, ranks, ends)
+        mean = profile.mean(value.name) if profile is not None and isinstance(value, Stored) else None
+        return cls(points if mean is None else _with_mean(points, low, high, mean[0]))
 
     def totals(self, rows: Floats) -> Floats:
         """Totals that stand for those of owners with so many rows, a line for each number of rows.
@@ -126,3 +128,16 @@ class Values:
     @property
     def spread(self) -> float:
         return max(1e-9, float(self.points.std()))
+
+
+def _with_mean(points: Floats, low: float, high: float, mean: float) -> Floats:
+    """The points moved to have this mean: their places between the bounds are taken to a power."""
+    if not high > low:
+        return points
+    wanted = min(max((mean - low) / (high - low), 0.002), 0.998)
+    places = np.clip((points - low) / (high - low), 1e-6, 1 - 1e-6)
+    least, most = -6.0, 6.0
+    for _ in range(40):
+        middle = (least + most) / 2
+        least, most = (middle, most) if float((places ** math.exp(middle)).mean()) > wanted else (least, middle)
+    return np.asarray(low + (high - low) * places ** math.exp((least + most) / 2))
