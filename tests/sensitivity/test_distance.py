@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from dither.errors import ParameterError
 from dither.sensitivity import brute_force, distance
 
 
@@ -107,3 +108,13 @@ def test_refusals_show_no_data():
         distance.mode([1], [1, 1])
     with pytest.raises(ValueError, match="known for add_remove"):
         distance.argmax([1, 2], "edge")
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "12", b"1", [], {}, [1.5], [-1], [None], ["a"], [10**400, math.nan]])
+def test_what_are_no_counts_is_refused_without_being_shown(wrong):
+    for refused in (distance.argmax, lambda counts: distance.top_k(counts, 1), distance.model_selection):
+        with pytest.raises(ParameterError) as raised:
+            refused(wrong)
+        assert "1.5" not in str(raised.value)
+    with pytest.raises(ParameterError):
+        distance.mode(5, "ab")

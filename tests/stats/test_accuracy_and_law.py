@@ -200,10 +200,37 @@ def test_bought_intervals_among_candidates_cover(relation, salaries, covered):
         assert (finite == DRAWS) == (len(candidates) == 501)
 
 
+@pytest.mark.parametrize(("relation", "price"), [("add_remove", {"epsilon": 2}), ("replace", {"rho": "0.1"})])
+@pytest.mark.parametrize("answers", [{"lower": 0, "upper": 10**6}, {"candidates": range(0, 200_000, 1000)}], ids=str)
+def test_bought_intervals_of_several_quantiles_cover_all_at_once(relation, price, answers, salaries, covered):
+    wanted, inside = ["0.1", "0.5", "0.8"], 0
+    truth = [np.sort(salaries)[math.ceil(Fraction(q) * salaries.size) - 1] for q in wanted]
+    for _ in range(DRAWS):
+        found = stats.quantiles(
+            salaries, wanted, relation=relation, interval=True, confidence="0.9", **answers, **price
+        )
+        low, high = found.interval("0.9")
+        assert list(found.value) == sorted(found.value)
+        assert all(a <= value <= b for a, value, b in zip(low, found.value, high, strict=True))
+        inside += all(a - 1e-3 <= right <= b + 1e-3 for a, right, b in zip(low, truth, high, strict=True))
+    assert covered(inside, DRAWS, 0.9)
+    assert 0 < low[1] < high[1] < 10**5
+
+
+def test_bought_intervals_of_reciprocals_cover(covered):
+    for size in (3, 40, 2000):
+        inside = 0
+        for _ in range(DRAWS):
+            options = {"at_least": 5, "method": "smooth", "interval": True, "confidence": "0.9"}
+            low, high = stats.reciprocal(range(size), epsilon=1, **options).interval("0.9")
+            inside += low <= 1 / max(size, 5) <= high
+        assert covered(inside, DRAWS, 0.9)
+
+
 def test_bought_intervals_of_trimmed_means_cover(salaries, covered):
     data = salaries[:400]
     truth = np.sort(data)[40:-40].mean()
-    for price in ({"epsilon": 2}, {"epsilon": 2, "delta": "1e-6"}):
+    for price in ({"epsilon": 2}, {"epsilon": 2, "delta": "1e-6"}, {"rho": "0.5"}):
         inside = 0
         for _ in range(DRAWS):
             estimate = stats.trimmed_mean(data, "0.1", lower=0, upper=10**6, interval=True, confidence="0.9", **price)

@@ -28,6 +28,7 @@ NUMERIC = {
     "median with interval": lambda x, **price: stats.median(x, interval=True, **BOUNDS, **price),
     "quantile": lambda x, **price: stats.quantile(x, "0.9", **BOUNDS, **price),
     "quantiles": lambda x, **price: stats.quantiles(x, ["0.1", "0.5", "0.9"], **BOUNDS, **price),
+    "quantiles with intervals": lambda x, **price: stats.quantiles(x, ["0.2", "0.5"], interval=True, **BOUNDS, **price),
     "listed median": lambda x, **price: stats.median(x, candidates=[0, 2.5, 5, 10], **price),
     "listed median with interval": lambda x, **price: stats.median(x, interval=True, candidates=[2, 5], **price),
     "listed quantiles": lambda x, **price: stats.quantiles(x, ["0.1", "0.5"], candidates=[1, 5, 8], **price),
@@ -93,7 +94,7 @@ def test_no_data_raise(name, relation, data):
 def test_empty_columns(name):
     EVERY[name]([], epsilon=1)
     EVERY[name](np.array([]), epsilon=1)
-    needs_size = name in ("mean", "variance", "median with interval", "listed median with interval")
+    needs_size = name in ("mean", "variance") or "with interval" in name
     if needs_size:
         with pytest.raises(ParameterError, match="0 records"):
             EVERY[name]([], epsilon=1, relation="replace")
@@ -269,13 +270,21 @@ def test_choices_have_no_interval_and_no_scale():
         stats.trimmed_mean(GOOD, "0.1", epsilon=1, **BOUNDS).interval()
     with pytest.raises(NotPublic):
         stats.reciprocal(GOOD, epsilon=1, at_least=2, method="smooth").interval()
+    assert stats.trimmed_mean(GOOD, "0.1", rho=1, **BOUNDS).guarantee.zcdp().rho == 1
 
 
 def test_a_bought_interval_is_not_shown_at_a_higher_confidence():
-    bought = stats.median(GOOD, interval=True, confidence="0.9", epsilon=1, **BOUNDS)
-    assert bought.interval("0.5") == bought.interval("0.9")
-    with pytest.raises(ParameterError):
-        bought.interval("0.95")
+    options = {"interval": True, "confidence": "0.9", "epsilon": 1}
+    for bought in (
+        stats.median(GOOD, **options, **BOUNDS),
+        stats.quantiles(GOOD, ["0.2", "0.5"], **options, **BOUNDS),
+        stats.median(GOOD, candidates=[1, 3], **options),
+        stats.trimmed_mean(GOOD, "0.1", **options, **BOUNDS),
+        stats.reciprocal(GOOD, at_least=2, method="smooth", **options),
+    ):
+        assert bought.interval("0.5") == bought.interval("0.9")
+        with pytest.raises(ParameterError):
+            bought.interval("0.95")
 
 
 def test_the_method_is_chosen_from_public_parameters_only():

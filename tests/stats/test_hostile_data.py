@@ -41,9 +41,9 @@ STATISTICS = {
     "quantile": lambda x, bounds, price: dt.stats.quantile(x, "0.1", **spread(bounds), **price),
     "quantiles": lambda x, bounds, price: dt.stats.quantiles(x, ["0.1", "0.9"], **spread(bounds), **price),
     "histogram": lambda x, bounds, price: dt.stats.histogram(x, edges=list(bounds), **price),
-    "trimmed_mean": lambda x, bounds, price: dt.stats.trimmed_mean(
-        x, "0.1", **spread(bounds), **{name: value for name, value in price.items() if name != "rho"}
-    ),
+    "trimmed_mean": lambda x, bounds, price: dt.stats.trimmed_mean(x, "0.1", **spread(bounds), **price),
+    "listed median": lambda x, _, price: dt.stats.median(x, candidates=[0, 2, 5], **price),
+    "listed quantiles": lambda x, _, price: dt.stats.quantiles(x, ["0.1", "0.9"], candidates=[0, 2, 5], **price),
     "reciprocal": lambda x, _, price: dt.stats.reciprocal(x, **price),
     "ratio": lambda x, _, price: dt.stats.ratio(x, x, **price),
     "linear_regression": regression,
@@ -110,7 +110,7 @@ def outcome(call, *given):
 
 
 def test_every_statistic_is_listed():
-    assert set(STATISTICS) == set(dt.stats.__all__) - {"Estimate"}
+    assert {name for name in STATISTICS if not name.startswith("listed")} == set(dt.stats.__all__) - {"Estimate"}
     assert set(GRAPHS) == set(dt.graph.__all__) - {"BoundedEstimate", "Estimate"}
 
 

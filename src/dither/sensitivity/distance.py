@@ -11,7 +11,7 @@ gap by at most 2 under replace, so the same numbers are lower bounds of the dist
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 
 from dither.errors import ParameterError
 from dither.neighbours import Relation
@@ -44,6 +44,8 @@ def mode(
     >>> mode("aabac", "abc")
     2
     """
+    if not isinstance(x, Iterable):
+        raise ParameterError(f"the records are a sequence; got {type(x).__name__}.")
     position = {category: i for i, category in enumerate(categories)}
     if len(position) != len(categories):
         raise ParameterError("the categories name one of them twice; list each once.")
@@ -80,7 +82,7 @@ def model_selection(votes: Sequence[int]) -> Distance:
 
 
 def _votes(counts: Sequence[int]) -> list[int]:
-    if isinstance(counts, (str, bytes)) or not len(counts):
+    if isinstance(counts, (str, bytes)) or not isinstance(counts, Sized) or not len(counts):
         raise ParameterError("give the counts of at least one candidate, as a list of whole numbers.")
     try:
         return [whole(count, "a count", least=0) for count in counts]

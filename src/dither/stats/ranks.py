@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dither.errors import ParameterError, RelationMismatch
-from dither.mechanisms.candidates import standing
+from dither.mechanisms.candidates import Standing, standing
 from dither.mechanisms.codes import Grid
+from dither.mechanisms.listed_quantile import ListedQuantile
 from dither.mechanisms.listed_quantiles import ListedQuantiles
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.quantiles import Quantiles
@@ -21,7 +22,18 @@ from dither.mechanisms.smooth_student_t import SmoothStudentT
 from dither.neighbours import Relation
 from dither.parameters import Number, probability
 from dither.sensitivity.order_statistic import quantile as rank_statistic
-from dither.stats.bought_ranks import BUY, InList, OnGrid, grid_ends, grid_quantile, listed_quantile, with_interval
+from dither.stats.bought_ranks import (
+    BUY,
+    InList,
+    OnGrid,
+    Ranking,
+    grid_quantile,
+    grid_quantiles,
+    listed_quantile,
+    listed_quantiles,
+    with_interval,
+    with_intervals,
+)
 from dither.stats.columns import present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate, plain
 from dither.stats.kinds import number_column
@@ -115,30 +127,38 @@ def quantiles(
     rho: Number | None = None,
     relation: Relation | str = Relation.ADD_REMOVE,
     grid: Number | None = None,
+    interval: bool = False,
+    confidence: Number = "0.95",
     candidates: Sequence[Number] | None = None,
 ) -> Estimate:
     """Several quantiles together, in order, for one price: m cost about log2(m + 1) times one, not m times.
 
-    With candidates= in the place of bounds and grid, each is one of these public answers, as for `quantile`.
+    With candidates= in the place of bounds and grid, each is one of these public answers, as for `quantile`. With
+    interval=True half of the price goes into `interval()`: lower ends and upper ends that hold all of them at once.
     """
-    price = Price.read(epsilon, delta, rho, relation)
+    price, sure = Price.read(epsilon, delta, rho, relation), probability(confidence, "confidence")
     column = number_column(x)
-    stated: dict[str, Any] = {"rho": price.rho} if price.rho is not None else {"epsilon": price.epsilon}
-    stated |= {"q": q, "relation": price.relation}
     mechanism: Quantiles | ListedQuantiles
     if candidates is not None:
         _no_bounds(lower, upper, grid)
-        mechanism = ListedQuantiles(candidates=candidates, **stated)
+        mechanism = listed_quantiles(q, candidates, price)
     else:
-        mechanism = Quantiles(**stated, **grid_ends(read_grid(x, lower, upper, grid, _GRID_BITS)))
+        codes = read_grid(x, lower, upper, grid, _GRID_BITS)
+        mechanism = grid_quantiles(q, codes, price)
+    name = type(mechanism).__name__
+    if interval:
+        ranking: Ranking = (
+            OnGrid(column, codes, price.relation)
+            if isinstance(mechanism, Quantiles)
+            else InList(column, _standing(column, mechanism, price), mechanism.candidates)
+        )
+        return with_intervals(ranking, column, mechanism.q, price, sure, name)
     values = mechanism.release(column).value
-    return Estimate(
-        tuple(plain(value) for value in values),
-        price.guarantee,
-        type(mechanism).__name__,
-        values,
-        hidden=BUY.partition(";")[0] + ".",
-    )
+    return Estimate(tuple(map(plain, values)), price.guarantee, name, values, hidden=BUY)
+
+
+def _standing(column: Any, rule: ListedQuantile | ListedQuantiles, price: Price) -> Standing:
+    return standing(column, rule.candidates, keep_missing=price.relation is Relation.REPLACE)
 
 
 def _no_bounds(*given: Number | None) -> None:
@@ -153,8 +173,8 @@ def _listed(column: Any, q: Fraction, candidates: Any, price: Price, method: str
     rule = listed_quantile(q, candidates, price)
     name = type(rule).__name__
     if bought is not None:
-        stands = standing(column, rule.candidates, keep_missing=price.relation is Relation.REPLACE)
-        return with_interval(InList(column, stands, rule.candidates), column, q, price, bought, name)
+        ranking = InList(column, _standing(column, rule, price), rule.candidates)
+        return with_interval(ranking, column, q, price, bought, name)
     value = rule.release(column).value
     return Estimate(plain(value), price.guarantee, name, value, hidden=BUY)
 
@@ -195,7 +215,9 @@ def _smooth(
         price,
         (codes.first, codes.last),
         codes.step,
-        lambda e: noise(epsilon=e, lower=codes.first, upper=codes.last, grid=1, relation=price.relation),
+        lambda paid: noise(
+            epsilon=paid.choosing_epsilon, lower=codes.first, upper=codes.last, grid=1, relation=price.relation
+        ),
         interval=interval,
         sure=sure,
     )

@@ -12,12 +12,13 @@ from dither.errors import ParameterError
 from dither.mechanisms.exact import seal
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
 from dither.neighbours import Relation
-from dither.parameters import Number, whole
+from dither.parameters import Number, probability, whole
 from dither.sensitivity.reciprocal import reciprocal as reciprocal_statistic
 from dither.stats.columns import booleans
 from dither.stats.estimate import Estimate
 from dither.stats.presence import counted
 from dither.stats.price import Price
+from dither.stats.smooth import noisy_estimate, value_price
 
 
 def ratio(
@@ -70,17 +71,20 @@ def reciprocal(
     rho: Number | None = None,
     relation: Relation | str = Relation.ADD_REMOVE,
     method: str = "count",
+    interval: bool = False,
+    confidence: Number = "0.95",
 ) -> Estimate:
     """One over the number of records, 1 / max(count, at_least), at the stated price.
 
     1/count has no finite sensitivity. method "count" publishes a noisy count and inverts it, with an interval (infinite
     where the count may be 0 and no at_least= is declared; the value is then 1 / max(noisy count, 1)). method "smooth"
-    adds noise to the reciprocal itself by its smooth sensitivity, under add_remove, and needs at_least= and epsilon.
+    adds noise to the reciprocal itself by its smooth sensitivity, under add_remove, and needs at_least= and epsilon;
+    there interval=True buys an interval, at a confidence fixed beforehand, with a third of the price.
     """
-    price = Price.read(epsilon, delta, rho, relation)
+    price, sure = Price.read(epsilon, delta, rho, relation), probability(confidence, "confidence")
     floor = None if at_least is None else whole(at_least, "at_least")
     if method == "smooth":
-        return _smooth_reciprocal(x, floor, price)
+        return _smooth_reciprocal(x, floor, price, interval, sure)
     if method != "count":
         raise ParameterError(f'method must be "count" or "smooth"; got {method!r}.')
     noise = price.noise(Fraction(1), Fraction(1), Fraction(1))
@@ -99,20 +103,20 @@ def reciprocal(
     )
 
 
-def _smooth_reciprocal(x: Any, floor: int | None, price: Price) -> Estimate:
+def _smooth_reciprocal(x: Any, floor: int | None, price: Price, interval: bool, sure: Fraction) -> Estimate:
     if price.rho is not None:
         raise ParameterError("the smooth method is priced in epsilon.")
     # Refuses without at_least, and under other relations than add_remove.
     ceiling = reciprocal_statistic(price.relation, at_least=floor)
-    mechanism = SmoothCauchy(
-        epsilon=price.choosing_epsilon, lower=0, upper=ceiling_value(floor), relation=price.relation
-    )
+    highest = ceiling_value(floor)
+    paid = value_price(price, interval).choosing_epsilon
+    mechanism = SmoothCauchy(epsilon=paid, lower=0, upper=highest, relation=price.relation)
     size = counted(x)
-    bound = reciprocal_statistic.smooth(size, mechanism.beta, at_least=floor)
-    value = mechanism.release(Fraction(1, max(size, floor or 1)), min(bound, ceiling.l1)).value
-    kept = min(max(Fraction(value), Fraction(0)), ceiling_value(floor))
-    hidden = 'the noise follows the smooth sensitivity, which is private; method="count" has a public interval.'
-    return Estimate(float(kept), price.guarantee, "SmoothCauchy", kept, hidden=hidden)
+    bound = min(reciprocal_statistic.smooth(size, mechanism.beta, at_least=floor), ceiling.l1)
+    value = Fraction(1, max(size, floor or 1))
+    return noisy_estimate(
+        mechanism, value, bound, price, (Fraction(0), highest), Fraction(1), interval=interval, sure=sure
+    )
 
 
 def ceiling_value(floor: int | None) -> Fraction:

@@ -32,15 +32,34 @@ def smooth_estimate(
     price: Price,
     ends: tuple[int, int],
     step: Fraction,
-    mechanism: Callable[[Fraction], SmoothNoise],
+    mechanism: Callable[[Price], SmoothNoise],
     *,
     interval: bool,
     sure: Fraction,
 ) -> Estimate:
     """Of codes between the ends, one code being worth `step`. An interval takes a third of the price."""
-    paid = price.part(Fraction(2, 3)) if interval else price
-    noise = mechanism(paid.choosing_epsilon)
+    noise = mechanism(value_price(price, interval))
     found, bound = statistic.with_smooth(records, noise.beta, *ends)
+    return noisy_estimate(noise, found, bound, price, ends, step, interval=interval, sure=sure)
+
+
+def value_price(price: Price, interval: bool) -> Price:
+    """What is left for the value itself if an interval is bought."""
+    return price.part(Fraction(2, 3)) if interval else price
+
+
+def noisy_estimate(
+    noise: SmoothNoise,
+    found: Fraction | int,
+    bound: Fraction | int,
+    price: Price,
+    ends: tuple[Fraction | int, Fraction | int],
+    step: Fraction,
+    *,
+    interval: bool,
+    sure: Fraction,
+) -> Estimate:
+    """A value with noise for its smooth bound, both in steps; with an interval for a third of the price."""
     value = min(max(Fraction(noise.release(found, bound).value), Fraction(ends[0])), Fraction(ends[1])) * step
     method = type(noise).__name__
     if not interval:

@@ -9,6 +9,7 @@ from dither.errors import ParameterError
 from dither.mechanisms.smooth import SmoothNoise
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
 from dither.mechanisms.smooth_laplace import SmoothLaplace
+from dither.mechanisms.smooth_laplace_log_normal import SmoothLaplaceLogNormal
 from dither.neighbours import Relation
 from dither.parameters import Number, exact, probability
 from dither.sensitivity.norms import only
@@ -30,6 +31,7 @@ def trimmed_mean(
     upper: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
+    rho: Number | None = None,
     relation: Relation | str = Relation.REPLACE,
     grid: Number | None = None,
     interval: bool = False,
@@ -38,9 +40,9 @@ def trimmed_mean(
     """The mean of what is left when a share `trim` of the records is dropped at each end, at the stated price.
 
     Noise in proportion to the smooth sensitivity, under replace: Cauchy noise for epsilon alone, Laplace noise (which
-    has a variance) for epsilon and delta. The number of records is public.
+    has a variance) for epsilon and delta, Laplace-log-normal noise for rho. The number of records is public.
     """
-    price = Price.read(epsilon, delta, None, only(relation, Relation.REPLACE, "The number of records must be public."))
+    price = Price.read(epsilon, delta, rho, only(relation, Relation.REPLACE, "The number of records must be public."))
     share, sure = exact(trim, "trim"), probability(confidence, "confidence")
     if not 0 <= share < Fraction(1, 2):
         raise ParameterError("trim is the share dropped at each end: at least 0 and less than 1/2.")
@@ -49,11 +51,13 @@ def trimmed_mean(
     size = public_size(column)
     statistic = trimmed_statistic(int(share * size))
 
-    def mechanism(paid: Fraction) -> SmoothNoise:
+    def mechanism(paid: Price) -> SmoothNoise:
         bounds: dict[str, Any] = {"lower": codes.first, "upper": codes.last, "relation": price.relation}
+        if paid.rho is not None:
+            return SmoothLaplaceLogNormal(rho=paid.rho, **bounds)
         if price.delta is None:
-            return SmoothCauchy(epsilon=paid, **bounds)
-        return SmoothLaplace(epsilon=paid, delta=price.delta, **bounds)
+            return SmoothCauchy(epsilon=paid.choosing_epsilon, **bounds)
+        return SmoothLaplace(epsilon=paid.choosing_epsilon, delta=price.delta, **bounds)
 
     records = present_codes(column, codes, price.relation)
     return smooth_estimate(
