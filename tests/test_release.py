@@ -147,3 +147,8 @@ def test_only_what_was_sealed_as_such_is_opened() -> None:
         choose_values(groups(), dt.Exponential(epsilon=1, sensitivity=1), 1, 0, 1)
     with pytest.raises(dt.ParameterError, match="not a sealed groups"):
         select_groups(seal(3), SELECTION)  # type: ignore[arg-type]
+
+
+def test_keys_are_shown_with_counts_that_were_paid_for() -> None:
+    with pytest.raises(dt.ParameterError, match="publishes noisy counts"):
+        select_groups(groups(), KeySelection(epsilon=1, delta="1e-6", method="optimal"))
