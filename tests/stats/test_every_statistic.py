@@ -291,14 +291,14 @@ def test_the_method_is_chosen_from_public_parameters_only():
     for data in (GOOD, [0] * 5, [math.nan] * 5):
         assert stats.median(data, epsilon=1, relation="replace", **BOUNDS).method == "Quantile"
         many = list(data) * 20
-        assert stats.median(many, epsilon=10, relation="replace", **BOUNDS).method == "SmoothStudentT"
-        assert stats.median(many, epsilon="9.9", relation="replace", **BOUNDS).method == "Quantile"
-        assert stats.median(data, epsilon=10, relation="replace", **BOUNDS).method == "Quantile"
-        assert stats.median(many, epsilon=10, **BOUNDS).method == "Quantile"
-        assert stats.quantile(many, "0.99", epsilon=10, relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.median(many, epsilon=14, relation="replace", **BOUNDS).method == "SmoothStudentT"
+        assert stats.median(many, epsilon="13.9", relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.median(data, epsilon=14, relation="replace", **BOUNDS).method == "Quantile"
+        assert stats.median(many, epsilon=14, **BOUNDS).method == "Quantile"
+        assert stats.quantile(many, "0.99", epsilon=14, relation="replace", **BOUNDS).method == "Quantile"
         assert stats.median(data, epsilon=1, grid=1, **BOUNDS).method == "PermuteAndFlip"
         assert stats.median(data, rho=1, grid=1, **BOUNDS).method == "Quantile"
-        assert stats.median(many, epsilon=10, relation="replace", candidates=[1, 2]).method == "ListedQuantile"
+        assert stats.median(many, epsilon=14, relation="replace", candidates=[1, 2]).method == "ListedQuantile"
         assert stats.sum(data, epsilon=1, delta="1e-6", **BOUNDS).method == "Laplace"
         assert stats.histogram(data, categories=[1, 2], rho=1).method == "Gaussian"
 

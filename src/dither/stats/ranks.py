@@ -42,11 +42,11 @@ from dither.stats.smooth import smooth_estimate
 
 _GRID_BITS = 32
 _HALF = Fraction(1, 2)
-# When "auto" takes the smooth sensitivity: from here on Student's t noise has the smaller root-mean-square error and
-# the smaller median error, on nearly all data and numbers of records tried (docs/benchmarks.md). The exponential
-# mechanism's error does not fall below a fraction of the gap between two records, this noise does; and with so many
-# records on either side the bounds, which the smooth sensitivity must count with, are out of its reach.
-_SMOOTH_FROM = Fraction(10)
+# When "auto" takes the smooth sensitivity: from here on Student's t noise has the smaller root-mean-square error on all
+# data and numbers of records tried, and the smaller median error on nearly all (bench/quantile_method.py). The
+# exponential mechanism's error does not fall below a fraction of the gap between two records, this noise does; and with
+# so many records on either side the bounds, which the smooth sensitivity must count with, are out of its reach.
+_SMOOTH_FROM = Fraction(14)
 _BESIDE = 20
 _SMOOTH: dict[str, Callable[..., SmoothNoise]] = {"smooth": SmoothCauchy, "student": SmoothStudentT}
 _MOST_FLIPPED = 4096
@@ -85,7 +85,7 @@ def quantile(
     method: "exponential" (the exponential mechanism), "flip" (permute-and-flip on the same scores: never farther off on
     average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth" or "student"
     (the order statistic with Cauchy or Student's t noise in proportion to its smooth sensitivity; replace, priced in
-    epsilon), or "auto": student under replace at epsilon >= 10 if q n and (1-q) n are at least 20, flip where it can
+    epsilon), or "auto": student under replace at epsilon >= 14 if q n and (1-q) n are at least 20, flip where it can
     be, else exponential; a choice from these public numbers alone (under replace n is one of them). With interval=True
     part of the price goes into `interval()`, whose confidence is then fixed. The rank error is public before paying:
     `dt.Quantile(...).rank_error(...)`.
