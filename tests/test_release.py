@@ -150,5 +150,5 @@ def test_only_what_was_sealed_as_such_is_opened() -> None:
 
 
 def test_keys_are_shown_with_counts_that_were_paid_for() -> None:
-    with pytest.raises(dt.ParameterError, match="publishes noisy counts"):
+    with pytest.raises(dt.ParameterError, match="adds no noise to counts"):
         select_groups(groups(), KeySelection(epsilon=1, delta="1e-6", method="optimal"))
