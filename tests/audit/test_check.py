@@ -213,3 +213,38 @@ def test_wrong_arguments_are_refused(wrong):
     given = {"mechanism": laplace(1), "neighbours": PAIR, "claimed": dt.PureDP(1), "samples": 100} | wrong
     with pytest.raises(ParameterError):
         dt.audit.check(given.pop("mechanism"), **given)
+
+
+def test_pairs_known_to_be_worst_are_certified_whatever_screening_says():
+    """The first pair betrays less than the second; still both have evidence, and the best event is of the first."""
+    noise = dt.Laplace(epsilon=1, sensitivity=2)
+    pairs = [(0, 1), (0, 2), (0, 0), (1, 1)]
+    plain = dt.audit.check(
+        noise, neighbours=pairs, claimed=dt.PureDP(1), samples=20_000, screening=2000, certified_pairs=1
+    )
+    assert {sorted(found.pair)[1] for found in plain.evidence} == {2}
+    sure = dt.audit.check(
+        noise, neighbours=pairs, claimed=dt.PureDP(1), samples=20_000, screening=2000, certified_pairs=2, sure_pairs=1
+    )
+    assert {tuple(sorted(found.pair)) for found in sure.evidence} == {(0, 1), (0, 2)}
+    assert sure.passed
+
+
+def test_fewer_samples_search_and_more_certify():
+    noise = dt.Laplace(epsilon=1, sensitivity=1)
+    trials = {
+        searching: dt.audit.check(noise, neighbours=[(0, 1)], claimed=dt.PureDP(1), samples=20_000, searching=searching)
+        .evidence[0]
+        .trials
+        for searching in (None, 2000, 10**6)
+    }
+    assert trials == {None: 10_000, 2000: 18_000, 10**6: 10}
+
+
+def test_a_curve_is_compared_where_samples_can_tell():
+    """Two neighbours that overlap nearly everywhere: the deltas that samples can tell are those near the largest."""
+    noise = dt.Gaussian(epsilon=1, delta="1e-6", sensitivity=1)
+    found = dt.audit.check(noise, neighbours=[(0, 1)], claimed=noise.guarantee, samples=10**6)
+    assert found.passed
+    assert found.tightness > 0.88
+    assert 0.03 < found.delta < float(noise.guarantee.delta_at(0))

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dither.mechanisms import Exponential, NoisyMax, PermuteAndFlip, Quantile, Quantiles, permute_and_flip, race
+from dither.audit.releases import releases
+from dither.mechanisms import (
+    Exponential,
+    ListedQuantiles,
+    NoisyMax,
+    PermuteAndFlip,
+    Quantile,
+    Quantiles,
+    permute_and_flip,
+    race,
+)
 from dither.mechanisms.rank_choice import RankChoice
 from dither.mechanisms.ranked import sorted_column
 from dither.mechanisms.scores import read_scores
@@ -105,14 +115,14 @@ def test_many_quantiles_have_the_exact_law(depth):
         assert p_value(draws, weaker.probabilities(records)) < FALSE_ALARM
 
 
-def test_many_runs_of_several_quantiles_agree_with_single_runs():
+@pytest.mark.parametrize("listed", [False, True])
+def test_many_runs_of_several_quantiles_agree_with_single_runs(listed):
     """Against the law of single runs, level by level: the first choice exactly, the pair by two samples."""
-    records = [0, 1, 1, 4, 5]
-    mechanism = Quantiles(epsilon=5, q=("0.3", "0.7"), lower=0, upper=5)
-    ranked = sorted_column(records, mechanism.grid, keep_missing=False)
-    many = mechanism._draws(ranked, MANY)
+    records, several = [0, 1, 1, 4, 5], {"epsilon": 5, "q": ("0.3", "0.7")}
+    mechanism = ListedQuantiles(candidates=range(6), **several) if listed else Quantiles(lower=0, upper=5, **several)
+    many = releases(mechanism)(records, MANY)
     assert p_value(many[:, 1], mechanism.first_choice.probabilities(records)) > FALSE_ALARM
-    single = Counter(mechanism.release(records).value for _ in range(1500))
+    single = Counter(mechanism.release(records).value for _ in range(800))
     joint = Counter(map(tuple, many.tolist()))
     seen = np.array([[single[pair], joint[pair]] for pair in joint if single[pair] + joint[pair] > 500])
     assert float(stats.chi2_contingency(seen.T).pvalue) > FALSE_ALARM

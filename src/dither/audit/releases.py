@@ -13,9 +13,11 @@ from dither.audit.sampling import Sampler, one_by_one
 from dither.audit.tested_releases import bounded, proposed, sparse, stable
 from dither.mechanisms.additive import AdditiveNoise
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
+from dither.mechanisms.candidates import standing
 from dither.mechanisms.choice import Choice
 from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.listed_quantile import ListedQuantile
+from dither.mechanisms.listed_quantiles import ListedQuantiles
 from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.quantile import Quantile
@@ -35,8 +37,11 @@ _MOST_AT_ONCE = 1 << 18
 
 def releases(mechanism: Any) -> Sampler:
     """A sampler of what the mechanism publishes; numbers on a grid are given in grid steps."""
+    # Parts would repeat what is prepared for each.
     if isinstance(mechanism, Quantiles):
-        return _quantiles(mechanism)  # parts would repeat what is prepared for each
+        return _quantiles(mechanism)
+    if isinstance(mechanism, ListedQuantiles):
+        return _listed_several(mechanism)
     for kind, sampler in _SAMPLERS.items():
         if isinstance(mechanism, kind):
             return in_parts(sampler(mechanism))
@@ -114,6 +119,16 @@ def _quantile(mechanism: Quantile) -> Sampler:
 def _listed(mechanism: ListedQuantile) -> Sampler:
     """Ranks once, then choices, as places in the list."""
     return lambda values, size: mechanism._chooser._draws(mechanism._standing(values).scores(mechanism.q), size)
+
+
+def _listed_several(mechanism: ListedQuantiles) -> Sampler:
+    """Ranks once, then all choices of a level together, as places in the list."""
+
+    def draw(values: Any, size: int) -> npt.NDArray[Any]:
+        stands = standing(values, mechanism.candidates, keep_missing=mechanism.relation is Relation.REPLACE)
+        return mechanism._draws(stands, size)
+
+    return draw
 
 
 def _quantiles(mechanism: Quantiles) -> Sampler:

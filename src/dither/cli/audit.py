@@ -19,8 +19,10 @@ Try to refute every claim, by samples. For each mechanism at least twenty pairs 
 neighbours are searched for the output that betrays most, and what it betrays is
 certified on fresh samples: the lower bound is below the true epsilon with
 probability 0.999 for all rows together. A row whose bound is above the claim is
-REFUTED, and the exit code is 6. Where outputs are slow to draw, fewer samples are
-taken than asked for, so that a row takes about --seconds; the table says how many."""
+REFUTED, and the exit code is 6. A mechanism that is tight but was not seen to spend
+95 per cent of its claim is SHORT. Every pair is screened with few samples, and the
+worst ones get all. Where outputs are slow to draw, fewer samples are taken than
+asked for, so that a row takes about --seconds; the table says how many."""
 
 _EXAMPLES = """\
   dither audit

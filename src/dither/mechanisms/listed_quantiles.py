@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dither.accounting.conversion import rho_of_discrete_laplace
 from dither.accounting.pure import PureDP
 from dither.mechanisms.candidates import Candidate, Standing, published, read_candidates, standing
+from dither.mechanisms.codes import Codes
 from dither.mechanisms.exponential import Exponential
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.listed_quantile import ListedQuantile, Rule
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
-from dither.mechanisms.quantiles import Quantiles
+from dither.mechanisms.quantiles import Quantiles, Rows, Wanted, alike, inside
 from dither.neighbours import Relation
 from dither.parameters import Number
 
@@ -28,7 +31,7 @@ class _Part:
     last: int
     before: int
     size: int
-    wanted: tuple[tuple[int, Fraction], ...]  # positions in the answer, and shares of the part's size
+    wanted: Wanted
 
 
 @dataclass(frozen=True, init=False)
@@ -115,11 +118,7 @@ class ListedQuantiles:
     def release(self, values: Any) -> Outcome:
         """The quantiles of a NumPy array, a list, or an Arrow, pandas or polars column, as a tuple in order."""
         stands = standing(values, self.candidates, keep_missing=self.relation is Relation.REPLACE)
-        found: dict[int, int] = {}
-        parts = [_Part(0, len(self.candidates), 0, stands.size, tuple(enumerate(self.q)))]
-        for level in range(self.levels):
-            parts = [child for part in parts for child in self._split(stands, part, level, found)]
-        return Outcome(tuple(published(self.candidates[found[i]]) for i in range(len(self.q))), self)
+        return Outcome(tuple(published(self.candidates[place]) for place in self._draws(stands, 1)[0].tolist()), self)
 
     def plot(self, values: Any | None = None, neighbour: Any | None = None) -> Any:
         """An altair chart: the exact laws of the first choice on these records and on a neighbour's. Never for data."""
@@ -139,36 +138,43 @@ class ListedQuantiles:
             **price,
         )
 
-    def _split(self, stands: Standing, part: _Part, level: int, found: dict[int, int]) -> list[_Part]:
-        """Chooses the middle quantile of a part; what is left to find on either side of it."""
-        middle = len(part.wanted) // 2
-        q = part.wanted[middle][1]
-        inside = stands.part(part.first, part.last, part.before, part.size)
-        place = self._chooser(q, level)._draw(inside.scores(q))
-        chosen = part.first + place
+    def _draws(self, stands: Standing, size: int) -> Codes:
+        """The places of the candidates published in `size` independent runs on the same records, a row for each run."""
+        found = np.empty((size, len(self.q)), np.int64)
+        parts = [(_Part(0, len(self.candidates), 0, stands.size, tuple(enumerate(self.q))), np.arange(size))]
+        for level in range(self.levels):
+            parts = [child for part, rows in parts for child in self._split(stands, part, rows, level, found)]
+        return found
+
+    def _split(self, stands: Standing, part: _Part, rows: Rows, level: int, found: Codes) -> list[tuple[_Part, Rows]]:
+        """Chooses the middle quantile of a part, in each run anew; what is left to find on either side of it."""
+        q = part.wanted[len(part.wanted) // 2][1]
+        around = stands.part(part.first, part.last, part.before, part.size)
+        places = self._chooser(q, level)._draws(around.scores(q), rows.size)
         # The others are answered by it too, unless they are found on one of its sides.
-        found.update({i: chosen for i, _ in part.wanted})
+        for i, _ in part.wanted:
+            found[rows, i] = part.first + places
         if len(part.wanted) == 1:
             return []
-        below, upto = int(inside.below[place]), int(inside.upto[place])
-        noisy = self.counting.release([below, upto - below, part.size - upto]).value
-        less, equal, more = (int(count) for count in noisy)
-        # From here on only published numbers decide: which q are left to find, and at which share of which side.
-        left = [(i, q * (less + equal + more)) for i, q in part.wanted[:middle]]
-        right = [(i, q * (less + equal + more) - less - equal) for i, q in part.wanted[middle + 1 :]]
-        sides = [
-            _Part(part.first, chosen, part.before, below, _inside(left, less)),
-            _Part(chosen + 1, part.last, part.before + upto, part.size - upto, _inside(right, more)),
-        ]
-        return [side for side in sides if side.wanted and side.first < side.last]
+        below, upto = around.below[places], around.upto[places]
+        exact = np.column_stack([below, upto - below, part.size - upto])
+        noisy = np.asarray(self.counting.release(exact.reshape(-1)).steps).reshape(-1, 3)
+        children: dict[Any, tuple[_Part, list[Rows]]] = {}
+        for runs in alike(places, *noisy.T):
+            place, less, upto_here = int(places[runs[0]]), int(below[runs[0]]), int(upto[runs[0]])
+            # From here on only published numbers decide: which q are left to find, and at which share of which side.
+            left, right = inside(part.wanted, noisy[runs[0]])
+            chosen = part.first + place
+            for child in (
+                _Part(part.first, chosen, part.before, less, left),
+                _Part(chosen + 1, part.last, part.before + upto_here, part.size - upto_here, right),
+            ):
+                if child.wanted and child.first < child.last:
+                    children.setdefault((child.first, child.last, child.wanted), (child, []))[1].append(rows[runs])
+        return [(child, np.concatenate(its)) for child, its in children.values()]
 
     def _chooser(self, q: Fraction, level: int) -> PermuteAndFlip | Exponential:
         """At this level's price; the sensitivity is that of the part's distances, doubled where two parts may move."""
         moved = self.choosing_epsilon / (2 * self._price._rate(q, level))
         kind = PermuteAndFlip if self.rule == "flip" else Exponential
         return kind(epsilon=self.choosing_epsilon, sensitivity=moved, relation=self.relation)
-
-
-def _inside(targets: list[tuple[int, Fraction]], count: int) -> tuple[tuple[int, Fraction], ...]:
-    """The ranks that lie inside a side of so many records, as shares of it."""
-    return tuple((i, rank / count) for i, rank in targets if 0 < rank < count)

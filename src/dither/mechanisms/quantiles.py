@@ -31,7 +31,7 @@ _CHOOSING = 4
 # Quantiles to find in a part: positions in the answer, and shares of the part's size.
 Wanted = tuple[tuple[int, Fraction], ...]
 # Runs on the same records, by number.
-_Rows = npt.NDArray[np.intp]
+Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +195,7 @@ class Quantiles:
             return self.choosing_epsilon / (4 * moved if level else 2)
         return self.choosing_epsilon / (2 * moved * self.rows_per_owner)
 
-    def _split(self, part: _Part, rows: _Rows, level: int, found: Codes) -> list[tuple[_Part, _Rows]]:
+    def _split(self, part: _Part, rows: Rows, level: int, found: Codes) -> list[tuple[_Part, Rows]]:
         """Chooses the middle quantile of a part, in each run anew; what is left to find on either side of it."""
         middle = len(part.wanted) // 2
         position, q = part.wanted[middle]
@@ -208,23 +208,23 @@ class Quantiles:
         beside = [part.beside(code) for code in codes.tolist()]
         exact = np.array([(below, upto - below, part.size - upto) for below, upto in beside], np.int64)
         noisy = np.asarray(self.counting.release(exact[which].reshape(-1)).steps).reshape(-1, 3)
-        children: dict[Any, tuple[_Part, list[_Rows]]] = {}
-        for alike in _alike(which, *noisy.T):
-            at = int(which[alike[0]])
+        children: dict[Any, tuple[_Part, list[Rows]]] = {}
+        for runs in alike(which, *noisy.T):
+            at = int(which[runs[0]])
             code, (below, upto) = int(codes[at]), beside[at]
-            left, right = inside(part.wanted, noisy[alike[0]])
+            left, right = inside(part.wanted, noisy[runs[0]])
             sides = [
                 (left, part.before, below, Grid(part.grid.step, part.grid.first, code - 1)),
                 (right, part.before + upto, part.size - upto, Grid(part.grid.step, code + 1, part.grid.last)),
             ]
-            rest = rows[alike]
+            rest = rows[runs]
             for i, _ in part.wanted:
                 found[rest, i] = code  # until a side says otherwise
             for wanted, before, size, grid in sides:
                 if wanted and grid.first <= grid.last:
                     child = _Part(part.whole, grid, before, size, wanted)
                     children.setdefault((grid, wanted), (child, []))[1].append(rest)
-        return [(child, np.concatenate(runs)) for child, runs in children.values()]
+        return [(child, np.concatenate(its)) for child, its in children.values()]
 
 
 def inside(wanted: Wanted, counts: Iterable[int]) -> tuple[Wanted, Wanted]:
@@ -243,7 +243,7 @@ def inside(wanted: Wanted, counts: Iterable[int]) -> tuple[Wanted, Wanted]:
     return below, above
 
 
-def _alike(*columns: npt.NDArray[Any]) -> list[npt.NDArray[np.intp]]:
+def alike(*columns: npt.NDArray[Any]) -> list[npt.NDArray[np.intp]]:
     """The places at which all columns have the same numbers, group by group."""
     group = np.zeros(columns[0].size, np.int64)
     for column in columns:
