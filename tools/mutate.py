@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -33,18 +35,21 @@ from mutants import Mutant, mutants, sample
 ROOT = Path(__file__).resolve().parents[1]
 PLAN = ROOT / "tools" / "mutation.toml"
 PRELOADED = ("pytest", "numpy", "scipy.stats", "flint", "pyarrow.parquet", "duckdb", "sqlglot")
+LONGEST = 1200  # seconds of any run
+OVERRUN = (-signal.SIGXCPU, -signal.SIGKILL)
 OPTIONS = ["-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of libraries that are loaded already
 
 
-def run(copy: Path, tests: list[str], timeout: float, compiled: bool = True) -> tuple[str, str, float]:
-    """Outcome, the test that failed, and CPU seconds. A fork saves loading the libraries each time."""
+def run(copy: Path, tests: list[str], limit: int = LONGEST, compiled: bool = True) -> tuple[str, str, float]:
+    """Outcome, the test that failed, and CPU seconds, at most `limit`. A fork saves loading libraries each time."""
     output = copy / "output.txt"
     child = os.fork()
     if not child:
         code = 99
         try:
             os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
             os.chdir(copy)
             sys.path.insert(0, str(copy / "src"))
             os.environ["PYTHONPATH"] = str(copy / "src")
@@ -62,7 +67,7 @@ def run(copy: Path, tests: list[str], timeout: float, compiled: bool = True) -> 
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-    deadline, expired = time.monotonic() + timeout, False
+    deadline, expired = time.monotonic() + LONGEST, False  # for what waits forever; a busy machine is no reason
     while not (ended := os.wait4(child, os.WNOHANG))[0]:
         if time.monotonic() > deadline and not expired:
             expired = True
@@ -71,7 +76,8 @@ def run(copy: Path, tests: list[str], timeout: float, compiled: bool = True) -> 
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)  # what the tests left running
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", output.read_text(errors="replace"), re.MULTILINE)
-    outcome = "timed out" if expired else "killed" if os.waitstatus_to_exitcode(ended[1]) else "survived"
+    status = os.waitstatus_to_exitcode(ended[1])
+    outcome = "timed out" if expired or status in OVERRUN else "killed" if status else "survived"
     return outcome, failed[1] if failed else "", ended[2].ru_utime + ended[2].ru_stime
 
 
@@ -80,7 +86,7 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
     known = {Mutant(*(entry[field] for field in ("module", "line", "column", "change"))) for entry in read(log)}
     for name in PRELOADED:
         importlib.import_module(name)
-    used, timeouts = 0.0, dict[tuple[str, ...], float]()
+    used, limits = 0.0, dict[tuple[str, ...], int]()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder)
         archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
@@ -92,17 +98,16 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
             left = [(mutant, text) for mutant, text in chosen if mutant not in known]
             if not left:
                 continue
-            if tuple(tests) not in timeouts:
-                began = time.monotonic()
-                outcome, by, seconds = run(copy, tests, 600, compiled=False)
+            if tuple(tests) not in limits:
+                outcome, by, seconds = run(copy, tests, compiled=False)
                 if outcome != "survived":
                     raise SystemExit(f"{module}: its tests fail before anything was changed: {by}")
-                timeouts[tuple(tests)] = 20 + 5 * (time.monotonic() - began)
+                limits[tuple(tests)] = 10 + 5 * math.ceil(seconds)
             for place, (mutant, text) in enumerate(left, 1):
                 if used > budget:
                     raise SystemExit("\nstopped at the budget of CPU seconds; run again to go on.")
                 target.write_text(text, encoding="utf-8")
-                outcome, by, seconds = run(copy, tests, timeouts[tuple(tests)])
+                outcome, by, seconds = run(copy, tests, limits[tuple(tests)])
                 used += seconds
                 with open(log, "a", encoding="utf-8") as file:
                     done = asdict(mutant) | {"outcome": outcome, "by": by, "seconds": round(seconds, 2)}

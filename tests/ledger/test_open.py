@@ -16,6 +16,7 @@ import pytest
 
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger import Charge, Ledger
+from dither.ledger.anchor import Anchor
 from dither.ledger.chain import seal
 from dither.ledger.store import Store
 
@@ -124,6 +125,23 @@ def test_the_whole_folder_rolled_back_is_refused(tmp_path: Path, ask: Ask) -> No
     (folder / "ledger.sqlite").touch(0o600)
     with pytest.raises(LedgerCorrupt, match="is empty, but its anchor is not"):
         Ledger.open(folder, anchor=anchor)
+
+
+def test_the_first_mark_is_made_under_the_write_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise one who looked for an anchor before another made it could set it back to the first entry."""
+    create, locked = Anchor.create, []
+
+    def watched(self: Anchor, mark: Any) -> None:
+        other = sqlite3.connect(tmp_path / "clinic" / "ledger.sqlite", timeout=0, isolation_level=None)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        other.close()
+        locked.append(mark.sequence)
+        create(self, mark)
+
+    monkeypatch.setattr(Anchor, "create", watched)
+    Ledger.open(tmp_path / "clinic", create=True).close()
+    assert locked == [1]
 
 
 def test_a_ledger_with_history_never_gets_a_first_mark(ledger: Ledger, folder: Path) -> None:

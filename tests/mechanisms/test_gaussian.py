@@ -122,3 +122,9 @@ def test_each_says_how_it_was_calibrated():
     assert analytic != classical
     assert analytic == Gaussian(epsilon="0.5", delta="1e-6", sensitivity=1)
     assert analytic.scale < classical.scale
+
+
+@pytest.mark.parametrize("setting", [{"sensitivity": 1, "rho": 10**7}, {"sensitivity": 10**20, "rho": "0.01"}])
+def test_a_scale_that_cannot_be_drawn_is_refused_at_once(setting):
+    with pytest.raises(ParameterError, match="the noise scale is"):
+        Gaussian(**setting)
