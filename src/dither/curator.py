@@ -287,8 +287,17 @@ class Curator:
 
         question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
         private = [table for table in question.tables if isinstance(table, Table)]
-        profile = self._profile(private[0], question) if len(private) == 1 else None
+        profile = self._profile_for(question, private)
         return price(question, Currency.of(self._budget(question.people)), profile=profile, **stated)
+
+    def _profile_for(self, question: Question, private: list[Table]) -> Profile | None:
+        """Of the table whose rows a question limits."""
+        if len(private) != 1:
+            from dither.sql.planner.choose import limited_table
+
+            name = limited_table(question)
+            private = [table for table in private if table.name == name]
+        return self._profile(private[0], question) if private else None
 
     def _profile(self, table: Table, question: Question | None) -> Profile | None:
         """What has been released about a table (of the columns that a question reads): from settled answers alone."""

@@ -29,28 +29,34 @@ from dither.sql.remembered import remembered
 
 
 def plan(
-    question: Question, *, rows_per_owner: int | None = None, totals: Mapping[Measure, OwnerTotal] | None = None
+    question: Question,
+    *,
+    rows_per_owner: int | None = None,
+    totals: Mapping[Measure, OwnerTotal] | None = None,
+    cut: int | None = None,
 ) -> tuple[Aggregate, ...]:
     """At most `rows_per_owner` rows of each owner (default: each table's maximum) are read from any table.
 
-    Measures in `totals` are computed as the owners' totals that stand beside them.
+    Measures in `totals` are computed as the owners' totals that stand beside them. Of the rows that WHERE and joins
+    leave, at most `cut` of each owner are aggregated.
 
     Keys that come from the data are selected by the count of owners that the first aggregation has as its first
     measure. Exceptions that need no limit on rows, unless rows of one owner meet each other: owners counted without
     groups, where each adds one at most; and totals per owner, which are clamped.
     """
-    return _plan(question, rows_per_owner, tuple((totals or {}).items()))
+    return _plan(question, rows_per_owner, tuple((totals or {}).items()), cut)
 
 
 @remembered(128)
 def _plan(
-    question: Question, rows_per_owner: int | None, totals: tuple[tuple[Measure, OwnerTotal], ...]
+    question: Question, rows_per_owner: int | None, totals: tuple[tuple[Measure, OwnerTotal], ...], cut: int | None
 ) -> tuple[Aggregate, ...]:
     keys = tuple(_key(question, position) for position in range(len(question.keys)))
     needed = list(measures(question))
     if not question.public and CountOwners() in needed:
         needed.remove(CountOwners())
-    limited = Limits(rows_per_owner).source(question.source)
+    uncut = Limits(rows_per_owner).source(question.source)
+    limited = uncut if cut is None else Retruncate(uncut, cut)
     aggregates: list[Aggregate] = []
     replaced = dict(totals)
     flat = [m for m in needed if not isinstance(m, (OwnerTotal, Choice)) and m not in replaced]
@@ -60,13 +66,13 @@ def _plan(
         flat = [CountOwners(), *flat]
     if flat:
         aggregates.append(Aggregate(limited, keys, tuple(flat)))
-    whole = question.source if _linear(question.source) else limited
+    whole = question.source if _linear(question.source) else uncut
     if not keys and CountOwners() in needed:
         aggregates.append(Aggregate(whole, (), (CountOwners(),)))
     clamped = {m: m if isinstance(m, OwnerTotal) else replaced.get(m) for m in needed}
     of_owners = {measure: total for measure, total in clamped.items() if total is not None}
     if of_owners:
-        aggregates.append(_totals(whole, keys, of_owners, facts(limited).rows or 1))
+        aggregates.append(_totals(whole, keys, of_owners, facts(uncut).rows or 1))
     for value in dict.fromkeys(measure.value for measure in needed if isinstance(measure, Choice)):
         chosen = [measure for measure in needed if isinstance(measure, Choice) and measure.value == value]
         aggregates.append(Aggregate(limited, keys, tuple(chosen)))

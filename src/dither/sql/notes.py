@@ -68,7 +68,7 @@ def _limits(aggregate: Aggregate) -> Iterator[str]:
     yield from _clamps(aggregate)
     for cut in aggregate.walk():
         if isinstance(cut, Retruncate):
-            yield f"After the last join or grouping at most {_rows(cut.rows)} kept, which ± does not cover."
+            yield f"After WHERE, joins and grouping at most {_rows(cut.rows)} kept, which ± does not cover."
 
 
 def _clamps(aggregate: Aggregate) -> Iterator[str]:

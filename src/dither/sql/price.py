@@ -158,7 +158,7 @@ def _bought(
 ) -> PricedQuestion:
     totals = dict(strategy.totals)
     form = answered(question, strategy)
-    aggregates = plan(form, rows_per_owner=strategy.rows, totals=totals)
+    aggregates = plan(form, rows_per_owner=strategy.rows, totals=totals, cut=strategy.cut)
     sensitivities = [item for checked in check(aggregates) for item in checked]
     needed = [measure for aggregate in aggregates for measure in aggregate.answers]
     shares = strategy.shares or (Fraction(1, len(needed)),) * len(needed)

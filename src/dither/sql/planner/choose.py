@@ -23,16 +23,29 @@ from dither.sql.check import check
 from dither.sql.facts import facts
 from dither.sql.limiting import Limits
 from dither.sql.measures import shown
-from dither.sql.plan import Choice, CountOwners, CountRows, Measure, OwnerAggregate, OwnerLimit, OwnerTotal, SumRows
+from dither.sql.plan import (
+    Choice,
+    CountOwners,
+    CountRows,
+    Measure,
+    OwnerAggregate,
+    OwnerLimit,
+    OwnerTotal,
+    SumRows,
+    UnionAll,
+)
 from dither.sql.planner.profile import Profile
+from dither.sql.planner.selectivity import kept, share
 from dither.sql.planner.split import leaves
-from dither.sql.planner.spread import Floats, Owners, Values
+from dither.sql.planner.spread import Floats, Owners
 from dither.sql.planner.strategy import Strategy, totalled
+from dither.sql.planner.values import Values
 from dither.sql.question import Question
 
 _UNEVEN = 2.0  # how much more than an even share large groups lose, where the profile does not say
 _UNLIKE = 0.25  # by how much, relative to it, the share that groups lose differs from group to group
 _DIGITS = 10**6  # of a factor by which counts and sums are scaled up
+_FEW = 0.5  # the share of rows below which it is looked at whether to limit them after WHERE
 _HARDLY = 0.05  # of the noise: a smaller correction is not worth telling
 _WORTH_IT = 0.9  # owners' totals take longer to compute: their error must be at least so much smaller
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
@@ -55,15 +68,28 @@ def choose(
     limit = _only_limit(question)
     if limit is None or limit.rows == 1 or limit.child.table.name != profile.table:
         return Strategy()
-    return _Chooser.of(question, kind, float(cost), profile, limit.rows, adjust).strategy()
+    chooser = _Chooser.of(question, kind, float(cost), profile, limit.rows, adjust)
+    return chooser.strategy(several=len(_limits(question)) > 1)
+
+
+def limited_table(question: Question) -> str | None:
+    """The table whose rows are limited: of several that are joined, the one that the rows of an owner follow from."""
+    limit = _only_limit(question)
+    return None if limit is None else limit.child.table.name
 
 
 def _only_limit(question: Question) -> OwnerLimit | None:
-    """The limit on the one table of people that is read, if the rows that are aggregated are as many as it says."""
+    """The limit on the table of people that has the most rows of an owner, if as many rows are aggregated."""
     limited = Limits(None).source(question.source)
-    found = [node for node in limited.walk() if isinstance(node, OwnerLimit)]
-    below = any(isinstance(node, OwnerAggregate) for node in limited.walk())
-    return found[0] if len(found) == 1 and not below and facts(limited).rows == found[0].rows else None
+    found = max(_limits(question), key=lambda node: node.rows, default=None)
+    below = any(isinstance(node, (OwnerAggregate, UnionAll)) for node in limited.walk())
+    return found if found is not None and not below and facts(limited).rows == found.rows else None
+
+
+def _limits(question: Question) -> list[OwnerLimit]:
+    """Those on tables with several rows of an owner, or else all."""
+    limits = [node for node in Limits(None).source(question.source).walk() if isinstance(node, OwnerLimit)]
+    return [node for node in limits if node.rows > 1] or limits
 
 
 @dataclass(frozen=True)
@@ -88,22 +114,62 @@ class _Chooser:
     moved: dict[Measure, tuple[float, float]]  # L1 and L2, by an owner of whom `most` rows count
     each: dict[Measure, float]  # about what one row adds
     adjust: bool
+    kept: float  # the share of rows that conditions keep
 
     @classmethod
     def of(cls, question: Question, kind: str, cost: float, profile: Profile, most: int, adjust: bool) -> _Chooser:
         aggregates = plan(question)
         needed = [measure for aggregate in aggregates for measure in aggregate.answers]
         moved = [(float(one.l1), float(one.l2)) for part in check(aggregates) for one in part]
-        each = {m: Values.of(m.value, profile).mean_size if isinstance(m, SumRows) else 1.0 for m in needed}
+        each = {measure: _adds(measure, profile) for measure in needed}
         if profile.rows is None:
             raise TypeError("a profile without rows per owner chooses nothing")
-        owners = Owners.of(profile.rows, most)
+        asked = kept(question.source, profile)
+        owners = Owners.of(profile.rows, most).part(asked)
         groups = float(aggregates[0].group_count) if question.public else max(1.0, math.sqrt(owners.total))
         known = dict(zip(needed, moved, strict=True))
-        return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each, adjust)
+        return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each, adjust, asked)
 
-    def strategy(self) -> Strategy:
+    def strategy(self, *, several: bool) -> Strategy:
+        """Rows limited as they are read, or those that conditions keep: that takes longer, so it must be worth it.
+
+        Where `several` tables have many rows of an owner, those read stay as declared.
+        """
         parts = [leaf for output in self.question.outputs for leaf in leaves(output.aggregate)]
+        limited = Strategy() if several else self._limited(parts)
+        if not self.kept < _FEW:
+            return limited
+        thinned = self.owners.part(1 / self.kept).thinned(self.kept)
+        after = replace(self, owners=thinned, adjust=False)
+        cut = after._rows_for(parts)
+        worth = after._error(parts, cut) < _WORTH_IT**2 * self._error(parts, limited.rows or self.most)
+        return after._cut(parts, cut) if worth and cut < self.most else limited
+
+    def _error(self, parts: list[Aggregator], rows: int) -> float:
+        at = np.array([float(rows)])
+        return float(sum(self._relative(leaf, at)[0] for leaf in parts))
+
+    def _cut(self, parts: list[Aggregator], cut: int) -> Strategy:
+        """At most `cut` rows of each owner after WHERE, unless totals are better."""
+        totals = dict(self._totals(parts, cut))
+        left = [leaf for leaf in parts if not set(leaf.measures()) <= set(totals)]
+        cut = self._rows_for(left) if left else cut
+        told = (
+            f"By the profile and the declared columns about {self.kept:.2g} of all rows are asked about, so at most "
+            f"{_rows(cut)} of each owner after WHERE {'counts' if cut == 1 else 'count'}; it is the slower plan."
+        )
+        return Strategy(
+            None,
+            tuple((measure, clamped.total) for measure, clamped in totals.items()),
+            why=" ".join([*([told] if left else []), *self._about_totals(totals)]),
+            bias=(
+                *self._lost(cut, left, Fraction(1)),
+                *((measure, clamped.cut) for measure, clamped in totals.items()),
+            ),
+            cut=cut if left else None,
+        )
+
+    def _limited(self, parts: list[Aggregator]) -> Strategy:
         rows = self._rows_for(parts)
         totals = dict(self._totals(parts, rows))
         left = [leaf for leaf in parts if not set(leaf.measures()) <= set(totals)]
@@ -167,14 +233,15 @@ class _Chooser:
     def _scaled_up(self, measure: Measure, rows: Floats) -> Floats:
         """The squared error of a count or sum that is scaled up for the rows left out.
 
-        Noise is scaled up too. Off is what the profile does not know of their share; where there are groups, by how
-        much shares differ from group to group, that a few owners lose most, and that the rows kept are a sample.
+        Noise is scaled up too. Off is what the profile does not know of their share, and that a few owners lose most;
+        where there are groups or conditions, by how much shares differ between them, and that rows kept are a sample.
         """
         factor = self._scaling(rows)
         squares = (self._noise(measure, rows) * factor) ** 2
         off = self.owners.lost_doubt(rows) ** 2
-        if self.groups > 1:
-            off = (off + (_UNLIKE * self.owners.lost(rows)) ** 2) * (_UNEVEN / self.groups) ** 2
+        if self.groups > 1 or self.kept < 1:
+            uneven = min(_UNEVEN, math.sqrt(self.groups)) / self.groups
+            off = (off + (_UNLIKE * self.owners.lost(rows)) ** 2) * uneven**2
             off += (factor - 1) * self.owners.total / self.groups
         off += self.owners.lost_squares(rows) / self.groups
         return np.asarray(squares + self.each[measure] ** 2 * off)
@@ -277,6 +344,14 @@ class _Chooser:
                 f"A sum adds owners' totals, each clamped to {ends}: by the profile this errs by about "
                 f"{clamped.error * unit:.3g} instead of {clamped.instead * unit:.3g}; it is the slower plan."
             )
+
+
+def _adds(measure: Measure, profile: Profile) -> float:
+    if isinstance(measure, SumRows):
+        return Values.of(measure.value, profile).mean_size
+    return (
+        share(measure.condition, profile) if isinstance(measure, CountRows) and measure.condition is not None else 1.0
+    )
 
 
 def _rows(rows: int) -> str:

@@ -67,7 +67,7 @@ class _Divided:
     @classmethod
     def of(cls, question: Question, strategy: Strategy, kind: str, profile: Profile | None) -> _Divided:
         asked = answered(question, strategy)
-        aggregates = plan(asked, rows_per_owner=strategy.rows, totals=dict(strategy.totals))
+        aggregates = plan(asked, rows_per_owner=strategy.rows, totals=dict(strategy.totals), cut=strategy.cut)
         needed = [measure for aggregate in aggregates for measure in aggregate.answers]
         moved = [one for part in check(aggregates) for one in part]
         return cls(strategy, kind, needed, moved, Weights(profile).of(asked))

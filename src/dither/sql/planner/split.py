@@ -18,7 +18,8 @@ from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import Numeric
 from dither.sql.plan import Choice, CountOwners, Measure, OwnerTotal, SumRows
 from dither.sql.planner.profile import Profile
-from dither.sql.planner.spread import Owners, Values
+from dither.sql.planner.spread import Owners
+from dither.sql.planner.values import Values
 from dither.sql.question import Output, Question
 
 _PARTS = 10_000  # a share is a whole number of these

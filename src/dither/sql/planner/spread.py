@@ -1,4 +1,4 @@
-"""How rows are spread over owners and values over rows, as far as a released profile tells.
+"""How rows are spread over owners, as far as a released profile tells.
 
 Everything here is an estimate for choosing between plans: no guarantee rests on it.
 """
@@ -6,20 +6,18 @@ Everything here is an estimate for choosing between plans: no guarantee rests on
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.sql.expressions import Numeric, Stored
-from dither.sql.planner.profile import RANKS, Profile, RowsPerOwner
+from dither.sql.planner.profile import RowsPerOwner
 from dither.sql.planner.tail import Floats, having_at_least, smooth
 
-__all__ = ["Floats", "Owners", "Values"]
+__all__ = ["Floats", "Owners"]
 
 _POINTS = 8  # numbers of rows that stand for all those between two powers of two
-_ALIKE = 0.1  # the part of the variance of values that is between owners
-_COARSE = 8
+_ROUGH = 0.5  # by how much, relative to it, a number of owners that follows from conditions may be off
 _WITHIN = 0.1  # how far the rows of owners between two powers of two may be off, relative to what lies between them
 
 
@@ -78,6 +76,25 @@ class Owners:
     def _beyond(self, most: float | Floats) -> Floats:
         return np.maximum(self.rows - np.asarray(most, dtype=np.float64)[..., None], 0.0)
 
+    def part(self, share: float) -> Owners:
+        """The same owners, of whose rows only a share is asked about."""
+        return replace(self, weights=self.weights * share, doubt=self.doubt * share)
+
+    def thinned(self, share: float) -> Owners:
+        """How many of the rows that are asked about, a share of all, owners have.
+
+        Whether conditions choose among owners or among an owner's rows is not known: half of it is taken for each.
+        """
+        each = math.sqrt(share)
+        expected = np.maximum(self.rows * each, 1e-9)
+        largest = float(expected.max())
+        rows = np.arange(1.0, min(self.most, math.ceil(largest + 6 * math.sqrt(largest) + 6)) + 1)
+        logs = rows * np.log(expected)[:, None] - expected[:, None] - np.cumsum(np.log(rows))
+        weights = each * self.weights @ np.exp(logs)
+        powers = np.floor(np.log2(rows) + 1e-9).astype(np.intp)
+        doubt = np.asarray(_ROUGH * np.bincount(powers, weights, minlength=len(self.doubt)), dtype=np.float64)
+        return replace(self, rows=rows, weights=weights, powers=powers, doubt=doubt, sure=0)
+
     def shift(self, most: float | Floats) -> Floats:
         """How far an average over rows moves if each owner keeps `most` rows at most, in standard deviations.
 
@@ -87,57 +104,3 @@ class Owners:
         kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
         gone = self.rows / self.total - kept / np.maximum(1.0, kept @ self.weights)[..., None]
         return np.asarray(np.sqrt(gone**2 @ self.weights))
-
-
-@dataclass(frozen=True)
-class Values:
-    """Values that stand for those of all rows, each as frequent as the others, in the units of the value."""
-
-    points: Floats
-
-    @classmethod
-    def of(cls, value: Numeric, profile: Profile | None) -> Values:
-        """By the profile of a stored column; of anything else, evenly over what its bounds allow."""
-        low, high = (float(end) for end in value.bounds)
-        known = profile.columns.get(value.name) if profile is not None and isinstance(value, Stored) else None
-        at = (np.arange(32) + 0.5) / 32
-        if known is None:
-            return cls(low + at * (high - low))
-        ranks = np.array([0.0, *map(float, RANKS), 1.0])
-        ends = np.maximum.accumulate(np.clip(np.array([low, *known.values, high], dtype=np.float64), low, high))
-        points = np.interp(at, ranks, ends)
-        mean = profile.mean(value.name) if profile is not None and isinstance(value, Stored) else None
-        return cls(points if mean is None else _with_mean(points, low, high, mean[0]))
-
-    def totals(self, rows: Floats) -> Floats:
-        """Totals that stand for those of owners with so many rows, a line for each number of rows.
-
-        An owner's values have a part in common, of variance `_ALIKE`, and vary independently by the rest.
-        """
-        mean = float(self.points.mean())
-        apart = self.points - mean
-        common = np.interp((np.arange(_COARSE) + 0.5) / _COARSE, (np.arange(len(apart)) + 0.5) / len(apart), apart)
-        many = rows[:, None, None]
-        own = many * (mean + math.sqrt(_ALIKE) * common[None, :, None])
-        return np.asarray((own + np.sqrt(many * (1 - _ALIKE)) * apart[None, None, :]).reshape(len(rows), -1))
-
-    @property
-    def mean_size(self) -> float:
-        return max(1e-9, float(np.abs(self.points).mean()))
-
-    @property
-    def spread(self) -> float:
-        return max(1e-9, float(self.points.std()))
-
-
-def _with_mean(points: Floats, low: float, high: float, mean: float) -> Floats:
-    """The points moved to have this mean: their places between the bounds are taken to a power."""
-    if not high > low:
-        return points
-    wanted = min(max((mean - low) / (high - low), 0.002), 0.998)
-    places = np.clip((points - low) / (high - low), 1e-6, 1 - 1e-6)
-    least, most = -6.0, 6.0
-    for _ in range(40):
-        middle = (least + most) / 2
-        least, most = (middle, most) if float((places ** math.exp(middle)).mean()) > wanted else (least, middle)
-    return np.asarray(low + (high - low) * places ** math.exp((least + most) / 2))

@@ -13,7 +13,8 @@ from dither.sql.plan import CountRows, Measure, OwnerTotal, SumRows
 
 @dataclass(frozen=True)
 class Strategy:
-    """At most `rows` rows of each owner are read from a table (None: as many as it declares).
+    """At most `rows` rows of each owner are read from a table (None: as many as it declares), and at most `cut` of
+    those that WHERE and joins leave are aggregated (None: all).
 
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the
@@ -29,6 +30,7 @@ class Strategy:
     why: str = ""
     bias: tuple[tuple[Measure, float], ...] = ()
     factor: Fraction = Fraction(1)
+    cut: int | None = None
 
     def factor_of(self, measure: Measure) -> Fraction:
         """What a noisy measure is multiplied by before it is shown."""
@@ -44,6 +46,8 @@ class Strategy:
             found["centred"] = [asked.text for asked in self.centred]
         if self.shares:
             found["shares"] = [str(share) for share in self.shares]
+        if self.cut is not None:
+            found["rows_after_where"] = self.cut
         if self.factor != 1:
             found["factor"] = str(self.factor)
         return found
@@ -58,6 +62,7 @@ class Strategy:
             tuple(named[text] for text in document.get("centred", ())),
             tuple(Fraction(share) for share in document.get("shares", ())),
             factor=Fraction(document.get("factor", 1)),
+            cut=document.get("rows_after_where"),
         )
 
 

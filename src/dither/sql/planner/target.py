@@ -81,7 +81,7 @@ class _Plan:
 
     @classmethod
     def of(cls, question: Question, kind: str, chosen: Strategy, profile: Profile | None, buy: Buy) -> _Plan:
-        aggregates = plan(question, rows_per_owner=chosen.rows, totals=dict(chosen.totals))
+        aggregates = plan(question, rows_per_owner=chosen.rows, totals=dict(chosen.totals), cut=chosen.cut)
         needed = [measure for aggregate in aggregates for measure in aggregate.answers]
         moved = dict(zip(needed, (one for part in check(aggregates) for one in part), strict=True))
         rows = _group_size(question, aggregates, chosen, profile)
