@@ -20,7 +20,7 @@ from dither.sql.check import UnsafePlan, check
 from dither.sql.plan import OwnerTotal, Retruncate
 from dither.sql.planner.choose import limited_table
 from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
-from dither.sql.planner.selectivity import kept
+from dither.sql.planner.selectivity import groups_kept, kept
 from dither.sql.planner.spread import Owners
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.values import Values
@@ -354,3 +354,18 @@ def test_rows_that_are_asked_about_are_fewer_of_each_owner() -> None:
         assert few.total == pytest.approx(max(1.0, share * owners.total), rel=0.05)
         assert float(few.lost(20)) / few.total < float(owners.lost(20)) / owners.total
         assert float(few.lost_doubt(1)) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("SELECT region, COUNT(*) FROM t GROUP BY region", 1),
+        ("SELECT region, COUNT(*) FROM t WHERE region IN (3, 4) AND x < 5 GROUP BY region", 2 / 50),
+        ("SELECT q.r, COUNT(*) FROM (SELECT region AS r FROM t WHERE region < 25) q GROUP BY q.r", 0.5),
+        ("SELECT g, COUNT(*) FROM t WHERE region < 25 GROUP BY g", 1),
+    ],
+)
+def test_groups_that_conditions_leave(text: str, share: float) -> None:
+    question = read(text, CATALOG)
+    found = groups_kept(question.source, (key.code for key in question.keys), profile())
+    assert found == pytest.approx(share, rel=0.1)

@@ -35,7 +35,7 @@ from dither.sql.plan import (
     UnionAll,
 )
 from dither.sql.planner.profile import Profile
-from dither.sql.planner.selectivity import kept, share
+from dither.sql.planner.selectivity import groups_kept, kept, share
 from dither.sql.planner.split import leaves
 from dither.sql.planner.spread import Floats, Owners
 from dither.sql.planner.strategy import Strategy, totalled
@@ -126,7 +126,10 @@ class _Chooser:
             raise TypeError("a profile without rows per owner chooses nothing")
         asked = kept(question.source, profile)
         owners = Owners.of(profile.rows, most).part(asked)
-        groups = float(aggregates[0].group_count) if question.public else max(1.0, math.sqrt(owners.total))
+        groups = max(1.0, math.sqrt(owners.total))
+        if question.public:
+            asked_for = groups_kept(question.source, (key.code for key in question.keys), profile)
+            groups = max(1.0, float(aggregates[0].group_count) * asked_for)
         known = dict(zip(needed, moved, strict=True))
         return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each, adjust, asked)
 

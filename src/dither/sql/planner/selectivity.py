@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from dither.sql.expressions import And, Boolean, Compare, Indicator, Not, Numeric, Or, Stored
+from dither.sql.expressions import And, Boolean, Compare, Expression, Indicator, Not, Numeric, Or, Stored
 from dither.sql.expressions.evaluate import NotEvaluated, evaluate
 from dither.sql.facts import facts
-from dither.sql.plan import Filter, JoinOwner, JoinPublic, Node, SemiJoin, UnionAll
+from dither.sql.plan import Filter, JoinOwner, JoinPublic, Node, Project, SemiJoin, UnionAll
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.values import LARGEST, sample
 
@@ -25,6 +25,20 @@ _LEAST = 1 / (2 * _TRIED)
 def kept(source: Node, profile: Profile | None) -> float:
     """The share of rows that reach the aggregation; 1 for what cannot be told."""
     return math.prod(_of_all(_conditions(source), profile), start=1.0)
+
+
+def groups_kept(source: Node, keys: Iterable[Expression], profile: Profile | None) -> float:
+    """The share of groups that can have rows: by conditions about columns that keys are made of."""
+    made = dict(column for node in source.walk() if isinstance(node, Project) for column in node.columns)
+    read: set[str] = set()
+    left = [leaf for key in keys for leaf in key.walk()]
+    while left:
+        leaf = left.pop()
+        if isinstance(leaf, Stored) and leaf.name not in read:
+            read.add(leaf.name)
+            left += made[leaf.name].walk() if leaf.name in made else ()
+    about = (part for condition in _conditions(source) for part in _flat(condition))
+    return math.prod(_of_all((part for part in about if _columns((part,)).keys() <= read), profile), start=1.0)
 
 
 def _conditions(node: Node) -> Iterator[Boolean]:
