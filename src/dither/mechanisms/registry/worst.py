@@ -133,7 +133,7 @@ _BOUND = "calibrated by a general bound"
 _LOOSE: Mapping[str, Mapping[int, str]] = {
     "Exponential": {2: _SMALL},
     "SparseVector": {1: _RARE, 2: _RARE},
-    "KeySelection": dict.fromkeys((4, 7), "part of delta pays for the test, and the noise is that of a whole curve"),
+    "KeySelection": dict.fromkeys((4, 7), "no pair is known that spends more than three quarters of it; why is not proven"),
     "Quantile": {2: _SMALL},
     "Quantiles": {-1: _LEVELS},
     "ListedQuantiles": {-1: _LEVELS},
