@@ -226,3 +226,14 @@ def test_what_is_looked_up_must_fit():
             mechanism.release_below(seal([10**6, 10**6]), lambda places, wrong=wrong: seal(wrong))
     with pytest.raises(ParameterError, match="adds no noise"):
         KeySelection(epsilon=1, delta=DELTA, method="optimal").release_below(seal([1]), Asked([1]))
+
+
+@pytest.mark.parametrize("keys", [1, 4, 30])
+@pytest.mark.parametrize("relation", ["owner", "replace"])
+def test_each_key_of_an_owner_has_its_share_of_delta(keys, relation):
+    """One owner may bring as many keys: together they are shown with probability delta at most."""
+    mechanism = KeySelection(epsilon=2, delta="1e-3", keys_per_owner=keys, method="optimal", relation=relation)
+    moved = keys * (2 if relation == "replace" else 1)
+    low, high = mechanism.keep_probability(1)
+    assert low <= Fraction(1, 1000 * moved) <= high
+    assert high - low < Fraction(1, 10**12)

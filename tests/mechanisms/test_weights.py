@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -118,3 +119,12 @@ def test_without_float_bounds_everything_is_decided_exactly():
 def test_a_number_without_an_enclosure_is_an_error():
     with pytest.raises(ArithmeticError):
         nearest(lambda: [ball(1) / ball(0)])
+
+
+def test_upper_bounds_decide_nothing_that_is_open():
+    """Where nothing is known from below, only what lies above a weight's own bound is refused unseen."""
+    gaps, rate = np.array([0, 1, 3]), Fraction(1, 2)
+    weights = weights_of(gaps, rate)
+    seen = np.bincount(choose(replace(weights, lower=np.zeros(3)), 6000), minlength=3)
+    law = np.exp(-gaps * float(rate))
+    assert stats.chisquare(seen, 6000 * law / law.sum()).pvalue > 1e-9

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from dither.errors import ParameterError
 from dither.noise import discrete_gaussian
 from dither.noise.balls import LazyUniform, ball, precision
 from dither.noise.discrete_gaussian import acceptance, accepts, many_by_rejection, proposal_sigma, surely_accepted
@@ -97,3 +99,26 @@ def test_rejection_gives_the_law_that_the_table_gives():
         at_zero, at_one = 1 - 2 * float(law.tail(0)), 2 * float(law.tail(0) - law.tail(1))
     assert abs((draws == 0).mean() - at_zero) < 0.025
     assert abs((np.abs(draws) == 1).mean() - at_one) < 0.025
+
+
+def test_whatever_is_not_surely_accepted_is_asked(monkeypatch):
+    """Proposals are accepted unseen below a proven bound only: with the bound 0, never."""
+    asked = []
+
+    def ask(variance, k, uniform):
+        asked.append(k)
+        return accepts(variance, k, uniform)
+
+    module = sys.modules[many_by_rejection.__module__]  # its name in the package is that of the function
+    monkeypatch.setattr(module, "accepts", ask)
+    monkeypatch.setattr(module, "surely_accepted", lambda variance, k: np.zeros(k.size))
+    many_by_rejection(Fraction(10**6), 50, True)
+    assert len(asked) >= 50
+
+
+def test_the_range_of_variances_is_closed():
+    for variance in (Fraction(1, 10**6), Fraction(2**120)):
+        assert isinstance(discrete_gaussian(variance), int)
+    for variance in (Fraction(1, 10**6 + 1), Fraction(2**120 + 1)):
+        with pytest.raises(ParameterError, match="must lie between"):
+            discrete_gaussian(variance)
