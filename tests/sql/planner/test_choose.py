@@ -116,6 +116,7 @@ def test_counts_and_sums_are_scaled_up_for_rows_left_out() -> None:
 def test_nothing_else_is_scaled_up() -> None:
     known = profile()
     assert priced("SELECT COUNT(*) FROM t", None).strategy.factor == 1
+    assert priced("SELECT zip, AVG(x) FROM t GROUP BY zip", known).strategy.factor == 1
     assert priced("SELECT COUNT(*) FROM t", known, epsilon=1, rows_per_owner=3).strategy.factor == 1
     made = priced("SELECT zip, COUNT(DISTINCT uid), MEDIAN(x), COUNT(*) FROM t GROUP BY zip", known)
     scaled = {type(item.measure).__name__: item.factor for item in made.measures}

@@ -17,7 +17,7 @@ import numpy as np
 
 from dither.digits import counted, decimal
 from dither.parameters import whole
-from dither.sql.aggregates import Aggregator, Average, Sum, Variance
+from dither.sql.aggregates import Aggregator, Average, Count, Sum, Variance
 from dither.sql.bound import plan
 from dither.sql.check import check
 from dither.sql.facts import facts
@@ -196,7 +196,7 @@ class _Chooser:
 
     def _factor(self, rows: int, parts: list[Aggregator]) -> Fraction:
         """By what counts and sums are scaled up for the rows left out; 1 where that is hardly anything."""
-        scaled = [m for leaf in parts for m in leaf.measures() if isinstance(m, (CountRows, SumRows))]
+        scaled = [m for leaf in parts if isinstance(leaf, (Count, Sum)) for m in leaf.measures()]
         if not self.adjust or not scaled:
             return Fraction(1)
         at = np.array([float(rows)])
