@@ -128,12 +128,13 @@ _SMALL = "so small an epsilon: five per cent of it are less than ten million sam
 _RARE = "spends its claim on events that ten million samples hardly show"
 _LEVELS = "a record is not the worst for every level's choices and counts at once"
 _BOUND = "calibrated by a general bound"
+_UNKNOWN = "no pair is known that spends more than three quarters of it, and it is not known why"
 
 # By mechanism, then by example; -1 stands for all of them.
 _LOOSE: Mapping[str, Mapping[int, str]] = {
     "Exponential": {2: _SMALL},
     "SparseVector": {1: _RARE, 2: _RARE},
-    "KeySelection": dict.fromkeys((4, 7), "no pair is known that spends more than three quarters of it; why is not proven"),
+    "KeySelection": dict.fromkeys((4, 7), _UNKNOWN),
     "Quantile": {2: _SMALL},
     "Quantiles": {-1: _LEVELS},
     "ListedQuantiles": {-1: _LEVELS},
