@@ -14,9 +14,9 @@ from dither.cli.main import OK, REFUSED, REFUTED, main
 def test_one_mechanism_is_shown_in_a_table(capsys):
     assert main(["audit", "--only", "RandomizedResponse:0", "--samples", "2e4", "--seconds", "5"]) == OK
     head, row = capsys.readouterr().out.splitlines()
-    assert head.split()[:4] == ["mechanism", "pairs", "samples", "lower"]
+    assert head.split()[:4] == ["mechanism", "pairs", "screened", "samples"]
     assert row.split()[0] == "RandomizedResponse:0"
-    assert row.split()[2] == "20,000"
+    assert row.split()[3] == "20,000"
 
 
 def test_json_has_the_evidence_and_all_examples_of_a_name(capsys):

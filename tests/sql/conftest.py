@@ -113,8 +113,10 @@ class Snapshot:
         return {int(key): value if count else None for key, value, count in found}
 
     def where(self, condition: str) -> set[int]:
-        """The rows for which a condition is true."""
-        return {int(key) for key, _ in self.exact(f"SELECT id, COUNT(*) FROM t WHERE {condition} GROUP BY id")}
+        """The rows for which a condition is true. One that narrows the key's values also changes their codes."""
+        text = f"SELECT id, COUNT(*) FROM t WHERE {condition} GROUP BY id"
+        (key,) = read(text, self.catalog).keys
+        return {int(key.declaration.decode(code)) for code, _ in self.exact(text)}
 
 
 def snapshot_rows() -> list[dict[str, Any]]:

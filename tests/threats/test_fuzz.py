@@ -98,32 +98,32 @@ def test_mutated_texts(
 
 
 class Crashes(Curator):
-    def _price(self, text: str, **stated: Any) -> Any:
-        return super()._price(text, **stated) if "SELECT" in text else text.index("SELECT")
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
+        return super()._price(text, *asker, **stated) if "SELECT" in text else text.index("SELECT")
 
 
 class Listens(Curator):
-    def _price(self, text: str, **stated: Any) -> Any:
-        for statement in super()._price("SELECT COUNT(*) FROM t", **stated).statements:
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
+        for statement in super()._price("SELECT COUNT(*) FROM t", *asker, **stated).statements:
             self._engine.run(statement)
-        return super()._price(text, **stated)
+        return super()._price(text, *asker, **stated)
 
 
 class Charges(Curator):
-    def _price(self, text: str, **stated: Any) -> Any:
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
         from dither.ledger import Charge
 
         cap = self._ledger.balance("everybody", None).left
         self._ledger.reserve("everybody", None, Charge(cap.cost), question=text, snapshot="1", plan="")
-        return super()._price(text, **stated)
+        return super()._price(text, *asker, **stated)
 
 
 class Dawdles(Curator):
-    def _price(self, text: str, **stated: Any) -> Any:
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
         until = time.thread_time() + QUICK
         while time.thread_time() <= until:
             pass
-        return super()._price(text, **stated)
+        return super()._price(text, *asker, **stated)
 
 
 @pytest.mark.parametrize(

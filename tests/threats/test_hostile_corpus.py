@@ -72,30 +72,30 @@ def test_every_statement_is_refused(everybody: Curator) -> None:
 
 
 class Crashes(Curator):
-    def _price(self, text: str, **stated: Any) -> Any:
-        return super()._price(text, **stated) if "read_csv" in text else text.index("read_csv")
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
+        return super()._price(text, *asker, **stated) if "read_csv" in text else text.index("read_csv")
 
 
 class Listens(Curator):
-    def _price(self, text: str, **stated: Any) -> Any:
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
         try:
             self._engine.run(Statement((self.tables()[0],), text, (), 1))
         except Exception:  # noqa: BLE001
             raise UnsupportedQuery("no") from None
-        return super()._price(text, **stated)
+        return super()._price(text, *asker, **stated)
 
 
 class Charges(Curator):
-    def _price(self, text: str, **stated: Any) -> Any:
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
         self._ledger.reserve("everybody", None, Charge(Fraction(1, 10**9)), question="q", snapshot="1", plan="")
-        return super()._price(text, **stated)
+        return super()._price(text, *asker, **stated)
 
 
 class Lenient(Curator):
     """A clause that the parser knows and the plan does not is passed over."""
 
-    def _price(self, text: str, **stated: Any) -> Any:
-        return super()._price(text.partition(" PREWHERE ")[0], **stated)
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
+        return super()._price(text.partition(" PREWHERE ")[0], *asker, **stated)
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,13 @@ def test_hostile_sql(clinic: Curator) -> None:
 class Passthrough(Curator):
     """Planted bug: the analyst's text goes to the engine, which refuses what it does not like."""
 
-    def _price(self, text: str, **stated: Any) -> Any:
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
         (table,) = self.tables()
         try:
             self._engine.run(Statement((table,), text, (), 1))
         except Exception:  # noqa: BLE001
             raise UnsupportedQuery("no") from None
-        return super()._price(text, **stated)
+        return super()._price(text, *asker, **stated)
 
 
 def test_planted_text_reaches_the_engine(clinic: Curator) -> None:
@@ -73,11 +73,11 @@ def test_planted_text_reaches_the_engine(clinic: Curator) -> None:
 class ChargesRefusals(Curator):
     """Planted bug: the charge comes before the check."""
 
-    def _price(self, text: str, **stated: Any) -> Any:
+    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
         from dither.ledger import Charge
 
         self._ledger.reserve("patients", None, Charge(Fraction(1)), question=text, snapshot="1", plan="")
-        return super()._price(text, **stated)
+        return super()._price(text, *asker, **stated)
 
 
 def test_planted_refusals_are_charged(clinic: Curator) -> None:

@@ -144,8 +144,8 @@ def test_priced_with_the_engine_unplugged(tmp_path: Path) -> None:
 class LooksFirst(Curator):
     """Planted bug: an empty table is cheaper."""
 
-    def _price(self, text: str, **stated: Any) -> PricedQuestion:
-        price = super()._price(text, **stated)
+    def _price(self, text: str, *asker: Any, **stated: Any) -> PricedQuestion:
+        price = super()._price(text, *asker, **stated)
         self._engine.run(price.statements[0])
         return price
 

@@ -144,7 +144,7 @@ class Records(Curator):
 class Explains(Curator):
     """Planted bug: the explanation shows an example row."""
 
-    def explain(self, text: str, **stated: Any) -> Any:
+    def _explain(self, analyst: str | None, text: str, **stated: Any) -> Any:
         return type("Told", (), {"__str__": lambda _: CANARY, "to_json": lambda _: "{}"})()
 
 
