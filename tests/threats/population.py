@@ -19,6 +19,7 @@ CANARY = "canary-4217-tango"
 ROWS_PER_OWNER = 4
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))  # multiplies the counts of random and repeated trials
 LONG = CAMPAIGN > 1
+SEED = int(os.environ.get("DITHER_SEED", "0"))  # another one gives other random questions and texts
 NASTY_ROWS = 100_000
 MOST_EVENTS = 2_000_000
 

@@ -76,7 +76,7 @@ def seeds() -> list[str]:
 def test_mutated_texts(
     poor: Curator, sides: dict[str, harness.Side], part: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    mutator = Mutator(part, seeds())
+    mutator = Mutator(part + 1000 * population.SEED, seeds())
     entries = len([*poor.ledger()])
     accepted, found = 0, list[str]()
     for _ in range(TEXTS * population.CAMPAIGN):
