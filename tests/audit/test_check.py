@@ -242,9 +242,9 @@ def test_fewer_samples_search_and_more_certify():
 
 
 def test_a_curve_is_compared_where_samples_can_tell():
-    """Two neighbours that overlap nearly everywhere: the deltas that samples can tell are those near the largest."""
+    """Two neighbours that overlap nearly everywhere: samples tell large deltas, not the one that was stated."""
     noise = dt.Gaussian(epsilon=1, delta="1e-6", sensitivity=1)
     found = dt.audit.check(noise, neighbours=[(0, 1)], claimed=noise.guarantee, samples=10**6)
     assert found.passed
-    assert found.tightness > 0.88
-    assert 0.03 < found.delta < float(noise.guarantee.delta_at(0))
+    assert found.tightness > 0.8
+    assert 0.001 < found.delta < float(noise.guarantee.delta_at(0))
