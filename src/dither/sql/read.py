@@ -32,24 +32,26 @@ def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question
 class Readings:
     """Reads questions, and remembers the last ones of each asker.
 
-    They are not shared: how long an answer takes must not tell anybody that somebody else has asked the same. A
-    question belongs to the declarations that it was read with, and is read anew as soon as they are others.
+    Askers share neither them nor the room for them: how long an answer takes must not tell anybody what somebody else
+    has asked, or how much. A question belongs to the declarations that it was read with, and is read anew as soon as
+    they are others.
     """
 
     MOST = 256
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str | None, str, str | None], tuple[Catalog, Question]] = {}
+        self._known: dict[str | None, dict[tuple[str, str | None], tuple[Catalog, Question]]] = {}
 
     def read(self, asker: str | None, text: str, catalog: Catalog, *, dialect: str | None = None) -> Question:
         """What `read` says."""
         if not isinstance(text, str):
             return read(text, catalog, dialect=dialect)
-        found = self._known.get((asker, text, dialect))
+        known = self._known.setdefault(asker, {})
+        found = known.get((text, dialect))
         if found is not None and found[0] == catalog:
             return found[1]
         question = read(text, catalog, dialect=dialect)
-        if len(self._known) >= self.MOST:
-            self._known.clear()
-        self._known[asker, text, dialect] = (catalog, question)
+        if len(known) >= self.MOST:
+            known.clear()
+        known[text, dialect] = (catalog, question)
         return question
