@@ -81,14 +81,19 @@ def tally(record_property: Callable[[str, object], None]) -> Callable[..., None]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    sums = Counter[str]()
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            for name, number in getattr(report, "user_properties", []) if getattr(report, "when", "") == "call" else []:
-                sums[name] += number
-    counts = [f"{number} {name[6:].replace('_', ' ')}" for name, number in sums.items() if name.startswith("crash ")]
-    if counts:
-        terminalreporter.write_line("crash campaign: " + ", ".join(sorted(counts)))
+    """What each test did, and the sums."""
+    done = {}
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        if getattr(report, "when", "") == "call":
+            counts = Counter[str]()
+            for name, number in report.user_properties:
+                if name.startswith("crash "):
+                    counts[name[6:].replace("_", " ")] += number
+            done[report.nodeid.rpartition("/")[2]] = counts
+    for name, counts in [*sorted(done.items()), ("crash campaign", sum(done.values(), Counter[str]()))]:
+        if counts:
+            said = ", ".join(f"{number:,} {what}" for what, number in sorted(counts.items()))
+            terminalreporter.write_line(f"{name}: {said}")
 
 
 @pytest.fixture

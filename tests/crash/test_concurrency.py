@@ -53,9 +53,10 @@ def check_grants(folder: Path, in_child: Any, ask: Ask, *, kind: type[Ledger], c
         assert again.verify() == 2 + 2 * granted
 
 
-def test_grants_equal_the_cap(tmp_path: Path, in_child: Any, ask: Ask, campaign: bool) -> None:
+def test_grants_equal_the_cap(tmp_path: Path, in_child: Any, ask: Ask, tally: Any, campaign: bool) -> None:
     clients, requests = (200, 500) if campaign else (16, 100)
     check_grants(tmp_path / "clinic", in_child, ask, kind=Ledger, clients=clients, requests=requests)
+    tally(clients=clients, requests=clients * requests)
 
 
 def check_swarm(
