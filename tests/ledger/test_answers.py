@@ -129,6 +129,23 @@ def test_delta_counts_in_repeats(ledger: Ledger, ask: Ask) -> None:
     assert ledger.find("patients", None, "q", "1", Charge(Fraction(1, 4))) is None
 
 
+def test_exact_deltas_decide_between_equal_units(ledger: Ledger, ask: Ask) -> None:
+    """A unit of this delta is 10^-16: both prices below are rounded up to the same one."""
+    ledger.open_account("staff", None, kind="basic", cap=Charge(Fraction(4), Fraction(1, 10)), terms={})
+    paid = Fraction(1, 1000) + Fraction(1, 10**17)
+    answer = ask(ledger, None, "1/4", people="staff", delta=str(paid))
+    assert ledger.find("staff", None, "q", "1", Charge(Fraction(1, 4), paid)) == answer
+    assert ledger.find("staff", None, "q", "1", Charge(Fraction(1, 4), paid + Fraction(1, 10**17))) is None
+
+
+def test_repeats_are_compared_in_the_units_of_the_people(ledger: Ledger, ask: Ask) -> None:
+    """alice's own cap of delta, and with it her unit, is a hundred times as large."""
+    for analyst, delta in ((None, Fraction(1, 1000)), ("alice", Fraction(1, 10))):
+        ledger.open_account("staff", analyst, kind="basic", cap=Charge(Fraction(4), delta), terms={})
+    answer = ask(ledger, "alice", "1/4", people="staff", delta="1e-6")
+    assert ledger.find("staff", "alice", "q", "1", Charge(Fraction(1, 4), Fraction(1, 10**6))) == answer
+
+
 def test_pending_of_one_people(ledger: Ledger, reserve: Reserve) -> None:
     ledger.open_account("staff", None, kind="basic", cap=Charge(Fraction(4)), terms={})
     reserve(ledger)
