@@ -2,9 +2,12 @@
 
     python tools/mutate.py --log mutants.jsonl                       # every module of tools/mutation.toml
     python tools/mutate.py --log mutants.jsonl --only noise/table.py --mutants 50
+    python tools/mutate.py --log mutants.jsonl --survivors           # those in the log, again
+    python tools/mutate.py --log mutants.jsonl --at ledger/index.py:24 noise/table.py:60
     python tools/mutate.py --log mutants.jsonl --summary
 
-Mutants live in a private copy of a commit, never in the work tree. What the log holds is not run again.
+Mutants live in a private copy of a commit, never in the work tree. What the log holds is run again only where that is
+asked for; what a mutant came to last is what counts.
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ import time
 import tomllib
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +85,42 @@ def run(copy: Path, tests: list[str], limit: int = LONGEST, compiled: bool = Tru
     return outcome, failed[1] if failed else "", ended[2].ru_utime + ended[2].ru_stime
 
 
-def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget: float, commit: str) -> None:
-    """Run what the log does not hold yet, at most `budget` CPU seconds of it."""
-    known = {Mutant(*(entry[field] for field in ("module", "line", "column", "change"))) for entry in read(log)}
+Choice = Callable[[str, str], list[tuple[Mutant, str]]]
+
+
+def spread(log: Path, most: int, seed: int) -> Choice:
+    """A sample of each module, without what the log holds."""
+    known = set(read(log))
+    return lambda module, source: [
+        found for found in sample(mutants(module, source), most, seed) if found[0] not in known
+    ]
+
+
+def survivors(log: Path) -> Choice:
+    """Those that the log holds as survivors. Such a one is gone if its line was moved or changed since."""
+    wanted = {mutant for mutant, entry in read(log).items() if entry["outcome"] == "survived"}
+
+    def choose(module: str, source: str) -> list[tuple[Mutant, str]]:
+        found = [(mutant, text) for mutant, text in mutants(module, source) if mutant in wanted]
+        for gone in wanted - {mutant for mutant, _ in found}:
+            if gone.module == module:
+                print(f"gone: {module}:{gone.line}  {gone.change}", file=sys.stderr)
+        return found
+
+    return choose
+
+
+def lines(places: list[str]) -> tuple[list[str], Choice]:
+    """The modules of words such as noise/table.py:60, and every mutant of these lines."""
+    wanted = [(module, int(line)) for module, _, line in (place.rpartition(":") for place in places)]
+    modules = list(dict.fromkeys(module for module, _ in wanted))
+    return modules, lambda module, source: [
+        found for found in mutants(module, source) if (module, found[0].line) in wanted
+    ]
+
+
+def campaign(plan: dict[str, list[str]], log: Path, choose: Choice, budget: float, commit: str) -> None:
+    """Run the chosen mutants of each module with its tests, at most `budget` CPU seconds of them."""
     for name in PRELOADED:
         importlib.import_module(name)
     used, limits = 0.0, dict[tuple[str, ...], int]()
@@ -94,8 +131,7 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
         for number, (module, tests) in enumerate(plan.items(), 1):
             target = copy / "src" / "dither" / module
             original = target.read_text(encoding="utf-8")
-            chosen = sample(mutants(module, original), most, seed)
-            left = [(mutant, text) for mutant, text in chosen if mutant not in known]
+            left = choose(module, original)
             if not left:
                 continue
             if tuple(tests) not in limits:
@@ -118,22 +154,24 @@ def campaign(plan: dict[str, list[str]], log: Path, most: int, seed: int, budget
     print(file=sys.stderr)
 
 
-def read(log: Path) -> list[dict[str, Any]]:
-    """The entries of a log that may not exist yet."""
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+def read(log: Path) -> dict[Mutant, dict[str, Any]]:
+    """What each mutant of a log, which may not exist yet, came to last."""
+    entries = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    return {Mutant(*(entry[field.name] for field in fields(Mutant))): entry for entry in entries}
 
 
 def summary(log: Path) -> None:
     """Counts per module, then every mutant that no test noticed."""
-    counts = Counter((entry["module"], entry["outcome"]) for entry in read(log))
+    found = read(log)
     print(f"{'module':<36}{'mutants':>8}{'killed':>8}{'timed out':>11}{'survived':>10}")
-    for module in [*dict.fromkeys(module for module, _ in counts), ""]:
-        found = [sum(n for (m, o), n in counts.items() if module in (m, "") and o == outcome)
-                 for outcome in ("killed", "timed out", "survived")]  # fmt: skip
-        print(f"{module or 'together':<36}{sum(found):>8}{found[0]:>8}{found[1]:>11}{found[2]:>10}")
-    for entry in read(log):
+    for module in [*dict.fromkeys(mutant.module for mutant in found), ""]:
+        counts = Counter(entry["outcome"] for mutant, entry in found.items() if module in (mutant.module, ""))
+        numbers = (counts.total(), counts["killed"], counts["timed out"], counts["survived"])
+        print(f"{module or 'together':<36}{numbers[0]:>8}{numbers[1]:>8}{numbers[2]:>11}{numbers[3]:>10}")
+    print(f"{sum(entry['seconds'] for entry in found.values()):.0f} CPU seconds")
+    for mutant, entry in found.items():
         if entry["outcome"] == "survived":
-            print(f"{entry['module']}:{entry['line']}  {entry['change']}")
+            print(f"{mutant.module}:{mutant.line}  {mutant.change}")
 
 
 def main() -> None:
@@ -141,6 +179,8 @@ def main() -> None:
     parser.add_argument("--log", type=Path, required=True, help="JSON lines: one per mutant; resumed if it exists")
     parser.add_argument("--plan", type=Path, default=PLAN, help="TOML: each module with its tests, the fastest first")
     parser.add_argument("--only", nargs="+", metavar="MODULE", help="some modules of the plan, below src/dither")
+    parser.add_argument("--at", nargs="+", metavar="MODULE:LINE", help="every mutant of these lines, and no other")
+    parser.add_argument("--survivors", action="store_true", help="run the log's survivors again, and nothing else")
     parser.add_argument("--tests", nargs="+", help="run these instead of those of the plan")
     parser.add_argument("--mutants", type=int, default=20, help="at most so many a module (default 20)")
     parser.add_argument("--seed", type=int, default=0, help="which of them, if there are more")
@@ -150,9 +190,13 @@ def main() -> None:
     given = parser.parse_args()
     if not given.summary:
         plan: dict[str, list[str]] = tomllib.loads(given.plan.read_text(encoding="utf-8"))
-        modules = given.only or list(plan)
+        modules, choose = given.only or list(plan), spread(given.log, given.mutants, given.seed)
+        if given.at:
+            modules, choose = lines(given.at)
+        elif given.survivors:
+            choose = survivors(given.log)
         wanted = {module: given.tests or plan[module] for module in modules}
-        campaign(wanted, given.log, given.mutants, given.seed, given.budget, given.commit)
+        campaign(wanted, given.log, choose, given.budget, given.commit)
     summary(given.log)
 
 
