@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dither.accounting import calibrate as calibrate
     from dither.accounting import compose as compose
     from dither.accounting import parallel as parallel
+    from dither.analyst import Analyst as Analyst
     from dither.answer import Answer as Answer
     from dither.budgets import BudgetView as BudgetView
     from dither.columns import Bool as Bool
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from dither.columns import Int as Int
     from dither.columns import Text as Text
     from dither.columns import Timestamp as Timestamp
-    from dither.curator import Analyst as Analyst
     from dither.curator import Curator as Curator
     from dither.errors import BudgetExceeded as BudgetExceeded
     from dither.errors import DitherError as DitherError
@@ -76,7 +76,7 @@ __version__ = "0.1.0"
 
 HOMES = {
     "accounting": "dither.accounting",
-    "Analyst": "dither.curator",
+    "Analyst": "dither.analyst",
     "Answer": "dither.answer",
     "ApproxDP": "dither.accounting",
     "audit": "dither.audit",

@@ -69,7 +69,8 @@ def question(request: str) -> str:
 
 def _kill_at(number: int) -> None:
     left = number
-    here = [f"dither{os.sep}{name}" for name in ("curator.py", "release.py", "present.py", f"engines{os.sep}duckdb.py")]
+    traced = ("curator.py", "analyst.py", "walk.py", "release.py", "present.py", f"engines{os.sep}duckdb.py")
+    here = [f"dither{os.sep}{name}" for name in traced]
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal left

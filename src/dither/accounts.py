@@ -1,0 +1,68 @@
+"""The accounts of the ledger as budgets: the people's own, and the caps that analysts have of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dither.accounting.currency import Currency
+from dither.budgets import Amount, Budget, BudgetView, budget_from, terms_of, view
+from dither.errors import PolicyError
+from dither.sql.names import meant
+
+if TYPE_CHECKING:
+    from dither.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Opens accounts and reads what they were granted, have spent and have left."""
+
+    ledger: Ledger
+
+    def open(self, people: str, analyst: str | None, budget: Budget) -> None:
+        """Grant a budget, for good; refuses other terms than an account has already."""
+        from dither.ledger import Charge
+
+        terms, currency = terms_of(budget), Currency.of(budget)
+        cap = Charge(currency.cap_cost, currency.cap_delta)
+        self.ledger.open_account(people, analyst, kind=currency.kind, cap=cap, terms=terms)
+
+    def budget(self, people: str, analyst: str | None = None) -> Budget:
+        """What was granted."""
+        return budget_from(self.ledger.terms(people, analyst))
+
+    def view(self, people: str, analyst: str | None = None) -> BudgetView:
+        """What an account by itself was granted, has spent and has left."""
+        return view(self.budget(people, analyst), self.ledger.balance(people, analyst), self.budget(people))
+
+    def cap(self, people: str, analyst: str | None) -> BudgetView | None:
+        """An analyst's own account; None without one."""
+        try:
+            return None if analyst is None else self.view(people, analyst)
+        except PolicyError:  # an analyst without a cap of its own
+            return None
+
+    def left(self, people: str, analyst: str | None) -> Amount:
+        """What is left for whoever asks: of the people's budget, or of a cap that has less."""
+        both = (self.view(people), self.cap(people, analyst))
+        return min((one.left for one in both if one is not None), key=lambda amount: amount.adding)
+
+    @property
+    def people(self) -> list[str]:
+        """All people who have a budget."""
+        return [people for people, analyst in self.ledger.accounts() if analyst is None]
+
+    def known(self, people: str) -> None:
+        """Refuse people who have no budget."""
+        if people not in (known := self.people):
+            hint = meant(people, known) or "Open their budget first."
+            raise PolicyError(f"there are no people {people!r}; known are: {', '.join(known) or 'none'}. {hint}")
+
+    def only_people(self) -> str:
+        """The one people there are."""
+        if len(known := self.people) != 1:
+            raise PolicyError(
+                f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}."
+            )
+        return known[0]

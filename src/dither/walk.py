@@ -1,0 +1,225 @@
+"""The walk of a question, from SQL text to an answer that was paid for.
+
+read -> price -> reserve (durable) -> exact aggregates (sealed) -> noise -> settle (durable) -> show what was stored
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dither.accounting.currency import Currency
+from dither.accounts import Accounts
+from dither.budgets import BudgetView, too_dear
+from dither.declared import Tables
+from dither.errors import BudgetExceeded, PolicyError, QueryFailed
+from dither.lazy import importing
+from dither.parameters import Number, probability
+from dither.policy import PolicyFile
+from dither.sql.catalog import PublicTable, Table
+from dither.sql.read import Readings
+
+if TYPE_CHECKING:
+    from dither.answer import Answer
+    from dither.engines.protocol import Engine
+    from dither.ledger import Entry, Ledger, Reservation
+    from dither.sql.explain import Explanation
+    from dither.sql.planner.profile import Profile
+    from dither.sql.price import PricedQuestion
+    from dither.sql.question import Question
+
+
+class Walk:
+    """Answers questions about the tables of one folder: what may be asked, and the steps from a text to its answer."""
+
+    def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
+        self._ledger, self._engine, self._policy = ledger, engine, policy
+        self._readings = Readings()
+
+    @property
+    def _accounts(self) -> Accounts:
+        return Accounts(self._ledger)
+
+    # What anybody asks
+
+    def profiled(self, table: str) -> Profile:
+        """The profile that was made of a table's current snapshot: noisy and paid for, so anybody may see it."""
+        known = self._policy.catalog().table(table)
+        found = self._profile(known, None)
+        if found is None:
+            raise PolicyError(f"table {known.name!r} has no profile of its current data; make one with profile().")
+        return found
+
+    def tables(self) -> list[Table | PublicTable]:
+        """The declarations of all tables."""
+        declared = self._policy.read()
+        return Tables([*declared.tables.values(), *declared.public.values()])
+
+    def explain(self, text: str, **stated: Any) -> Explanation:
+        """The plan, its price and the error to expect, without reading data or spending anything."""
+        return self._explain(None, text, **stated)
+
+    def sql(
+        self,
+        text: str,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        error: Number | None = None,
+        delta: Number | None = None,
+        confidence: Number = "0.95",
+        request: str | None = None,
+        dialect: str | None = None,
+        rows_per_owner: int | None = None,
+        adjust: bool = True,
+    ) -> Answer:
+        """Answer a question on the people's own budget.
+
+        The text is in PostgreSQL's dialect, or in that named by `dialect`. A request id names one charge: a retry under
+        it returns the same answer and charges nothing. (A repeat that was free has no charge, so its id is still
+        unused.) How many rows of each owner count is chosen by the table's profile, unless `rows_per_owner` states it.
+        In place of a price, `error` states how far any number may be off, with this confidence: the least is paid.
+        Counts and sums are scaled up for rows that the profile says are left out, unless `adjust` is False.
+        """
+        stated = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta, "rows_per_owner": rows_per_owner}
+        stated["adjust"] = adjust
+        return self._ask(None, text, confidence, request, dialect, **stated)
+
+    def budget(self, people: str, analyst: str | None = None) -> BudgetView:
+        """What an account was granted, has spent and has left."""
+        shown = self._accounts.view(people, analyst)
+        return shown if analyst is None else shown.within(self._accounts.view(people))
+
+    def ledger(self) -> Iterator[Entry]:
+        """Every entry of the ledger, in order."""
+        return self._ledger.entries()
+
+    # The steps
+
+    def _ask(
+        self,
+        analyst: str | None,
+        text: str,
+        confidence: Number,
+        request: str | None,
+        dialect: str | None = None,
+        **stated: Any,
+    ) -> Answer:
+        with importing():
+            from dither.present import present
+
+        level = probability(confidence, "confidence")
+        with self._policy.steady():  # no refresh between the charge and the run
+            priced = self._price(text, analyst, dialect=dialect, confidence=level, **stated)
+            stored, charged = self._stored(analyst, priced, request)
+        return present(priced.question, stored, level, charged=charged)
+
+    def _explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
+        from dither.sql.explain import explain
+
+        confidence = probability(stated.pop("confidence", "0.95"), "confidence")
+        priced = self._price(text, analyst, confidence=confidence, **stated)
+        explanation, people = explain(priced, confidence), priced.question.people
+        left = self._accounts.left(people, analyst)
+        if priced.price.cost > left.adding:
+            short = f"This costs more than is left ({left.shown(up=False)}); only a repeat would be answered."
+            explanation.content["notes"].append(short)
+        return explanation
+
+    def _price(
+        self, text: str, analyst: str | None = None, *, dialect: str | None = None, **stated: Any
+    ) -> PricedQuestion:
+        with importing():
+            import flint  # noqa: F401 - what a price buys is computed with balls
+
+            from dither.sql.price import price
+
+        question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
+        private = [table for table in question.tables if isinstance(table, Table)]
+        profile = self._profile_for(question, private)
+        return price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
+
+    def _profile_for(self, question: Question, private: list[Table]) -> Profile | None:
+        """Of the table whose rows a question limits."""
+        if len(private) != 1:
+            from dither.sql.planner.choose import limited_table
+
+            name = limited_table(question)
+            private = [table for table in private if table.name == name]
+        return self._profile(private[0], question) if private else None
+
+    def _profile(self, table: Table, question: Question | None) -> Profile | None:
+        """What has been released about a table (of the columns that a question reads): from settled answers alone."""
+        from dither.ledger import Charge
+        from dither.profile import known_parts, profile_from
+
+        stored = {
+            part: self._ledger.find(table.people, None, part.label, part.snapshot, Charge(Fraction(0)))
+            for part in known_parts(table, question)
+        }
+        return profile_from(table, {part: answer for part, answer in stored.items() if answer is not None})
+
+    def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> tuple[bytes, bool]:
+        """The stored release for this question, already paid for or fresh, and whether it was charged now."""
+        from dither.ledger import Charge
+
+        people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
+        question, snapshot, plan = priced.known_as, priced.snapshot, priced.recipe()
+        if request is None or self._ledger.requested(people, analyst, request) is None:
+            repeated = self._ledger.find(people, analyst, question, snapshot, charge)
+            if repeated is not None:
+                return repeated, False
+            for table in priced.question.tables:
+                if not self._engine.has(table):
+                    # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
+                    raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
+        try:
+            reservation = self._ledger.reserve(
+                people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
+            )
+        except BudgetExceeded:
+            whole, cap = self._accounts.view(people), self._accounts.cap(people, analyst)
+            raise too_dear(priced.asked, charge, whole, cap) from None
+        return self._run(reservation, priced), reservation.answer is None
+
+    def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
+        """From here on every failure is the same to the analyst, and stays charged."""
+        if reservation.answer is not None:
+            self._check_labels(reservation, priced)
+            return reservation.answer
+        stored = self._attempt(reservation, priced)
+        if stored is None:
+            # Raised here and not where it failed: an exception remembers the one it was raised beside.
+            raise QueryFailed
+        return stored
+
+    def _check_labels(self, reservation: Reservation, priced: PricedQuestion) -> None:
+        """Stored numbers are in the order of the keys declared then; they are never shown under other labels."""
+        if reservation.snapshot == priced.snapshot:
+            return
+        tables = {table.name for table in priced.question.tables}
+        for entry in self._ledger.entries():
+            table = entry.body.get("table")
+            if entry.kind == "register" and table in tables and entry.sequence > reservation.id:
+                raise PolicyError(
+                    f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
+                    "again, perhaps declared differently; ask anew under another request id."
+                )
+
+    def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
+        """Exact aggregates, noise, settle; None if anything at all went wrong."""
+        with importing():
+            from dither.release import release
+            from dither.sql.price import again
+
+        with suppress(Exception):  # whatever goes wrong may depend on data, so nothing about it is told
+            if reservation.plan != priced.recipe():  # a profile may have been made since
+                priced = again(priced, Currency.of(self._accounts.budget(reservation.people)), reservation.plan)
+            recorded = (reservation.state, reservation.snapshot, reservation.plan)
+            if recorded == ("reserved", priced.snapshot, priced.recipe()):
+                return self._ledger.settle(reservation.id, release(priced, self._engine).to_bytes())
+        with suppress(Exception):  # a ledger that cannot even be told keeps the charge, and says so to the next caller
+            self._ledger.fail(reservation.id)
+        return None
