@@ -59,6 +59,7 @@ class Listed(Computed):
     """Code i is the i-th of the values."""
 
     kind = "listed"
+    _listed = True
     values: range | tuple[int, ...]
     shown: Shown = "number"
     shown_decimals: int = 0
@@ -71,10 +72,6 @@ class Listed(Computed):
     def high(self) -> int:
         return len(self.values) - 1
 
-    @property
-    def key_count(self) -> int:
-        return len(self.values) + self.nullable
-
     def numbers(self, codes: NDArray[Any]) -> NDArray[Any]:
         if isinstance(self.values, range):
             return self.values.start + codes.astype(np.int64) * self.values.step
@@ -86,6 +83,7 @@ class Periods(Computed):
     """Code i is the first day or moment of the i-th period since the one that holds 1970-01-01."""
 
     kind = "periods"
+    _listed = True
     unit: Unit
     first: int
     last: int
@@ -98,10 +96,6 @@ class Periods(Computed):
     @property
     def high(self) -> int:
         return self.last
-
-    @property
-    def key_count(self) -> int:
-        return self.last - self.first + 1 + self.nullable
 
     def numbers(self, codes: NDArray[Any]) -> NDArray[Any]:
         codes = codes.astype(np.int64)
