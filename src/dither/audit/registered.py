@@ -13,7 +13,8 @@ from dither.audit.pairs import Pair, pairs_of
 from dither.audit.sampling import sampler_of
 from dither.audit.verdict import Verdict
 from dither.mechanisms.registry import EVERY, AnyEntry
-from dither.mechanisms.registry.worst import why_loose, worst_pairs
+from dither.mechanisms.registry.loose import looseness
+from dither.mechanisms.registry.worst import worst_pairs
 
 _TRIAL = 10
 _LONG_ENOUGH = 0.2
@@ -92,7 +93,8 @@ def _case(entry: AnyEntry, place: int) -> Case:
         return mechanism, pairs_of(entry, mechanism), mechanism.guarantee
 
     parameters = ", ".join(f"{name}={value}" for name, value in example.items())
-    return Case(f"{entry.make.__name__}:{place}", parameters, make, why_loose(entry.make.__name__, place))
+    loose = looseness(entry.make.__name__, place)
+    return Case(f"{entry.make.__name__}:{place}", parameters, make, None if loose is None else str(loose))
 
 
 def confidence_of(rows: int) -> Fraction:

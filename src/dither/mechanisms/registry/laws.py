@@ -96,7 +96,14 @@ LAWS: tuple[LawEntry, ...] = (
     LawEntry(
         SparseVector,
         stream_pairs,
-        (_scores(), _scores(positives=2), _scores(positives=2, monotone=True), _scores(epsilon=2, **_REPLACE)),
+        (
+            _scores(),
+            _scores(positives=2),
+            _scores(positives=2, monotone=True),
+            _scores(epsilon=2, **_REPLACE),
+            _scores(epsilon=4, positives=2),
+            _scores(epsilon=4, positives=2, monotone=True),
+        ),
         {name: _scores(grid=1, answer_epsilon=1) for name in ("epsilon", "sensitivity", "grid")}
         | {"positives": _scores(), "threshold_share": _scores()},
         factor=Fraction(3),
