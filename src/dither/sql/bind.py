@@ -13,7 +13,8 @@ from dither.sql.items import aggregate, is_aggregated
 from dither.sql.keys import group_key
 from dither.sql.labels import LabelReader
 from dither.sql.narrowing import kept
-from dither.sql.noisy.bind import bind_formula, is_formula
+from dither.sql.noisy.bind import bind_formula
+from dither.sql.noisy.bound import is_formula
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
 from dither.sql.relations import Binder, Rows

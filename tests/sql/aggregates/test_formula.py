@@ -15,7 +15,8 @@ from dither.mechanisms import Gaussian, Laplace
 from dither.sql.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
 from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import IsNull, Not, Stored
-from dither.sql.noisy.bind import bind_formula, is_formula
+from dither.sql.noisy.bind import bind_formula
+from dither.sql.noisy.bound import is_formula
 from dither.sql.plan import CountRows, SumRows
 from dither.sql.source import Source
 

@@ -13,7 +13,8 @@ from dither.errors import UnsupportedQuery
 from dither.sql.after.after import After, Sorting
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.noisy import terms
-from dither.sql.noisy.bind import Binder, Bound, is_formula, kind_of, part_bound
+from dither.sql.noisy.bind import Binder
+from dither.sql.noisy.bound import Bound, is_formula, kind_of, part_bound
 from dither.sql.question import GroupKey, Output, Shown
 from dither.sql.source import Source
 

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
 from sqlglot import exp
 
-from dither.columns import Column
 from dither.errors import UnsupportedQuery
-from dither.listed import Computed
 from dither.sql import literals
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.names import listed, meant
 from dither.sql.noisy import terms
+from dither.sql.noisy.bound import Bound, Kind, is_aggregate, part_bound
+from dither.sql.noisy.comparisons import COMPARISONS, compare, read_text
 from dither.sql.noisy.terms import Condition, Term
 from dither.sql.scalar import MOST_WORDS
 from dither.sql.source import Source
 
-Kind = Literal["number", "date", "timestamp", "boolean", "text"]
-
-_COMPARISONS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
-_TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ONE: dict[type[exp.Expr], str] = {
     exp.Neg: "negate",
     exp.Abs: "absolute",
@@ -49,56 +37,18 @@ _TWO: dict[type[exp.Expr], str] = {
     exp.Nullif: "nullif",
 }
 _SEVERAL: dict[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
-_AGGREGATES = (exp.AggFunc, exp.Filter, exp.WithinGroup)
+_WHOLE = (exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT)
+_AS_IT_IS = (exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE)
+_CASTS: dict[object, Kind] = {
+    exp.DType.DATE: "date",
+    exp.DType.TIMESTAMP: "timestamp",
+    exp.DType.TIMESTAMPTZ: "timestamp",
+}
 
 KNOWN = (
     "Supported are + - * / %, ABS, ROUND, FLOOR, CEIL, GREATEST, LEAST, COALESCE, NULLIF, "
     "SQRT, LN, EXP, POWER and CASE."
 )
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A piece of syntax: its kind, and the term for it; text is a key's place, or a literal."""
-
-    kind: Kind
-    term: Term | None = None
-    key: int | None = None
-    literal: str | None = None
-    condition: Condition | None = None
-
-
-_KINDS: dict[str, Kind] = {
-    "int": "number",
-    "fixed": "number",
-    "number": "number",
-    "bool": "boolean",
-    "date": "date",
-    "timestamp": "timestamp",
-    "local": "timestamp",
-}
-
-
-def kind_of(declaration: Column | None) -> Kind:
-    """What values of a declaration are compared as; without one they are numbers."""
-    if declaration is None:
-        return "number"
-    return _KINDS.get(declaration.shown if isinstance(declaration, Computed) else declaration.kind, "text")
-
-
-def part_bound(place: int, aggregate: Aggregator) -> Bound:
-    """The aggregate at a place; a value that it chooses, such as MIN(day), is of the kind of its declaration."""
-    return Bound(kind_of(getattr(aggregate, "declared", None)), terms.Part(place))
-
-
-def is_aggregate(node: exp.Expr) -> bool:
-    """Whether this is one aggregate call: COUNT, SUM, ... with FILTER or WITHIN GROUP, OWNER_SUM or OWNER_COUNT."""
-    return isinstance(node, _AGGREGATES) or (isinstance(node, exp.Anonymous) and node.name.upper().startswith("OWNER_"))
-
-
-def is_formula(node: exp.Expr) -> bool:
-    """Whether this computes with aggregates: it has one inside, and is none itself."""
-    return not is_aggregate(node) and any(is_aggregate(inner) for inner in node.walk())
 
 
 @dataclass
@@ -135,15 +85,21 @@ class Binder:
             return terms.And(operands) if isinstance(node, exp.And) else terms.Or(operands)
         if isinstance(node, exp.Not):
             return terms.Not(self.condition(node.this))
-        if type(node) in _COMPARISONS:
-            return self._compare(node, _COMPARISONS[type(node)], self.bound(node.this), self.bound(node.expression))
+        if type(node) in COMPARISONS:
+            return compare(
+                self.source, node, COMPARISONS[type(node)], self.bound(node.this), self.bound(node.expression)
+            )
         if isinstance(node, exp.Between):
             this = self.bound(node.this)
             low, high = (self.bound(node.args[end]) for end in ("low", "high"))
-            return terms.And((self._compare(node, ">=", this, low), self._compare(node, "<=", this, high)))
+            return terms.And(
+                (compare(self.source, node, ">=", this, low), compare(self.source, node, "<=", this, high))
+            )
         if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
             this = self.bound(node.this)
-            return terms.Or(tuple(self._compare(node, "=", this, self.bound(value)) for value in node.expressions))
+            return terms.Or(
+                tuple(compare(self.source, node, "=", this, self.bound(value)) for value in node.expressions)
+            )
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             found = self._is_null(node.this)
             return terms.Not(found) if node.args.get("negate") else found
@@ -224,45 +180,6 @@ class Binder:
             raise self.source.refusal(node, "IS NULL stands after a number or a grouped column.", KNOWN)
         return terms.IsNull(bound.term)
 
-    def _compare(self, node: exp.Expr, operator: str, left: Bound, right: Bound) -> Condition:
-        if left.kind == "text" and left.key is None and right.kind != "text":
-            return self._compare(node, _TURNED[operator], right, left)
-        if left.kind == "text" and right.kind == "text":
-            return self._compare_text(node, operator, left, right)
-        if right.literal is not None:
-            right = self._read(node, right.literal, left.kind)
-        if {left.kind, right.kind} == {"date", "timestamp"}:
-            left, right = (_instants(side) if side.kind == "date" else side for side in (left, right))
-        if left.kind == right.kind and left.term is not None and right.term is not None:
-            return terms.Compare(operator, left.term, right.term)
-        what = f"a {left.kind} cannot be compared with a {right.kind}."
-        raise self.source.refusal(node, what, "Compare numbers with numbers, and keys with literals of their kind.")
-
-    def _compare_text(self, node: exp.Expr, operator: str, left: Bound, right: Bound) -> Condition:
-        if left.key is not None and right.literal is not None:
-            return terms.CompareText(operator, left.key, right.literal)
-        if right.key is not None and left.literal is not None:
-            return terms.CompareText(_TURNED[operator], right.key, left.literal)
-        raise self.source.refusal(
-            node, "text is compared as a grouped column with a literal.", "Write region = 'north'."
-        )
-
-    def _read(self, node: exp.Expr, text: str, kind: Kind) -> Bound:
-        """Quoted text beside a date or timestamp is read as one."""
-        readers: dict[Kind, Callable[[str], int]] = {"date": literals.day, "timestamp": literals.instant}
-        if kind not in readers:
-            raise self.source.refusal(node, f"a {kind} cannot be compared with text.", "Write numbers without quotes.")
-        try:
-            return Bound(kind, terms.Number(readers[kind](text)))
-        except ValueError as error:
-            raise self.source.refusal(node, str(error)) from None
-
-
-def _instants(day: Bound) -> Bound:
-    if day.term is None:
-        return day
-    return Bound("timestamp", terms.Apply("multiply", (day.term, terms.Number(literals.DAY))))
-
 
 def _literal(binder: Binder, node: exp.Expr) -> Bound:
     if node.args.get("is_string"):
@@ -279,7 +196,7 @@ def _cast(binder: Binder, node: exp.Expr) -> Bound:
     to, inner = node.args["to"], node.this
     kind = _CASTS.get(to.this)
     if isinstance(inner, exp.Literal) and inner.args.get("is_string") and kind is not None:
-        return binder._read(node, str(inner.this), kind)
+        return read_text(binder.source, node, str(inner.this), kind)
     sizes = [int(size.name) for size in to.expressions if size.name.isascii() and size.name.isdigit()]
     if to.this in _WHOLE and not sizes:
         return Bound("number", terms.Rounded(binder.term(inner), 0))
@@ -291,17 +208,6 @@ def _cast(binder: Binder, node: exp.Expr) -> Bound:
     raise binder.source.refusal(node, "this cast is not supported here.", hint)
 
 
-_WHOLE = (exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT)
-_AS_IT_IS = (exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE)
-
-
-_CASTS: dict[object, Kind] = {
-    exp.DType.DATE: "date",
-    exp.DType.TIMESTAMP: "timestamp",
-    exp.DType.TIMESTAMPTZ: "timestamp",
-}
-
-
 def _case(binder: Binder, node: exp.Expr) -> Bound:
     subject = None if node.args.get("this") is None else binder.bound(node.args["this"])
     conditions, values = [], []
@@ -309,7 +215,7 @@ def _case(binder: Binder, node: exp.Expr) -> Bound:
         if subject is None:
             conditions.append(binder.condition(case.this))
         else:
-            conditions.append(binder._compare(case, "=", subject, binder.bound(case.this)))
+            conditions.append(compare(binder.source, case, "=", subject, binder.bound(case.this)))
         values.append(binder.term(case.args["true"]))
     otherwise = node.args.get("default")
     bound = None if otherwise is None or isinstance(otherwise, exp.Null) else binder.term(otherwise)
@@ -346,6 +252,3 @@ def bind_formula(source: Source, node: exp.Expr, aggregate_of: Callable[[exp.Exp
     if term is None or not binder.parts:
         raise source.refusal(node, "this item has no aggregate in it.", "Add COUNT(*), SUM(x) or AVG(x).")
     return binder.parts[0] if term == terms.Part(0) else Formula(term, tuple(binder.parts))
-
-
-__all__ = ["KNOWN", "Binder", "Bound", "bind_formula", "is_aggregate", "is_formula", "kind_of", "part_bound"]
