@@ -13,35 +13,13 @@ from sqlglot import exp
 
 from dither.errors import UnsupportedQuery
 from dither.sql import normal
-from dither.sql.expressions import Boolean, Expression, Numeric, Stored, StoredText, Textual
+from dither.sql.expressions import Boolean, Expression, Stored, StoredText
 from dither.sql.facts import facts
+from dither.sql.join_conditions import Condition, Part, condition_of, equality_with, has_query
 from dither.sql.names import quoted
 from dither.sql.plan import Equality, JoinOwner, JoinPublic, Node
 from dither.sql.relations import Binder, Rows, nullable_columns
-from dither.sql.scalar import Value
 from dither.sql.scope import Identity, Relation, Scope
-
-
-@dataclass(frozen=True)
-class Part:
-    """A relation in FROM; `outer` if it is the right side of a LEFT JOIN, which has conditions of its own."""
-
-    relation: Relation
-    at: exp.Expr
-    outer: bool = False
-    conditions: tuple[exp.Expr, ...] = ()
-    using: tuple[exp.Expr, ...] = ()
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition and the places of the relations that it names; `around` if it names the query around as well."""
-
-    node: exp.Expr
-    places: frozenset[int]
-    around: bool
-    owners: tuple[int, int] | None = None  # the relations whose owners it holds equal
-    around_owner: bool = False  # whether it holds the owner equal to that of the query around
 
 
 @dataclass
@@ -57,12 +35,13 @@ class Joining:
 
     def join(self, where: Iterable[exp.Expr]) -> Rows:
         self.relations = [part.relation for part in self.parts]
-        pending = [node for node in where if _has_query(node)]
-        conditions = [self._condition(node) for node in where if not _has_query(node)]
+        scope = self._scope()
+        pending = [node for node in where if has_query(node)]
+        conditions = [condition_of(node, scope) for node in where if not has_query(node)]
         outer: dict[int, list[Condition]] = {}
         for place, part in enumerate(self.parts):
-            own = [self._condition(node) for node in (*part.conditions, *self._using(place))]
-            if any(_has_query(condition.node) for condition in own):
+            own = [condition_of(node, scope) for node in (*part.conditions, *self._using(place))]
+            if any(has_query(condition.node) for condition in own):
                 raise self._refusal(place, "a subquery in ON is not supported.", "Write it in WHERE.")
             if part.outer:
                 outer[place] = own
@@ -91,13 +70,11 @@ class Joining:
     def _rows(self, conditions: list[Condition], pending: tuple[exp.Expr, ...]) -> Rows:
         scope = self._scope()
         scalars = self.binder.scalars(scope)
-        if self.node is None:
-            raise TypeError("nothing was joined")
         identities: dict[str, Identity] = {}
         for relation in self.relations:
             identities |= relation.identities or {}
         people = next((relation.people for relation in self.relations if relation.private), "")
-        rows = Rows(self.node, scope, people, identities, pending)
+        rows = Rows(_given(self.node), scope, people, identities, pending)
         inner = [condition for condition in conditions if not condition.around]
         rows = rows.where(normal.conjunction(scalars.truth(condition.node) for condition in inner))
         linked = any(condition.around_owner for condition in conditions)
@@ -116,13 +93,15 @@ class Joining:
         if own is not None and not all(condition.places <= known and not condition.around for condition in own):
             return False
         between = [c for c in among if place in c.places and c.places <= known and len(c.places) > 1 and not c.around]
-        pairs = {id(condition): pair for condition in between if (pair := self._pair(condition, place)) is not None}
+        scalars = self.binder.scalars(self._scope())
+        found = [(id(condition), equality_with(place, condition, scalars)) for condition in between]
+        pairs = {which: pair for which, pair in found if pair is not None}
         for condition in between:
             self._refuse_missing_owner(condition, place)
         same_owner = [c for c in between if c.owners is not None] + [
             c for c in between if c.owners is None and id(c) in pairs and self._same_identity(pairs[id(c)])
         ]
-        equal = tuple(pair for pair in pairs.values())
+        equal = tuple(pairs.values())
         joined: JoinOwner | JoinPublic | None
         if self._people() and relation.private:
             joined = self._owner_join(relation, equal) if same_owner else None
@@ -172,34 +151,6 @@ class Joining:
         merged = frozenset(name.name.lower() for part in self.parts for name in part.using)
         return Scope(tuple(self.relations), self.binder.source, self.around, merged)
 
-    def _condition(self, node: exp.Expr) -> Condition:
-        scope = self._scope()
-        equality = isinstance(node, exp.EQ)
-        sides = [side.unnest() for side in (node.this, node.expression)] if equality else []
-        if equality and all(isinstance(side, exp.Column) for side in sides):
-            here = [scope.owner_of(side) for side in sides]
-            places = [self.relations.index(relation) for relation in here if relation is not None]
-            if len(places) == 2 and places[0] != places[1]:
-                return Condition(node, frozenset(places), False, owners=(places[0], places[1]))
-            if self.around is not None and len(places) == 1:
-                other = sides[0] if here[1] is not None else sides[1]
-                if not self._ours(other) and self.around.owner_of(other) is not None:
-                    return Condition(node, frozenset(places), True, around_owner=True)
-        places_found: set[int] = set()
-        columns = list(node.find_all(exp.Column))
-        outside = [column for column in columns if self.around is not None and not self._ours(column)]
-        for column in outside:
-            self._refuse_farther(column)
-        for column in columns:
-            if column not in outside:
-                relation, _ = scope.place(column)
-                places_found.add(self.relations.index(relation))
-        return Condition(node, frozenset(places_found), bool(outside))
-
-    def _ours(self, column: exp.Column) -> bool:
-        """Whether a name belongs to a relation of this query rather than of the one around."""
-        return _knows(self._scope(), column)
-
     def _using(self, place: int) -> list[exp.Expr]:
         """USING (x) as an equality with the one table before that has such a column."""
         found: list[exp.Expr] = []
@@ -211,19 +162,6 @@ class Joining:
             left, right = (exp.column(called, table=r.called, quoted=True) for r in (before[0], self.relations[place]))
             found.append(exp.EQ(this=left, expression=right))
         return found
-
-    def _pair(self, condition: Condition, place: int) -> Equality | None:
-        """An equality between what is joined already and the relation at `place`, if the condition is one."""
-        if condition.owners is not None or not isinstance(condition.node, exp.EQ):
-            return None
-        scalars = self.binder.scalars(self._scope())
-        sides = [condition.node.this, condition.node.expression]
-        places = [self._condition(side).places for side in sides]
-        if places == [frozenset({place}), condition.places - {place}]:
-            sides.reverse()
-        elif places != [condition.places - {place}, frozenset({place})]:
-            return None
-        return comparable(*(scalars.value(side) for side in sides))
 
     def _same_identity(self, pair: Equality) -> bool:
         found = []
@@ -244,16 +182,6 @@ class Joining:
                 hint = f"Compare with {quoted(first.called)}.{quoted(min(first.owners))}, which every row has."
                 what = f"the owner of {quoted(self.relations[other].called)} may be missing after its LEFT JOIN."
                 raise self.binder.source.refusal(condition.node, what, hint)
-
-    def _refuse_farther(self, column: exp.Column) -> None:
-        """A column of a query that is not directly around this one."""
-        around = self.around
-        farther = None if around is None or _knows(around, column) else around.around
-        while farther is not None:
-            if _knows(farther, column):
-                hint = "Compare with columns of this query and of the one directly around it."
-                raise self.binder.source.refusal(column, f"{column.sql()} belongs to a query farther out.", hint)
-            farther = farther.around
 
     def _refusal(self, place: int, what: str, hint: str) -> UnsupportedQuery:
         return self.binder.source.refusal(self.parts[place].at, what, hint)
@@ -281,37 +209,10 @@ class Joining:
         return self._refusal(place, f"{called} is joined without an equality of owners.", hint)
 
 
-def comparable(left: Value, right: Value) -> Equality | None:
-    """Both sides of an equality as expressions that are equal as they stand; None if they need more than that."""
-    if isinstance(left.node, Textual) and isinstance(right.node, Textual) and "literal" not in (left.kind, right.kind):
-        return left.node, right.node
-    if not isinstance(left.node, Numeric) or not isinstance(right.node, Numeric) or left.kind != right.kind:
-        return None
-    if left.kind == "category" and (left.category is None or left.category.values != _values(right)):
-        return None
-    if left.kind not in ("number", "date", "timestamp", "category"):
-        return None
-    first, second = normal.aligned((left.node, right.node))
-    return first, second
-
-
-def _values(value: Value) -> tuple[str, ...] | None:
-    return None if value.category is None else value.category.values
-
-
 def _found_by_key(node: Node, values: Iterable[Expression]) -> bool:
     known = facts(node)
     names = {value.name for value in values if isinstance(value, (Stored, StoredText))}
     return not known.private and known.distinct is not None and known.distinct <= names
-
-
-def _has_query(node: exp.Expr) -> bool:
-    return node.find(exp.Select) is not None
-
-
-def _knows(scope: Scope, column: exp.Column) -> bool:
-    among = [r for r in scope.relations if not column.table or r.called.lower() == column.table.lower()]
-    return any(relation.named(column.name) or relation.is_owner(column.name) for relation in among)
 
 
 def _given(node: Node | None) -> Node:

@@ -31,7 +31,7 @@ from dither.sql.expressions import (
     Stored,
     Textual,
 )
-from dither.sql.facts import stored
+from dither.sql.facts.known import stored
 from dither.sql.narrowing import narrowed_key
 from dither.sql.relabel import MOST_STEPS
 from dither.sql.rounding import in_units

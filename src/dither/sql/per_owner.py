@@ -11,7 +11,7 @@ from dither.errors import UnsupportedQuery
 from dither.sql import normal
 from dither.sql.computed import column_of, number
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored
-from dither.sql.facts import stored
+from dither.sql.facts.known import stored
 from dither.sql.keys import carried
 from dither.sql.limiting import most_rows
 from dither.sql.plan import Filter, Node, OwnerAggregate, Project, Total

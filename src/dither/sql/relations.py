@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -12,7 +11,8 @@ from dither.columns import Column
 from dither.sql.catalog import Catalog, PublicTable, Table
 from dither.sql.computed import nullable
 from dither.sql.expressions import Boolean, Expression, Truth
-from dither.sql.facts import stored
+from dither.sql.facts.known import stored
+from dither.sql.join_conditions import Part
 from dither.sql.keys import carried
 from dither.sql.labels import LabelReader
 from dither.sql.plan import Filter, Node, Project, PublicScan, Scan
@@ -20,9 +20,6 @@ from dither.sql.rules import RULES
 from dither.sql.scalar import Scalars
 from dither.sql.scope import Identity, Relation, Scope
 from dither.sql.source import Source
-
-if TYPE_CHECKING:
-    from dither.sql.joining import Part
 
 MOST_RELATIONS = 40  # that one query reads; a query named by WITH is read wherever it is used
 
@@ -79,7 +76,7 @@ class Binder:
 
     def rows(self, select: exp.Expr, around: Scope | None = None) -> Rows:
         """What FROM and WHERE of a query make, its columns in a scope."""
-        from dither.sql.joining import Joining, Part
+        from dither.sql.joining import Joining
         from dither.sql.subqueries import semi_joins
 
         clause = select.args.get("from_")
@@ -94,8 +91,6 @@ class Binder:
         return semi_joins(self, rows)
 
     def _joined(self, join: exp.Expr) -> Part:
-        from dither.sql.joining import Part
-
         kind, side = str(join.args.get("kind") or "").upper(), str(join.args.get("side") or "").upper()
         if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER") or join.args.get("method"):
             word = " ".join(filter(None, (str(join.args.get("method") or "").upper(), side, kind)))

@@ -16,7 +16,7 @@ from dither.sql import limits, parse
 from dither.sql.catalog import Catalog, Table
 from dither.sql.dialect import DUCKDB
 from dither.sql.expressions import Expression, Numeric
-from dither.sql.facts import stored
+from dither.sql.facts.known import stored
 from dither.sql.faithful import faithful
 from dither.sql.intervals import interval, verify
 from dither.sql.keys import group_key
