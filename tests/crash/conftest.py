@@ -18,7 +18,7 @@ import pytest
 
 from dither.ledger import Charge, Ledger
 
-for _name in ("faulty", "power"):
+for _name in ("faulty", "kills", "power"):
     _module = f"crash_{_name}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))

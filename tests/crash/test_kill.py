@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import signal
-import sqlite3
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
+import crash_kills as kills
 import pytest
 
 from dither.ledger import Ledger
@@ -26,96 +23,35 @@ Ask = Callable[..., bytes]
 Release = Callable[[bytes], object]
 
 
-def check_after_kill(
-    kind: type[Ledger], folder: Path, ask: Ask, request: str, released: bytes, before: Fraction
-) -> None:
-    """What must hold after a process died while it asked under that request id."""
-    with kind.open(folder) as ledger:
-        ledger.verify()
-        spent = ledger.balance("patients").spent.cost
-        assert spent in (before, before + PRICE), "charged at most once"
-        assert not released or spent == before + PRICE, "released implies charged"
-        answer = ask(ledger, request)
-        assert ledger.balance("patients").spent.cost == before + PRICE, "a retry is charged once in all"
-        assert ledger.balance("patients", "alice").spent.cost == before + PRICE
-        assert released in (b"", answer), "a retry returns the same bytes"
-        assert ask(ledger, request) == answer, "every retry returns the same bytes"
-        assert ledger.pending() == []
-        ledger.verify()
+def desk(folder: Path, ask: Ask, kind: type[Ledger] = Ledger) -> kills.Opening:
+    """The ledger itself, charging the patients and alice."""
 
-
-class KillAt:
-    """Ends the process at the n-th event."""
-
-    def __init__(self, number: int) -> None:
-        self.left = number
-
-    def __call__(self, *_: object) -> None:
-        self.left -= 1
-        if not self.left:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def statements(self) -> None:
-        connect = sqlite3.connect
-
-        def traced(*given: Any, **named: Any) -> sqlite3.Connection:
-            connection = connect(*given, **named)
-            connection.set_trace_callback(self)
-            return connection
-
-        sqlite3.connect = traced  # type: ignore[assignment]
-
-    def lines(self) -> None:
-        def trace(frame: FrameType, event: str, _: object) -> Any:
-            if f"dither{os.sep}ledger" not in frame.f_code.co_filename:
-                return None
-            if event == "line":
-                self()
-            return trace
-
-        sys.settrace(trace)
-
-
-def kill_everywhere(
-    events: str, folder: Path, ask: Ask, in_child: Any, *, kind: type[Ledger] = Ledger, stride: int = 1
-) -> int:
-    """Kill a process at every `stride`-th event between opening and release; how many kills there were."""
-    number, kills = 1, 0
-    begun = shutil.copytree(folder, folder.with_name("begun"))
-    while True:
-        if kills % 50 == 49:  # a long ledger takes long to prove
-            shutil.rmtree(folder)
-            shutil.copytree(begun, folder)
+    @contextmanager
+    def opening(release: Release) -> Iterator[kills.Desk]:
+        ChargesAfterwards.release = staticmethod(release)
         with kind.open(folder) as ledger:
-            before = ledger.balance("patients").spent.cost
-        request = f"r{number}"
 
-        def work(release: Release, number: int = number, request: str = request) -> None:
-            getattr(KillAt(number), events)()
-            ChargesAfterwards.release = staticmethod(release)
-            release(ask(kind.open(folder), request))
+            def spent() -> Fraction:
+                found = [ledger.balance("patients", analyst).spent.cost for analyst in (None, "alice")]
+                assert found[0] == found[1], "both are charged or neither"
+                return found[0]
 
-        released, status = in_child(work).ended()
-        check_after_kill(kind, folder, ask, request, released[:16], before)
-        if status == 0:
-            assert released
-            return kills
-        assert status == -signal.SIGKILL
-        kills += 1
-        number += stride
+            yield kills.Desk(lambda request: ask(ledger, request), spent, ledger.pending, ledger.verify)
+
+    return opening
 
 
 def test_killed_at_every_statement(rich: Path, ask: Ask, in_child: Any, tally: Any) -> None:
-    kills = kill_everywhere("statements", rich, ask, in_child)
-    tally(kills=kills)
-    assert kills > 40
+    killed = kills.kill_everywhere("statements", rich, desk(rich, ask), in_child, price=PRICE)
+    tally(kills=killed)
+    assert killed > 40
 
 
 def test_killed_at_lines_of_code(rich: Path, ask: Ask, in_child: Any, tally: Any, campaign: bool) -> None:
     stride = 1 if campaign else 13
-    kills = kill_everywhere("lines", rich, ask, in_child, stride=stride)
-    tally(kills=kills)
-    assert kills > 400 // stride
+    killed = kills.kill_everywhere("lines", rich, desk(rich, ask), in_child, price=PRICE, stride=stride)
+    tally(kills=killed)
+    assert killed > 400 // stride
 
 
 class ForgetsRequests(Ledger):
@@ -154,7 +90,7 @@ class ChargesAfterwards(Ledger):
 )
 def test_planted_bugs_are_caught(rich: Path, ask: Ask, in_child: Any, kind: type[Ledger], words: str) -> None:
     with pytest.raises(AssertionError, match=words):
-        kill_everywhere("statements", rich, ask, in_child, kind=kind)
+        kills.kill_everywhere("statements", rich, desk(rich, ask, kind), in_child, price=PRICE)
 
 
 def test_killed_at_random_instants(rich: Path, ask: Ask, in_child: Any, tally: Any, campaign: bool) -> None:

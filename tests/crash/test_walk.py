@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import crash_kills as kills
 import pyarrow as pa
 import pytest
 
@@ -23,98 +22,27 @@ PRICE = Fraction(1, 10)
 Release = Callable[[bytes], object]
 
 
-class KillAt:
-    """Ends the process at the n-th statement, before or after it ran."""
-
-    def __init__(self, number: int) -> None:
-        self.left = number
-
-    def __call__(self, *_: object) -> None:
-        self.left -= 1
-        if not self.left:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def ledger(self) -> None:
-        connect = sqlite3.connect
-
-        def traced(*given: Any, **named: Any) -> sqlite3.Connection:
-            connection = connect(*given, **named)
-            connection.set_trace_callback(self)
-            return connection
-
-        sqlite3.connect = traced  # type: ignore[assignment]
-
-    def engine(self) -> None:
-        import duckdb
-
-        connect = duckdb.connect
-        duckdb.connect = lambda *given, **named: Between(connect(*given, **named), self)
-
-
-class Between:
-    """A connection, cursor or result of the engine, with something done before and after each call."""
-
-    def __init__(self, inner: Any, event: Callable[[], None]) -> None:
-        self._inner, self._event = inner, event
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
-        if not callable(found):
-            return found
-
-        def call(*given: Any, **named: Any) -> Any:
-            self._event()
-            result = found(*given, **named)
-            self._event()
-            return Between(result, self._event) if "duckdb" in type(result).__module__ else result
-
-        return call
-
-
 def question(request: str) -> str:
     """A question never asked before."""
     return f"SELECT COUNT(*), SUM(age) FROM visits WHERE remark <> '{request}'"
 
 
-def spent(curator: Curator) -> Any:
-    return curator.budget("patients").spent.epsilon
+def desk(folder: Path, kind: type[Curator] = Curator) -> kills.Opening:
+    """A curator whom alice asks."""
 
+    @contextmanager
+    def opening(release: Release) -> Iterator[kills.Desk]:
+        RunsBeforeCharging.release = staticmethod(release)
+        with kind.open(folder) as curator:
+            alice = curator.analyst("alice")
+            yield kills.Desk(
+                lambda request: alice.sql(question(request), epsilon=PRICE, request=request).to_bytes(),
+                lambda: curator.budget("patients").spent.epsilon,
+                lambda: curator._ledger.pending(),
+                curator.verify,
+            )
 
-def check_after_kill(folder: Path, request: str, before: Fraction, released: bytes) -> None:
-    """What must hold after a process died while it asked under that request id."""
-    with Curator.open(folder) as curator:
-        curator.verify()
-        now = spent(curator)
-        assert now in (before, before + PRICE), "charged at most once"
-        assert not released or now == before + PRICE, "released implies charged"
-        answer = curator.analyst("alice").sql(question(request), epsilon=PRICE, request=request)
-        assert spent(curator) == before + PRICE, "a retry is charged once in all"
-        assert released in (b"", answer.to_bytes()), "a retry returns the same bytes"
-        assert curator._ledger.pending() == []
-
-
-def kill_everywhere(events: str, folder: Path, in_child: Any, *, stride: int, kind: type[Curator] = Curator) -> int:
-    """Kill a process that asks at every `stride`-th event; how many kills there were."""
-    number, kills = 1, 0
-    while True:
-        with Curator.open(folder) as curator:
-            before = spent(curator)
-        request = f"{events} {number}"
-
-        def work(release: Release, number: int = number, request: str = request) -> None:
-            getattr(KillAt(number), events)()
-            RunsBeforeCharging.release = staticmethod(release)
-            alice = kind.open(folder).analyst("alice")
-            release(alice.sql(question(request), epsilon=PRICE, request=request).to_bytes())
-
-        released, status = in_child(work).ended()
-        check_after_kill(folder, request, before, released)
-        if status == 0:
-            assert released
-            return kills
-        assert status == -signal.SIGKILL
-        kills += 1
-        number += stride
+    return opening
 
 
 @pytest.fixture
@@ -129,16 +57,16 @@ def visits(tmp_path: Path) -> Path:
 
 
 def test_killed_at_every_statement_of_the_engine(visits: Path, in_child: Any, tally: Any) -> None:
-    kills = kill_everywhere("engine", visits, in_child, stride=1)
-    tally(kills=kills)
-    assert kills >= 10
+    killed = kills.kill_everywhere("calls", visits, desk(visits), in_child, price=PRICE)
+    tally(kills=killed)
+    assert killed >= 10
 
 
 def test_killed_at_statements_of_the_ledger(visits: Path, in_child: Any, tally: Any, campaign: bool) -> None:
     stride = 1 if campaign else 9
-    kills = kill_everywhere("ledger", visits, in_child, stride=stride)
-    tally(kills=kills)
-    assert kills > 60 // stride
+    killed = kills.kill_everywhere("statements", visits, desk(visits), in_child, price=PRICE, stride=stride)
+    tally(kills=killed)
+    assert killed > 60 // stride
 
 
 class RunsBeforeCharging(Curator):
@@ -162,10 +90,10 @@ class AnswersAnew(Curator):
 @pytest.mark.parametrize(
     ("kind", "events", "words"),
     [
-        (RunsBeforeCharging, "ledger", "released implies charged"),
-        (AnswersAnew, "engine", "a retry returns the same bytes"),
+        (RunsBeforeCharging, "statements", "released implies charged"),
+        (AnswersAnew, "calls", "retry returns the same bytes"),
     ],
 )
 def test_planted_bugs_are_caught(visits: Path, in_child: Any, kind: type[Curator], events: str, words: str) -> None:
     with pytest.raises(AssertionError, match=words):
-        kill_everywhere(events, visits, in_child, stride=9, kind=kind)
+        kills.kill_everywhere(events, visits, desk(visits, kind), in_child, price=PRICE, stride=9)
