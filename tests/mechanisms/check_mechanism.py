@@ -5,6 +5,8 @@ A mechanism that joins the registry is checked by the battery of its kind; nothi
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import mechanisms_checks_of_laws as laws
 import mechanisms_checks_of_noise as noise
 import mechanisms_checks_of_smooth as smooth
+import pytest
 
 from dither.mechanisms.registry import AnyEntry, LawEntry, NoiseEntry, SmoothEntry
 
@@ -41,7 +44,8 @@ def cases(entry: AnyEntry) -> Iterator[Case]:
     """The whole battery for an entry, case by case."""
     battery = BATTERIES[type(entry)]
     yield from (Case(entry, None, check) for check in (check_it_draws_itself, *battery.OF_AN_ENTRY))
-    yield from (Case(entry, i, check) for i in range(len(entry.examples)) for check in battery.OF_AN_EXAMPLE)
+    of_an_example = (check_frozen_and_equal_by_value, *battery.OF_AN_EXAMPLE)
+    yield from (Case(entry, i, check) for i in range(len(entry.examples)) for check in of_an_example)
 
 
 def check_mechanism(entry: AnyEntry) -> None:
@@ -54,3 +58,14 @@ def check_it_draws_itself(entry: AnyEntry) -> None:
     """A picture without being told what to show; a chart that does not follow the schema is refused by altair."""
     chart = entry.make(**dict(entry.examples[0])).plot().to_dict()
     assert entry.make.__name__ in str(chart["title"]["text"])
+
+
+def check_frozen_and_equal_by_value(entry: AnyEntry, example: dict[str, Any]) -> None:
+    mechanism = entry.make(**example)
+    assert mechanism == entry.make(**example) == pickle.loads(pickle.dumps(mechanism))
+    assert hash(mechanism) == hash(entry.make(**example))
+    for field in dataclasses.fields(mechanism):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(mechanism, field.name, getattr(mechanism, field.name))
+    with pytest.raises(TypeError):
+        entry.make(*example.values())

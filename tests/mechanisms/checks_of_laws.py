@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -133,26 +131,18 @@ def law_of_keys(mechanism, counts):
     return np.outer(*keys).ravel()
 
 
-def law_of_two_quantiles(mechanism, records):
-    """Over (first, second): the second is chosen among all records, the first by noisy counts among those below it."""
-    grid, size, low = mechanism.grid, len(records), mechanism.q[0]
-    codes = np.sort(np.array([int(record / grid.step) for record in records], np.int64))
-    answers = np.arange(grid.first, grid.last + 1)
-    below, upto = np.searchsorted(codes, answers, "left"), np.searchsorted(codes, answers, "right")
-    base = [np.ldexp(1.0, Bands.of(grid, q).at(answers)) for q in mechanism.q]
+def law_of_two(mechanism, records, below, upto, weighed):
+    """Over (first, second): the second is chosen among all records, the first by noisy counts among those below it.
 
-    def chances(allowed, target, rate):
-        """One row for each target among the first `allowed` answers."""
-        apart = np.maximum(0, np.maximum(below[:allowed] - target, target - upto[:allowed]))
-        weights = base[0][:allowed] * np.exp(-rate * apart)
-        return weights / weights.sum(axis=1, keepdims=True)
-
+    `weighed` gives the first one's law from how many ranks each candidate below is off, a row for each noisy target.
+    """
+    size, low = len(records), mechanism.q[0]
     second = np.array([middle(pair) for pair in mechanism.first_choice.probability_bounds(records)])
     scale = float(mechanism.counting.scale_steps)
     reach = int(30 * scale)
     noise = geometric(scale, reach)
     of_two = np.convolve(noise, noise)
-    joint = np.zeros((answers.size, answers.size))
+    joint = np.zeros((below.size, below.size))
     for place, chance in enumerate(second):
         less = below[place] + np.arange(-reach, reach + 1)[:, None]
         total = less + size - below[place] + np.arange(-2 * reach, 2 * reach + 1)[None, :]
@@ -165,38 +155,35 @@ def law_of_two_quantiles(mechanism, records):
             share = wanted[inside] / (np.broadcast_to(less, total.shape)[inside] * low.denominator)
             steeper = 2 if mechanism.relation is Relation.REPLACE else mechanism.rows_per_owner
             rate = float(mechanism.choosing_epsilon) / (2 * steeper * np.maximum(share, 1 - share))
-            law = chances(place, (share * below[place])[:, None], rate[:, None])
-            joint[:place, place] += chance * likely[inside] @ law
+            target = (share * below[place])[:, None]
+            apart = np.maximum(0, np.maximum(below[:place] - target, target - upto[:place]))
+            joint[:place, place] += chance * likely[inside] @ weighed(rate[:, None], apart)
     return joint.ravel()
+
+
+def law_of_two_quantiles(mechanism, records):
+    grid = mechanism.grid
+    codes = np.sort(np.array([int(record / grid.step) for record in records], np.int64))
+    answers = np.arange(grid.first, grid.last + 1)
+    base = np.ldexp(1.0, Bands.of(grid, mechanism.q[0]).at(answers))
+
+    def weighed(rate, apart):
+        weights = base[: apart.shape[1]] * np.exp(-rate * apart)
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    sides = (np.searchsorted(codes, answers, side) for side in ("left", "right"))
+    return law_of_two(mechanism, records, *sides, weighed)
 
 
 def law_of_two_listed(mechanism, records):
-    """Over (first, second) of a list: as `law_of_two_quantiles`, with permute-and-flip among the candidates below."""
-    listed, size, low = [Fraction(one) for one in mechanism.candidates], len(records), mechanism.q[0]
+    listed = [Fraction(one) for one in mechanism.candidates]
     below = np.array([sum(record < one for record in records) for one in listed])
     upto = np.array([sum(record <= one for record in records) for one in listed])
-    second = np.array([middle(pair) for pair in mechanism.first_choice.probability_bounds(records)])
-    scale = float(mechanism.counting.scale_steps)
-    reach = int(30 * scale)
-    noise = geometric(scale, reach)
-    of_two = np.convolve(noise, noise)
-    joint = np.zeros((len(listed), len(listed)))
-    for place, chance in enumerate(second):
-        less = below[place] + np.arange(-reach, reach + 1)[:, None]
-        total = less + size - below[place] + np.arange(-2 * reach, 2 * reach + 1)[None, :]
-        likely = noise[:, None] * of_two[None, :]
-        wanted = total * low.numerator
-        inside = (wanted > 0) & (wanted < less * low.denominator) & (place > 0)
-        joint[place, place] += chance * likely[~inside].sum()
-        if inside.any():
-            share = wanted[inside] / (np.broadcast_to(less, total.shape)[inside] * low.denominator)
-            steeper = 2 if mechanism.relation is Relation.REPLACE else mechanism.rows_per_owner
-            rate = float(mechanism.choosing_epsilon) / (2 * steeper * np.maximum(share, 1 - share))
-            target = share * below[place]
-            apart = np.maximum(0, np.maximum(below[:place] - target[:, None], target[:, None] - upto[:place]))
-            law = flip_law(np.exp(-rate[:, None] * (apart - apart.min(axis=1, keepdims=True))))
-            joint[:place, place] += chance * likely[inside] @ law
-    return joint.ravel()
+
+    def weighed(rate, apart):
+        return flip_law(np.exp(-rate * (apart - apart.min(axis=1, keepdims=True))))
+
+    return law_of_two(mechanism, records, below, upto, weighed)
 
 
 def flip_law(weights):
@@ -332,18 +319,6 @@ def weaker(entry, example):
     return entry.make(**example | {entry.weakens: Fraction(str(example[entry.weakens])) * entry.factor})
 
 
-def check_frozen_and_equal_by_value(entry, example):
-    mechanism = entry.make(**example)
-    assert mechanism == entry.make(**example)
-    assert hash(mechanism) == hash(entry.make(**example))
-    for field in dataclasses.fields(mechanism):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(mechanism, field.name, getattr(mechanism, field.name))
-    with pytest.raises(TypeError):
-        entry.make(*example.values())
-    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
-
-
 def check_the_relation_is_carried(entry, example):
     stated = entry.make(**example).guarantee
     assert stated.relation is stated.zcdp().relation
@@ -430,7 +405,6 @@ OF_AN_ENTRY = (
     check_strange_data_are_answered_or_refused_without_being_shown,
 )
 OF_AN_EXAMPLE = (
-    check_frozen_and_equal_by_value,
     check_the_relation_is_carried,
     check_the_exact_law_keeps_the_claim_and_too_little_noise_does_not,
     check_the_exact_law_keeps_the_rho,

@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import gc
 import math
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -140,18 +139,6 @@ def check_the_probability_of_each_multiple_of_the_grid_is_that_of_the_law(entry,
         assert float(low) == pytest.approx(expected[k + 4], rel=1e-9)
 
 
-def check_frozen_and_equal_by_value(entry, example):
-    mechanism = entry.make(**example)
-    assert mechanism == entry.make(**example)
-    assert hash(mechanism) == hash(entry.make(**example))
-    for field in dataclasses.fields(mechanism):
-        with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(mechanism, field.name, getattr(mechanism, field.name))
-    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
-    with pytest.raises(TypeError):
-        entry.make(*example.values())
-
-
 def check_the_relation_is_carried(entry, example):
     assert entry.make(**example).guarantee.relation is Relation.REPLACE
     assert entry.make(**example, relation="edge").release(1, 1).guarantee.zcdp().relation is Relation.EDGE
@@ -271,7 +258,6 @@ OF_AN_EXAMPLE = (
     check_a_smooth_bound_that_is_not_smooth_enough_is_noticed,
     check_releases_have_the_exact_law_and_another_scale_is_told_apart,
     check_the_probability_of_each_multiple_of_the_grid_is_that_of_the_law,
-    check_frozen_and_equal_by_value,
     check_the_relation_is_carried,
     check_scale_error_and_interval_are_not_public,
     check_answers_lie_on_a_grid_that_only_public_parameters_decide,

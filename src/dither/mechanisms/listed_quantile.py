@@ -9,15 +9,14 @@ from typing import Any, Literal
 
 from dither.accounting.balls import ball, bounds, float_up
 from dither.accounting.pure import PureDP
-from dither.errors import ParameterError
 from dither.mechanisms.candidates import Candidate, Standing, published, read_candidates, standing
 from dither.mechanisms.exponential import Exponential
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.probabilities import certified, nearest
-from dither.mechanisms.quantile import epsilon_of_rho, rank_sensitivity, read_relation
+from dither.mechanisms.quantile import rank_sensitivity, read_epsilon, read_relation
 from dither.neighbours import Relation
-from dither.parameters import Number, positive, probability
+from dither.parameters import Number, probability
 
 Rule = Literal["flip", "exponential"]
 
@@ -58,10 +57,7 @@ class ListedQuantile:
         relation: Relation | str | None = None,
         rows_per_owner: int = 1,
     ) -> None:
-        if (epsilon is None) == (rho is None):
-            raise ParameterError("give a quantile either epsilon= or rho=.")
-        stated = positive(epsilon, "epsilon") if epsilon is not None else epsilon_of_rho(rho)  # type: ignore[arg-type]
-        object.__setattr__(self, "epsilon", stated)
+        object.__setattr__(self, "epsilon", read_epsilon(epsilon, rho))
         object.__setattr__(self, "q", probability(q, "q"))
         held, rows = read_relation(relation, rows_per_owner)
         object.__setattr__(self, "relation", held)

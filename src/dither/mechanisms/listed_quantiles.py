@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from dither.accounting.conversion import rho_of_discrete_laplace
 from dither.accounting.pure import PureDP
 from dither.mechanisms.candidates import Candidate, Standing, published, read_candidates, standing
 from dither.mechanisms.codes import Codes
 from dither.mechanisms.exponential import Exponential
+from dither.mechanisms.halving import Rows, Wanted, alike, inside
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.listed_quantile import ListedQuantile, Rule
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.permute_and_flip import PermuteAndFlip
-from dither.mechanisms.quantiles import Quantiles, Rows, Wanted, alike, inside
+from dither.mechanisms.quantiles import Quantiles
 from dither.neighbours import Relation
 from dither.parameters import Number
 
@@ -98,10 +98,7 @@ class ListedQuantiles:
     def guarantee(self) -> PureDP:
         # A level's choices are e-DP, so e^2/2-zCDP; by the exponential mechanism e^2/8-zCDP.
         rho = self.levels * self.choosing_epsilon**2 / (2 if self.rule == "flip" else 8)
-        if self.levels > 1:
-            counting = self.counting
-            rho += (self.levels - 1) * rho_of_discrete_laplace(counting.epsilon, counting.sensitivity_steps)
-        return PureDP(self.epsilon, self.relation, proven_rho=rho)
+        return PureDP(self.epsilon, self.relation, proven_rho=rho + self._price._counting_rho)
 
     @property
     def _price(self) -> Quantiles:

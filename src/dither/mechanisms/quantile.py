@@ -60,10 +60,7 @@ class Quantile:
         relation: Relation | str | None = None,
         rows_per_owner: int = 1,
     ) -> None:
-        if (epsilon is None) == (rho is None):
-            raise ParameterError("give a quantile either epsilon= or rho=.")
-        stated = positive(epsilon, "epsilon") if epsilon is not None else epsilon_of_rho(rho)  # type: ignore[arg-type]
-        object.__setattr__(self, "epsilon", stated)
+        object.__setattr__(self, "epsilon", read_epsilon(epsilon, rho))
         object.__setattr__(self, "q", probability(q, "q"))
         object.__setattr__(self, "grid", Grid.within(lower, upper, grid))
         held, rows = read_relation(relation, rows_per_owner)
@@ -159,6 +156,15 @@ def rank_sensitivity(q: Fraction, relation: Relation, rows_per_owner: int) -> Fr
 def epsilon_of_rho(rho: Number) -> Fraction:
     """The largest epsilon, rounded down, for which the exponential mechanism is rho-zCDP."""
     return sqrt_down(8 * positive(rho, "rho"))
+
+
+def read_epsilon(epsilon: Number | None, rho: Number | None) -> Fraction:
+    """What one choice costs: as stated, or the largest epsilon for which the exponential mechanism is rho-zCDP."""
+    if epsilon is not None and rho is None:
+        return positive(epsilon, "epsilon")
+    if rho is not None and epsilon is None:
+        return epsilon_of_rho(rho)
+    raise ParameterError("give a quantile either epsilon= or rho=.")
 
 
 def read_relation(relation: Relation | str | None, rows_per_owner: int) -> tuple[Relation, int]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dither.accounting.balls import ball, bounds, float_up
 from dither.accounting.conversion import rho_of_discrete_laplace
@@ -17,6 +16,7 @@ from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
 from dither.mechanisms.bands import Bands
 from dither.mechanisms.codes import Codes, Grid
+from dither.mechanisms.halving import Rows, Wanted, alike, inside
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.quantile import Quantile, read_relation
@@ -28,10 +28,6 @@ from dither.parameters import Number, positive, probability, sqrt_down
 
 # Of each level's price, so many parts choose quantiles for each part that counts the records on either side.
 _CHOOSING = 4
-# Quantiles to find in a part: positions in the answer, and shares of the part's size.
-Wanted = tuple[tuple[int, Fraction], ...]
-# Runs on the same records, by number.
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +126,16 @@ class Quantiles:
         return Laplace(epsilon=paid, sensitivity=moved, relation=self.relation)
 
     @property
+    def _counting_rho(self) -> Fraction:
+        """rho of the counts of all levels; the last has none."""
+        if self.levels == 1:
+            return Fraction(0)
+        counting = self.counting
+        return (self.levels - 1) * rho_of_discrete_laplace(counting.epsilon, counting.sensitivity_steps)
+
+    @property
     def guarantee(self) -> PureDP:
-        rho = self.levels * self.choosing_epsilon**2 / 8
-        if self.levels > 1:
-            counting = self.counting
-            rho += (self.levels - 1) * rho_of_discrete_laplace(counting.epsilon, counting.sensitivity_steps)
+        rho = self.levels * self.choosing_epsilon**2 / 8 + self._counting_rho
         return PureDP(self.epsilon, self.relation, proven_rho=rho)
 
     def rank_error(self, confidence: Number) -> float:
@@ -225,29 +226,3 @@ class Quantiles:
                     child = _Part(part.whole, grid, before, size, wanted)
                     children.setdefault((grid, wanted), (child, []))[1].append(rest)
         return [(child, np.concatenate(its)) for child, its in children.values()]
-
-
-def inside(wanted: Wanted, counts: Iterable[int]) -> tuple[Wanted, Wanted]:
-    """What is left to find below and above the middle one of the quantiles, from noisy counts of its sides.
-
-    Only published numbers decide: which q lie inside a side, and at which share of it.
-    """
-    less, equal, more = (int(count) for count in counts)
-    middle = len(wanted) // 2
-    left = [(i, q * (less + equal + more)) for i, q in wanted[:middle]]
-    right = [(i, q * (less + equal + more) - less - equal) for i, q in wanted[middle + 1 :]]
-    below, above = (
-        tuple((i, rank / count) for i, rank in targets if 0 < rank < count)
-        for targets, count in ((left, less), (right, more))
-    )
-    return below, above
-
-
-def alike(*columns: npt.NDArray[Any]) -> list[npt.NDArray[np.intp]]:
-    """The places at which all columns have the same numbers, group by group."""
-    group = np.zeros(columns[0].size, np.int64)
-    for column in columns:
-        values, place = np.unique(column, return_inverse=True)
-        group = np.unique(group * values.size + place, return_inverse=True)[1]
-    order = np.argsort(group, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)

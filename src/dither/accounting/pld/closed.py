@@ -17,14 +17,12 @@ _LARGE = 300.0
 
 
 @dataclass(frozen=True)
-class TwoPoint(Law):
-    """Loss +epsilon or -epsilon: the worst pair of everything that is (epsilon, lost)-DP.
-
-    M(z) = (1 - lost) cosh(w epsilon)/cosh(epsilon/2) (Kairouz, Oh and Viswanath 2015).
-    """
+class Stated(Law):
+    """No finite loss exceeds the epsilon that was stated, and none is infinite unless the law says so."""
 
     epsilon: Fraction
-    lost: Fraction = Fraction(0)
+
+    lost = Fraction(0)
 
     @property
     def top(self) -> float:
@@ -33,6 +31,16 @@ class TwoPoint(Law):
     @property
     def stated_epsilon(self) -> Fraction:
         return self.epsilon
+
+
+@dataclass(frozen=True)
+class TwoPoint(Stated):
+    """Loss +epsilon or -epsilon: the worst pair of everything that is (epsilon, lost)-DP.
+
+    M(z) = (1 - lost) cosh(w epsilon)/cosh(epsilon/2) (Kairouz, Oh and Viswanath 2015).
+    """
+
+    lost: Fraction = Fraction(0)
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         epsilon = float(self.epsilon)
@@ -71,23 +79,11 @@ class TwoPoint(Law):
 
 
 @dataclass(frozen=True)
-class ContinuousLaplace(Law):
+class ContinuousLaplace(Stated):
     """Laplace noise of scale D/epsilon moved by D in L1.
 
     M(z) = e^(-epsilon/2) (cosh(w epsilon) + sinh(w epsilon)/(2w)).
     """
-
-    epsilon: Fraction
-
-    lost = Fraction(0)
-
-    @property
-    def top(self) -> float:
-        return float_up(self.epsilon)
-
-    @property
-    def stated_epsilon(self) -> Fraction:
-        return self.epsilon
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         epsilon = float(self.epsilon)
@@ -108,25 +104,14 @@ class ContinuousLaplace(Law):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(Law):
+class DiscreteLaplace(Stated):
     """Discrete Laplace noise of scale steps/epsilon moved by `steps` whole steps in L1.
 
     M(z) = e^(-epsilon/2) (2/(1+q) cosh(w epsilon) + tanh(h/2) sinh(w(epsilon - h))/sinh(w h)), h = epsilon/steps,
     q = e^-h; one step is randomised response, ever more steps tend to continuous noise.
     """
 
-    epsilon: Fraction
     steps: int
-
-    lost = Fraction(0)
-
-    @property
-    def top(self) -> float:
-        return float_up(self.epsilon)
-
-    @property
-    def stated_epsilon(self) -> Fraction:
-        return self.epsilon
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         if self.steps == 1:

@@ -4,37 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
-from dither.accounting.balls import float_up
-from dither.accounting.pld.closed import TwoPoint
-from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
+from dither.accounting.pld.closed import Stated, TwoPoint
+from dither.accounting.pld.law import FUNCTION, Complexes, Reals, U
 
 _NEAR = 1.0
 
 
 @dataclass(frozen=True)
-class ThreePoint(Law):
+class ThreePoint(Stated):
     """One report out of `values`: the true value, the neighbour's, or a third one, which says nothing.
 
     A third one has probability c = (k-2)/(e^epsilon + k-1) either way: the transform is that of two values, mixed
     with 1, M(z) = c + (1-c) cosh(w epsilon)/cosh(epsilon/2).
     """
 
-    epsilon: Fraction
     values: int
-
-    lost = Fraction(0)
-
-    @property
-    def top(self) -> float:
-        return float_up(self.epsilon)
-
-    @property
-    def stated_epsilon(self) -> Fraction:
-        return self.epsilon
 
     @property
     def _said(self) -> float:
