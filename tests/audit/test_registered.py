@@ -9,7 +9,7 @@ import pytest
 from dither.accounting import ApproxDP, PureDP
 from dither.audit.checking import check
 from dither.audit.pairs import LEAST
-from dither.audit.registered import Case, audit, cases, confidence_of, table
+from dither.audit.registered import Case, _both, audit, cases, confidence_of, table
 from dither.mechanisms import Laplace
 from dither.mechanisms.registry.worst import worst_pairs
 
@@ -81,10 +81,25 @@ def test_a_tight_mechanism_that_adds_too_much_noise_is_flagged():
     found = audit(Case("noisy", "", too_noisy, None), samples=20_000, seconds=5, confidence=CONFIDENCE).document()
     assert found["passed"]
     assert found["short"]
+    assert found["samples"] == 40_000, "it was looked at once more"
     assert "SHORT" in table([found])
     known = audit(Case("noisy", "", too_noisy, "it is known"), samples=20_000, seconds=5, confidence=CONFIDENCE)
     assert not known.short
+    assert known.verdict.samples == 20_000
     assert "SHORT" not in table([known.document()])
+
+
+def test_two_looks_together_say_all_that_either_certified():
+    laplace, pair = Laplace(epsilon=1, sensitivity=1), [(0, 1)]
+    few, many = (check(laplace, neighbours=pair, claimed=PureDP(1), samples=size) for size in (200, 20_000))
+    lies = check(laplace, neighbours=pair, claimed=PureDP("0.5"), samples=20_000)
+    for first, second in ((few, many), (many, few)):
+        both = _both(first, second, CONFIDENCE)
+        assert (both.passed, both.tightness, both.samples) == (True, many.tightness, 20_000)
+        assert sorted(map(id, both.evidence)) == sorted(map(id, few.evidence + many.evidence))
+        assert both.confidence == CONFIDENCE
+    assert not _both(few, lies, CONFIDENCE)
+    assert not _both(lies, few, CONFIDENCE)
 
 
 @pytest.mark.parametrize("name", ["Laplace:0", "RandomizedResponse:0", "PermuteAndFlip:0", "KeySelection:0"])

@@ -27,7 +27,7 @@ Found = tuple[int, Candidate]  # which pair, and what was found there
 
 # Deltas at which a curve without a delta of its own is compared with samples.
 _DELTAS = (0.1, 0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5)
-_OF_LARGEST_DELTA = (Fraction(3, 4), Fraction(1, 2))
+_OF_LARGEST_DELTA = (Fraction(15, 16), Fraction(3, 4), Fraction(1, 2))
 _SHARES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)  # of the claimed epsilon, at which delta is certified
 _POINTS = 33
 _TWICE = 500  # outputs of a call that is made twice, to see whether it repeats itself
@@ -75,19 +75,19 @@ def check(
     looked = half if screening is None else min(half, whole(screening, "screening", least=10))
     report = _steps(progress, len(pairs) * looked + (half if looked < half else 0) * most + (count - half) * most)
 
-    def found_with(size: int, places: Iterable[int]) -> list[Found]:
+    def found_with(size: int, places: Iterable[int], certifying: int | None) -> list[Found]:
         found: list[Found] = []
         for place in places:
             outputs = draw(pairs[place][0], size), draw(pairs[place][1], size)
-            found += [(place, candidate) for candidate in search(*outputs, claim.targets)]
+            found += [(place, candidate) for candidate in search(*outputs, claim.targets, certifying)]
             report(size)
         return found
 
     again = repeats(*(draw(pairs[0][0], min(half, _TWICE)) for _ in range(2)))
-    found = found_with(looked, range(len(pairs)))
+    found = found_with(looked, range(len(pairs)), None if looked < half else count - half)
     suspects = list(range(sure_of)) + [place for place in claim.suspicious(found) if place >= sure_of][: most - sure_of]
     if looked < half:
-        found = found_with(half, suspects)
+        found = found_with(half, suspects, count - half)
     groups = claim.shared_out([one for one in found if one[0] in suspects], sure_of)
     evidence: list[Evidence] = []
     for place in sorted({place for group in groups for place, _ in group}):

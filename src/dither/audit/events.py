@@ -18,7 +18,9 @@ from dither.audit.features import Builder, Feature, catalogue
 Counts = npt.NDArray[np.int64]
 
 _COARSER = (256, 32)  # parts of equal mass into which cells are also merged: their ratios are less noisy
-_DEVIATIONS = 4.5
+_WINDOWS = (256, 64, 16)  # shares of the mass over which ratios are evened out, so that neighbouring cells agree
+_DEVIATIONS = 4.5  # by which a certified bound is below what was counted, about
+_LUCK = 2.0  # deviations by which the best of many events was counted too often, about
 _FEW_FEATURES = 4
 _HEAD = 1 << 15
 
@@ -66,8 +68,8 @@ class Candidate:
     promise: float
 
 
-def search(one: Outputs, other: Outputs, targets: Sequence[Target]) -> list[Candidate]:
-    """For each direction and target the event that promises most.
+def search(one: Outputs, other: Outputs, targets: Sequence[Target], certifying: int | None = None) -> list[Candidate]:
+    """For each direction and target the event that promises most, to as many outputs as will certify it.
 
     Where there are many features, those that promise little on the first outputs are left out.
     """
@@ -76,7 +78,7 @@ def search(one: Outputs, other: Outputs, targets: Sequence[Target]) -> list[Cand
         first = one.part(slice(_HEAD)), other.part(slice(_HEAD))
         ways = {name: ways[name] for name in _promising(list(_look(*first, targets, catalogue(*first).values())))}
     best: dict[tuple[int, Target], Candidate] = {}
-    for candidate in _look(one, other, targets, ways.values()):
+    for candidate in _look(one, other, targets, ways.values(), certifying):
         held = best.get((candidate.likelier, candidate.target))
         if held is None or candidate.promise > held.promise:
             best[candidate.likelier, candidate.target] = candidate
@@ -93,7 +95,13 @@ def _promising(candidates: list[Candidate]) -> list[str]:
     return list(kept)
 
 
-def _look(one: Outputs, other: Outputs, targets: Sequence[Target], ways: Iterable[Builder]) -> Iterator[Candidate]:
+def _look(
+    one: Outputs,
+    other: Outputs,
+    targets: Sequence[Target],
+    ways: Iterable[Builder],
+    certifying: int | None = None,
+) -> Iterator[Candidate]:
     """For each feature, direction and target the event that promises most.
 
     Cells and their order are learned on every second output, and what they promise is counted on the others: otherwise
@@ -101,6 +109,8 @@ def _look(one: Outputs, other: Outputs, targets: Sequence[Target], ways: Iterabl
     """
     learned, fresh = ([side.part(slice(start, None, 2)) for side in (one, other)] for start in (0, 1))
     trials = [len(side) for side in fresh]
+    # Rare events promise little to few outputs, and more to many.
+    away = _DEVIATIONS if certifying is None else _LUCK + _DEVIATIONS * math.sqrt(min(1.0, min(trials) / certifying))
     for build in ways:
         feature = build(*learned)
         columns = [feature.read(side) for side in learned]
@@ -111,8 +121,8 @@ def _look(one: Outputs, other: Outputs, targets: Sequence[Target], ways: Iterabl
             rarer = 1 - likelier
             best: dict[Target, tuple[float, npt.NDArray[Any]]] = {}
             for order, stops in _orders(partition, known[likelier], known[rarer]):
-                likely = roughly_at_least(np.cumsum(counts[likelier][order])[stops], trials[likelier], _DEVIATIONS)
-                rare = roughly_at_most(np.cumsum(counts[rarer][order])[stops], trials[rarer], _DEVIATIONS)
+                likely = roughly_at_least(np.cumsum(counts[likelier][order])[stops], trials[likelier], away)
+                rare = roughly_at_most(np.cumsum(counts[rarer][order])[stops], trials[rarer], away)
                 for target in targets:
                     value = target.value(likely, rare)
                     place = int(np.argmax(value))
@@ -143,6 +153,18 @@ def _orders(partition: Partition, up: Counts, down: Counts) -> Iterator[tuple[np
             rank[_by_ratio(*merged)] = np.arange(len(rank))
             order = np.argsort(rank[group], kind="stable")
             yield order, np.flatnonzero(np.diff(rank[group][order]))
+    for parts in _WINDOWS:
+        if parts < partition.numbers():
+            yield _by_ratio(*_evened(share[: partition.numbers()], 0.5 / parts, up, down)), everywhere
+
+
+def _evened(share: Reals, width: float, *sides: Counts) -> Iterator[Counts]:
+    """What lies within so much of the mass on either side of each cell of numbers; labels stay as they are."""
+    first = np.searchsorted(share, share - width, side="left")
+    last = np.searchsorted(share, share + width, side="right")
+    for side in sides:
+        upto = np.concatenate([[0], np.cumsum(side[: len(share)])])
+        yield np.concatenate([upto[last] - upto[first], side[len(share) :]])
 
 
 def _by_ratio(up: Reals | Counts, down: Reals | Counts) -> npt.NDArray[np.intp]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -111,24 +111,45 @@ def audit(
 ) -> Row:
     """One mechanism: all pairs with few samples, then all samples for those known to be worst and the most suspicious.
 
-    If they would take more than `seconds` of computing, fewer are drawn; the row says so.
+    If they would take more than `seconds` of computing, fewer are drawn; the row says so. A tight mechanism that comes
+    out short is looked at once more, on its worst pair with twice the samples: each look may err half as often.
     """
     started = time.perf_counter()
     mechanism, pairs, claimed = case.make()
     worst = len(worst_pairs(mechanism))
     size, screening = _sizes(mechanism, pairs, worst + _CERTIFIED, samples, seconds)
-    verdict = check(
-        mechanism,
-        neighbours=pairs,
-        claimed=claimed,
-        samples=size,
-        confidence=confidence,
-        screening=screening,
-        searching=max(size // _SEARCHING, min(size // 2, _FEW)),
-        certified_pairs=worst + _CERTIFIED,
-        sure_pairs=worst,
-    )
+    each = confidence if case.loose is not None else 1 - (1 - confidence) / 2
+
+    def look(at: list[Pair], count: int, certified: int, screened: int | None) -> Verdict:
+        return check(
+            mechanism,
+            neighbours=at,
+            claimed=claimed,
+            samples=count,
+            confidence=each,
+            screening=screened,
+            searching=max(count // _SEARCHING, min(count // 2, _FEW)),
+            certified_pairs=certified,
+            sure_pairs=worst,
+        )
+
+    verdict = look(pairs, size, worst + _CERTIFIED, screening)
+    if case.loose is None and size == samples and verdict.tightness < _TIGHT:
+        nearest = pairs[:worst] or [verdict.strongest.pair if verdict.strongest else pairs[0]]
+        verdict = _both(verdict, look(nearest, 2 * size, len(nearest), None), confidence)
     return Row(case.name, case.parameters, verdict, time.perf_counter() - started, screening, case.loose)
+
+
+def _both(first: Verdict, second: Verdict, confidence: Fraction) -> Verdict:
+    """All that two looks certified, each with half of the error; read where either comes nearest to the claim."""
+    better = max(first, second, key=lambda verdict: verdict.tightness)
+    return replace(
+        better,
+        evidence=(*first.evidence, *second.evidence),
+        pairs=first.pairs,
+        confidence=confidence,
+        repeats=first.repeats or second.repeats,
+    )
 
 
 def _sizes(mechanism: Any, pairs: list[Pair], certified: int, samples: int, seconds: float) -> tuple[int, int]:
