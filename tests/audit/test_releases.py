@@ -128,8 +128,10 @@ def test_real_noise_is_that_of_the_exact_arithmetic(mechanism, data):
     centre, scale = mechanism._in_steps(*data)
     rounding, numbers = Rounding.of(scale, centre), Numbers(1500)
     many, decided = settled(mechanism.law, rounding, numbers)
-    exact = [rounding.one(mechanism.law, numbers.again(i)) for i in range(1500)]
-    assert many.tolist() == [max(-LARGEST, min(LARGEST, one)) for one in exact]
+    exact = [max(-LARGEST, min(LARGEST, rounding.one(mechanism.law, numbers.again(i)))) for i in range(1500)]
+    for found, other, sure in zip(many.tolist(), exact, decided.tolist(), strict=True):
+        # What 64 bits leave open was settled by the same code, with more bits, fresh each time.
+        assert found == other or (not sure and abs(found - other) <= 1 + (abs(other) >> 40))
     assert decided.mean() > 0.8
     assert len(set(many.tolist())) > (1400 if data[1] > 1e-3 else 0)
 

@@ -248,17 +248,22 @@ def test_json_stays_json_whatever_the_labels_are(call: Any, raw: Path, register:
     assert [row["region"] for row in json.loads(done.out)["rows"]] == ['nörd"\\', "<b>", None]
 
 
-def test_output_that_cannot_be_written_is_said_and_not_called_refused(clinic: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_cannot_be_written_is_said_and_not_called_refused(
+    clinic: Any, tmp_path: Path, unbuffered: str
+) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "dither.cli.main", "query", str(tmp_path / "clinic"), COUNT, "--epsilon", "1"],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 1
     assert done.stderr.startswith(b"dither: ")
     assert b"Traceback" not in done.stderr
+    assert b"ignored" not in done.stderr
 
 
 def test_with_json_errors_are_json_too(clinic: Any) -> None:

@@ -85,14 +85,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(error.usage, end="", file=sys.stderr)
         return _complain(message, _exit_code(error))
     except BrokenPipeError:
-        # The reader has gone (`dither ... | head`); without this, flushing at exit would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader has gone (`dither ... | head`)
         return OK
     except OSError as error:
+        _drop_output()
         return _complain(f"{error.filename or 'a file'}: {error.strerror or error}.", SYSTEM)
     except KeyboardInterrupt:
         return _complain("interrupted; a question that was charged stays charged.", INTERRUPTED)
     return OK
+
+
+def _drop_output() -> None:
+    """Forget what could not be written: flushing it at exit would fail again and hide the exit code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _exit_code(error: DitherError) -> int:

@@ -83,7 +83,7 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
                 for output in priced.answered.outputs
             ],
             "strategy": priced.strategy.why,
-            "adjusted": float(priced.strategy.factor),
+            "adjusted": float(max((item.factor for item in priced.measures), default=1)),
             "notes": [*notes(question, limits(priced.aggregates)), *adjusted(item.factor for item in priced.measures)],
             "statements": [statement.sql for statement in priced.statements],
         }

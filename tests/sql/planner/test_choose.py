@@ -23,6 +23,7 @@ from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profil
 from dither.sql.planner.selectivity import groups_kept, kept
 from dither.sql.planner.spread import Owners
 from dither.sql.planner.strategy import Strategy
+from dither.sql.planner.tail import smooth
 from dither.sql.planner.values import Values
 from dither.sql.price import PricedQuestion, price
 from dither.sql.read import read
@@ -122,8 +123,36 @@ def test_nothing_else_is_scaled_up() -> None:
     scaled = {type(item.measure).__name__: item.factor for item in made.measures}
     assert scaled.pop("CountRows") > 1
     assert set(scaled.values()) == {1}
-    (summed,) = priced("SELECT SUM(paid) FROM t", known).measures
-    assert (summed.total is not None, summed.factor) == (True, 1)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+def test_totals_are_scaled_up_for_what_clamps_cut_off(epsilon: str) -> None:
+    """The error with the chosen clamp and factor, beside that of the best clamp without one, which takes the data."""
+    drawn = np.random.default_rng(11)
+    paid = np.minimum(drawn.lognormal(3, 1, int(ROWS.sum())) * 100, 10_000)
+    totals = np.add.reduceat(paid, np.append(0, np.cumsum(ROWS)[:-1]))
+
+    def off(clamp: float, factor: float = 1.0) -> float:
+        kept = factor * float(np.minimum(totals, clamp).sum())
+        return math.hypot(kept - float(totals.sum()), factor * math.sqrt(2) * clamp / float(epsilon))
+
+    best = min(off(clamp) for clamp in np.geomspace(1e4, 1e7, 200))
+    found = []
+    for seed in range(12):
+        (summed,) = priced("SELECT SUM(paid) FROM t", profile("0.02", seed), epsilon=epsilon).measures
+        assert summed.total is not None
+        assert summed.factor > 1
+        found.append(off(float(summed.total.most), float(summed.factor)))
+    assert np.median(found) < (1.6 if epsilon == "1" else 1.1) * best  # at 1 it hangs on single owners
+    assert max(found) < 3 * best
+    made = priced("SELECT SUM(paid) FROM t", profile(), epsilon=epsilon, adjust=False)
+    assert {item.factor for item in made.measures} == {1}
+
+
+def test_totals_of_both_signs_are_not_scaled_up() -> None:
+    (summed,) = priced("SELECT SUM(paid - 50) FROM t", profile()).measures
+    assert summed.total is not None
+    assert (summed.total.least, summed.factor) == (-summed.total.most, 1)
 
 
 @pytest.mark.parametrize("spread", ["pareto", "bounded", "two numbers", "lognormal"])
@@ -240,6 +269,22 @@ def test_noise_is_not_taken_for_owners() -> None:
     assert float(owners.weights[owners.rows >= 16].sum()) < 10
     nothing = Owners.of(RowsPerOwner((0, -5), Laplace(epsilon="0.1", sensitivity=1)), 3)
     assert nothing.total == 1
+
+
+def test_a_tail_in_the_noise_is_that_of_the_clear_numbers() -> None:
+    """Whatever the noise, unless it is far beyond what noise can be; and an end that is seen is an end."""
+    exact = np.array([8_000, 18_000, 26_000, 24_000, 13_000, 4_200, 860, 110, 13, 1], dtype=np.float64)
+    drawn = np.random.default_rng(3)
+    found = [smooth(exact + drawn.laplace(0, 67, 10), 67.0) for _ in range(300)]
+    owners = np.array([one.owners for one in found])
+    assert np.sqrt(((owners - exact)[:, 7] ** 2).mean()) < 0.5 * 67 * math.sqrt(2)
+    assert np.sqrt(((owners - exact)[:, 8] ** 2).mean()) < 0.25 * 67
+    doubt = np.sqrt(np.array([np.diag(one.covariance) for one in found]))
+    assert 0.5 < np.sqrt((((owners - exact) / doubt)[:, 7] ** 2).mean()) < 2
+    apart = smooth(np.append(exact[:-1], 900.0), 67.0)
+    assert apart.owners[-1] == 900
+    ended = smooth(np.array([8_000, 8_000, 8_000, 40.0, -90, 120]), 67.0)
+    assert ended.owners[3:].sum() < 20
 
 
 def test_values_of_a_column_and_of_anything_else() -> None:

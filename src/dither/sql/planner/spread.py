@@ -23,14 +23,13 @@ _WITHIN = 0.1  # how far the rows of owners between two powers of two may be off
 
 @dataclass(frozen=True)
 class Owners:
-    """So many owners (`weights`) have so many rows. `powers` says between which powers of two, and of each power
-    `doubt` by how many owners it may be off; the errors of those beyond the first `sure` ones go together."""
+    """So many owners (`weights`) have so many rows. `powers` says between which powers of two, and `covariance` by how
+    many owners the powers may be off."""
 
     rows: Floats
     weights: Floats
     powers: NDArray[np.intp]
-    doubt: Floats
-    sure: int
+    covariance: Floats
     most: int
 
     @classmethod
@@ -43,7 +42,7 @@ class Owners:
         reached = having_at_least(smoothed.owners, np.append(2.0**powers, most + 1.0), ends)
         weights = np.maximum(reached[:-1] - reached[1:], 0.0)
         place = np.floor(np.log2(first) + 1e-9).astype(np.intp)
-        return cls((first + ends[1:] - 1) / 2, weights, place, smoothed.doubt, smoothed.sure, most)
+        return cls((first + ends[1:] - 1) / 2, weights, place, smoothed.covariance, most)
 
     @property
     def total(self) -> float:
@@ -64,13 +63,14 @@ class Owners:
         The profile's noise on each number of owners; a tail that is only expected, all of it; and where between two
         powers of two owners are.
         """
-        member = self.powers[:, None] == np.arange(len(self.doubt))[None, :]
+        powers = np.arange(len(self.covariance))
+        member = self.powers[:, None] == powers[None, :]
         owners = np.maximum(self.weights @ member, 1e-9)
-        each = (self._beyond(most) * self.weights) @ member / owners * self.doubt
-        bottom = 2.0 ** np.arange(len(self.doubt))
+        each = (self._beyond(most) * self.weights) @ member / owners
+        bottom = 2.0**powers
         top = np.minimum(2 * bottom, self.most + 1.0)
         width = np.maximum(top - np.maximum(bottom, np.asarray(most, dtype=np.float64)[..., None]), 0.0)
-        squares = (each[..., : self.sure] ** 2).sum(axis=-1) + each[..., self.sure :].sum(axis=-1) ** 2
+        squares = np.maximum(np.einsum("...i,ij,...j", each, self.covariance, each), 0.0)
         return np.asarray(np.sqrt(squares + ((_WITHIN * owners * width) ** 2).sum(axis=-1)))
 
     def _beyond(self, most: float | Floats) -> Floats:
@@ -78,7 +78,7 @@ class Owners:
 
     def part(self, share: float) -> Owners:
         """The same owners, of whose rows only a share is asked about."""
-        return replace(self, weights=self.weights * share, doubt=self.doubt * share)
+        return replace(self, weights=self.weights * share, covariance=self.covariance * share**2)
 
     def thinned(self, share: float) -> Owners:
         """How many of the rows that are asked about, a share of all, owners have.
@@ -92,8 +92,8 @@ class Owners:
         logs = rows * np.log(expected)[:, None] - expected[:, None] - np.cumsum(np.log(rows))
         weights = each * self.weights @ np.exp(logs)
         powers = np.floor(np.log2(rows) + 1e-9).astype(np.intp)
-        doubt = np.asarray(_ROUGH * np.bincount(powers, weights, minlength=len(self.doubt)), dtype=np.float64)
-        return replace(self, rows=rows, weights=weights, powers=powers, doubt=doubt, sure=0)
+        off = _ROUGH * np.bincount(powers, weights, minlength=len(self.covariance))
+        return replace(self, rows=rows, weights=weights, powers=powers, covariance=np.outer(off, off))
 
     def shift(self, most: float | Floats) -> Floats:
         """How far an average over rows moves if each owner keeps `most` rows at most, in standard deviations.

@@ -19,8 +19,9 @@ class Strategy:
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the
     plan's order; without them all get the same. Counts and sums of rows are shown multiplied by `factor`, for the rows
-    that the limit leaves out. `why` says in a sentence what was chosen, and `bias` by how much measures, over all
-    groups together, may come out too small for it, or with a factor be off either way; neither is recorded.
+    that the limit leaves out, and totals by their own `factors`, for what clamps cut off. `why` says in a sentence
+    what was chosen, and `bias` by how much measures, over all groups together, may come out too small for it, or with
+    a factor be off either way; neither is recorded.
     """
 
     rows: int | None = None
@@ -31,11 +32,13 @@ class Strategy:
     bias: tuple[tuple[Measure, float], ...] = ()
     factor: Fraction = Fraction(1)
     cut: int | None = None
+    factors: tuple[tuple[Measure, Fraction], ...] = ()
 
     def factor_of(self, measure: Measure) -> Fraction:
         """What a noisy measure is multiplied by before it is shown."""
-        scaled = isinstance(measure, (CountRows, SumRows)) and measure not in dict(self.totals)
-        return self.factor if scaled else Fraction(1)
+        if measure in dict(self.totals):
+            return dict(self.factors).get(measure, Fraction(1))
+        return self.factor if isinstance(measure, (CountRows, SumRows)) else Fraction(1)
 
     def document(self) -> dict[str, Any]:
         """What a recipe records; empty where nothing was decided."""
@@ -50,6 +53,8 @@ class Strategy:
             found["rows_after_where"] = self.cut
         if self.factor != 1:
             found["factor"] = str(self.factor)
+        if self.factors:
+            found["factors"] = [[asked.text, str(factor)] for asked, factor in self.factors]
         return found
 
     @classmethod
@@ -63,6 +68,7 @@ class Strategy:
             tuple(Fraction(share) for share in document.get("shares", ())),
             factor=Fraction(document.get("factor", 1)),
             cut=document.get("rows_after_where"),
+            factors=tuple((named[text], Fraction(factor)) for text, factor in document.get("factors", ())),
         )
 
 

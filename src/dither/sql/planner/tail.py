@@ -10,64 +10,79 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_SURE, _APART = 4.0, 7.0  # a number of owners above so many noise scales is taken for what it is
-_LONGEST_TAIL = 0.5  # from one power of two to the next, beyond what the noise lets us see
-_HIDDEN = 1.0  # noise scales that the next number may be larger than it looks
+_CLEAR, _APART = 12.0, 7.0  # noise scales above which a number of owners is clear, and one that stands apart is
+_LONGEST_TAIL = 0.5  # from one power of two to the next, beyond what is clear
 _FITTED, _MOST_WEIGHT = 4, 28.0
-_NOBODY = 0.02  # a number of owners that stands for none, where logarithms are taken
+_STEEPER, _BENT = 0.1, 0.08  # how much slope and bend of a tail may differ from what is clear, as deviations
+_ENDS = 0.05  # how likely it is that a tail ends before a power of two
+_NOBODY = 0.001  # a number of owners that stands for none, where logarithms are taken
 
 
 @dataclass(frozen=True)
 class Smoothed:
-    """Owners at each power of two, by how much that may be off (one deviation), and how many powers are sure.
-
-    Those beyond the sure ones follow from one curve, so all of them are too many or too few together.
-    """
+    """Owners at each power of two, and the covariance of how much these are off."""
 
     owners: Floats
-    doubt: Floats
-    sure: int
+    covariance: Floats
 
 
 def smooth(noisy: Floats, scale: float) -> Smoothed:
-    """Beyond the last number that is sure, owners are expected to fall off along a parabola through the logarithms of
-    the last sure ones, and no more slowly than to what the noise could hide; each is then weighed against the noisy
-    one. What is expected of such a tail may be off by as much as it is.
+    """Owners as they are where the numbers are clear of the noise, and beyond as Bayes' rule has them.
+
+    Beforehand a tail is likely to follow the parabola through the logarithms of the last clear numbers, may be steeper
+    or flatter, and may end anywhere; each such curve counts by how likely it makes the noisy numbers.
     """
-    owners, doubt = np.maximum(noisy, 0.0), np.full(len(noisy), math.sqrt(2) * scale)
-    sure = _sure(noisy, scale)
-    if not len(sure):
-        return Smoothed(owners, doubt, len(noisy))
-    last = int(sure[-1])
-    beyond = np.arange(last + 1, len(owners))
+    owners, covariance = np.maximum(noisy, 0.0), 2 * scale**2 * np.eye(len(noisy))
+    clear = np.flatnonzero(noisy > _CLEAR * scale)
+    if not len(clear):
+        return Smoothed(owners, covariance)
+    clear = clear[: 1 + int(np.argmax(np.append(np.diff(clear) > 1, True)))] if len(clear) > 1 else clear
+    last = int(clear[-1])
+    beyond = np.arange(last + 1, len(noisy))
     if len(beyond):
-        hidden = (owners[last + 1] + _HIDDEN * scale) / owners[last]
-        slowest = owners[last] * hidden ** (beyond - last)
-        expected = np.maximum(np.minimum(_falling(noisy, sure, scale, beyond), slowest), 1e-9)
-        trust = expected**2 / (expected**2 + 2 * scale**2)
-        owners[beyond] = np.maximum(0.0, expected + trust * (noisy[beyond] - expected))
-        doubt[beyond] = expected * np.sqrt(1 - trust)
-    return Smoothed(owners, doubt, last + 1)
+        curves, logs = _curves(_falling(noisy, clear, scale, beyond - last))
+        off = (noisy[beyond] - curves) / scale
+        likely = logs - np.where(off > 0, np.minimum(off, _APART), -off).sum(axis=1)
+        weights = np.exp(likely - likely.max())
+        weights /= weights.sum()
+        mean = weights @ curves
+        rest = curves - mean
+        owners[beyond] = mean
+        covariance[np.ix_(beyond, beyond)] = (rest * weights[:, None]).T @ rest
+        for place in beyond[noisy[beyond] - mean > _APART * scale]:
+            owners[place] = noisy[place]
+            covariance[place], covariance[:, place] = 0.0, 0.0
+            covariance[place, place] = 2 * scale**2
+    return Smoothed(owners, covariance)
 
 
-def _sure(noisy: Floats, scale: float) -> NDArray[np.intp]:
-    """Where there are owners for sure: a number that stands apart from the others must be larger for that."""
-    seen = noisy > _SURE * scale
-    apart = np.append(False, ~seen[:-1]) & (np.arange(len(noisy)) > np.argmax(noisy))
-    return np.flatnonzero(seen & ~(apart & (noisy <= _APART * scale)))
+def _curves(expected: Floats) -> tuple[Floats, Floats]:
+    """Numbers of owners that a tail may have, a line for each curve, and the logarithm of how likely it is beforehand.
+
+    Takes the logarithms of the numbers that are expected.
+    """
+    at = np.arange(1.0, len(expected) + 1)
+    grid = np.linspace(-2.5, 2.5, 11)
+    tilt, bend, end = (part.ravel() for part in np.meshgrid(grid, grid, np.append(at, np.inf), indexing="ij"))
+    logs = expected + _STEEPER * tilt[:, None] * at + _BENT * bend[:, None] * at**2
+    longest = expected[0] + _STEEPER * 2.5 + math.log(_LONGEST_TAIL) * (at - 1)
+    curves = np.where(at < end[:, None], np.exp(np.clip(np.minimum(logs, longest), -50.0, 50.0)), 0.0)
+    whole = math.log(max(1e-9, 1 - _ENDS * len(at)))
+    return curves, -(tilt**2 + bend**2) / 2 + np.where(np.isinf(end), whole, math.log(_ENDS))
 
 
-def _falling(noisy: Floats, sure: NDArray[np.intp], scale: float, beyond: NDArray[np.intp]) -> Floats:
-    near = sure[sure > sure[-1] - _FITTED]
+def _falling(noisy: Floats, clear: NDArray[np.intp], scale: float, steps: NDArray[np.intp]) -> Floats:
+    """Logarithms of what is expected, so many steps beyond the last clear number."""
+    near = clear[-_FITTED:]
     logs, weights = np.log(noisy[near]), np.minimum(noisy[near] / scale, _MOST_WEIGHT)
-    at = near - sure[-1]
+    at = near - near[-1]
     for degree in range(min(2, len(near) - 1), -1, -1):
         found = np.zeros(3)
         found[2 - degree :] = np.polyfit(at, logs, degree, w=weights)
         if found[0] <= 0:  # a tail does not flatten out
             break
     found[1] = min(found[1], math.log(_LONGEST_TAIL))
-    return np.asarray(np.exp(np.maximum(np.polyval(found, beyond - sure[-1]), -50.0)))
+    return np.asarray(np.polyval(found, steps))
 
 
 def having_at_least(owners: Floats, edges: Floats, rows: Floats) -> Floats:
