@@ -7,10 +7,10 @@ budget: a profile for the default share of 2%, then one question for all the res
 Every run has a profile and questions of its own; errors are root mean squares over runs (and groups), against plain
 answers.
 
-A budget with delta is compared like with like in both its compositions. Where epsilons and deltas add up, peers have the
-better of Laplace noise at epsilon and Gaussian noise at (epsilon, delta). The default, in which rho adds up, is for many
-questions: it costs a single one up to three times the error of the other, so peers count in the same rho there, as
-OpenDP and Tumult can; all are given it.
+A budget with delta is compared like with like in both its compositions. Where epsilons and deltas add up, peers have
+the better of Laplace noise at epsilon and Gaussian noise at (epsilon, delta). The default, in which rho adds up, is for
+many questions: it costs a single one up to three times the error of the other, so peers count in the same rho there,
+as OpenDP and Tumult can; all are given it.
 
 Peers are told the best limit for this very table, found afterwards: rows of an owner for those that drop rows, groups
 and rows in each for Tumult and PipelineDP, the clamp on owners' totals for PipelineDP and Qrlew. Their errors follow
