@@ -15,6 +15,7 @@ from dither.mechanisms.additive import AdditiveNoise
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.candidates import standing
 from dither.mechanisms.choice import Choice
+from dither.mechanisms.exact import seal
 from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.listed_quantile import ListedQuantile
 from dither.mechanisms.listed_quantiles import ListedQuantiles
@@ -29,6 +30,7 @@ from dither.mechanisms.scores import read_scores
 from dither.mechanisms.smooth import SmoothNoise
 from dither.mechanisms.sparse_vector import SparseVector
 from dither.mechanisms.stable_release import StableRelease
+from dither.mechanisms.values import on_grid
 from dither.neighbours import Relation
 from dither.noise.cauchy import GeneralisedCauchy
 
@@ -49,15 +51,13 @@ def releases(mechanism: Any) -> Sampler:
 
 
 def _additive(mechanism: AdditiveNoise) -> Sampler:
-    """One release of a long vector: noise is independent in each coordinate."""
+    """One release of a long vector, counted in grid steps: noise is independent in each coordinate."""
     if mechanism.rounded_coordinates:
         return one_by_one(mechanism.release)
 
     def draw(value: Any, size: int) -> npt.NDArray[Any]:
-        one = np.asarray(value, dtype=object).reshape(-1)
-        whole = all(isinstance(item, int) or getattr(item, "denominator", 0) == 1 for item in one)
-        tiled = np.tile(one.astype(np.int64) if whole else one, size)
-        steps = np.asarray(mechanism.release(tiled).steps)
+        one = np.asarray(on_grid(np.asarray(value, dtype=object).reshape(-1), mechanism.grid))
+        steps = np.asarray(mechanism.release(seal(np.tile(one, size))).steps)
         return steps.reshape((size, len(one)) if np.ndim(value) else size)
 
     return draw
