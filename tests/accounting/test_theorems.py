@@ -86,6 +86,25 @@ def test_optimal_of_different_steps():
         optimal_of([ZCDP(1)], at="1e-6")
 
 
+@pytest.mark.parametrize("wrong", [(0.0, 1.0), (9.0, 10.0)])
+def test_sharper_bounds_that_contradict_the_others_are_no_answer(wrong, monkeypatch):
+    """Planted bug: bounds of an epsilon that is 4.77."""
+    monkeypatch.setattr("dither.accounting.pld.exact.binomial_epsilon", lambda *_: wrong)
+    with pytest.raises(ArithmeticError, match="contradict each other"):
+        optimal(epsilon="0.1", k=100, at="1e-6")
+
+
+@pytest.mark.parametrize("wrong", [(2.0, 1.0), (math.nan, 1.0), (0.0, math.nan)])
+def test_curves_with_bounds_that_contradict_each_other_are_no_answer(wrong, monkeypatch):
+    """Planted bug: whatever evaluates the curve is wrong."""
+    monkeypatch.setattr("dither.accounting.pld.curve._epsilon", lambda *_: wrong)
+    monkeypatch.setattr("dither.accounting.pld.curve._delta", lambda *_: wrong)
+    loss = compose([PureDP("0.1"), GDP("0.1")]).privacy_loss()
+    for at in ({"delta": "1e-6"}, {"epsilon": 1}):
+        with pytest.raises(ArithmeticError, match="contradict each other"):
+            loss.bounds_at(**at)
+
+
 def test_zero_steps_cost_nothing_and_repeats_are_whole():
     assert optimal(epsilon=1, k=0, at="1e-6").upper == 0
     for count in (-1, 1.5):

@@ -21,6 +21,10 @@ class Bracket:
     lower: float
     upper: float
 
+    def __post_init__(self) -> None:
+        if not self.lower <= self.upper:  # two bounds of which one must be wrong; nothing may rest on either
+            raise ArithmeticError(f"bounds contradict each other: {self.lower} above {self.upper}")
+
 
 def optimal(*, epsilon: Number, k: int, at: Number, delta: Number = 0) -> Bracket:
     """The smallest total epsilon, at the total delta `at`, of k mechanisms that are each (epsilon, delta)-DP.

@@ -61,8 +61,8 @@ def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> 
         elif isinstance(law, SampledGaussian) and count == 1:
             quick = _one_sampled_epsilon(law, delta)
         if quick is not None:
-            return quick
-    return _epsilon(counted, mu_squared, delta)
+            return _ordered(quick)
+    return _ordered(_epsilon(counted, mu_squared, delta))
 
 
 def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket:
@@ -74,8 +74,16 @@ def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> 
             quick = sampled_delta(law.sigma, law.rate, min(epsilon, LARGEST))
             quick = (0.0, quick[1]) if quick and epsilon > LARGEST else quick
         if quick is not None:
-            return quick
-    return _delta(counted, mu_squared, epsilon)
+            return _ordered(quick)
+    return _ordered(_delta(counted, mu_squared, epsilon))
+
+
+def _ordered(bracket: Bracket) -> Bracket:
+    """As it is. Where one bound is above the other, or is no number, one must be wrong: nothing may rest on either."""
+    low, high = bracket
+    if not low <= high:
+        raise ArithmeticError(f"bounds of a privacy curve contradict each other: {low} above {high}")
+    return bracket
 
 
 @lru_cache(_CACHE)
@@ -178,7 +186,7 @@ def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket
     if len(laws) == 1 and not mu_squared and isinstance(law, Atoms) and law.pair and count > 1:
         low, high = adaptive_delta(*law.pair, count, epsilon, (low, high))
     low, high = outward(low, high)
-    return min(low, high, 1.0), min(high, 1.0)
+    return min(low, 1.0), min(high, 1.0)
 
 
 def _exp(value: float, *, up: bool) -> float:
