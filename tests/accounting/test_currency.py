@@ -137,8 +137,21 @@ def test_budgets_that_buy_nothing_or_protect_nobody_are_refused(budget):
         Currency.of(budget * 2)
 
 
+def test_keys_from_the_data_cost_the_stated_delta_or_a_thousandth_of_all():
+    price = Price(Fraction(1, 100), Fraction(1, 10**9))
+    for currency in (RHO, BASIC, BARE):
+        assert currency.with_keys(price) == Price(price.cost, currency.cap_delta / 1000)
+        assert currency.with_keys(price, "1e-8") == Price(price.cost, Fraction(1, 10**8))
+        with pytest.raises(ParameterError, match="delta must be greater than 0"):
+            currency.with_keys(price, 0)
+    for currency in (PURE, Currency.of(ZCDP("0.5"))):
+        with pytest.raises(ParameterError, match="need a delta, which this budget does not have"):
+            currency.with_keys(price, "1e-8")
+
+
 def test_what_is_left_and_spent_is_shown_outward():
-    assert RHO.epsilon_for(Fraction(0)) == RHO.spent_epsilon(Fraction(0)) == RHO.epsilon_for(Fraction(-1)) == 0
+    for show in [show for budget in (RHO, PURE, BARE) for show in (budget.epsilon_for, budget.spent_epsilon)]:
+        assert show(Fraction(0)) == show(Fraction(-1)) == 0
     assert PURE.epsilon_for(Fraction(3)) == BASIC.spent_epsilon(Fraction(3)) == 3
     left = RHO.epsilon_for(RHO.cap_cost)
     assert RHO.price_of(epsilon=left).cost <= RHO.cap_cost < RHO.price_of(epsilon=left + Fraction(1, 10**8)).cost
