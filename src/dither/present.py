@@ -13,6 +13,7 @@ from dither.sql.measures import names, shown
 from dither.sql.notes import adjusted, notes
 from dither.sql.planner.split import as_released
 from dither.sql.planner.together import errors_of, scaled, scaled_errors
+from dither.sql.planner.value_bounds import clamped
 from dither.sql.question import Output, Question
 
 
@@ -24,7 +25,7 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
     released = Released.from_bytes(stored)
     noisy = {measure.measure: measure for measure in released.measures}
     keys = _keys(question, released)
-    values = [_value(output, noisy, confidence) for output in question.outputs]
+    values = [_value(clamped(output, released.bounds), noisy, confidence) for output in question.outputs]
     complete = released.keys is None
     if question.after is not None:
         rows = question.after.rows([key.values for key in keys], values, len(values[0]))

@@ -26,7 +26,7 @@ def release(priced: PricedQuestion, engine: Engine) -> Released:
     if priced.question.public:
         parts = zip(priced.aggregates, shares, exact, strict=True)
         noisy = [measure for part in parts for measure in _public(*part)]
-        return Released(priced.asked, noisy, limits=limits(priced.aggregates))
+        return Released(priced.asked, noisy, limits=limits(priced.aggregates), bounds=priced.strategy.bounds)
     return _selected(priced, shares, exact)
 
 
@@ -54,7 +54,7 @@ def _selected(priced: PricedQuestion, shares: list[list[PricedMeasure]], exact: 
             sealed = measures_of(sealed_table, selected.keys)
             noisy += [_noisy(item, part) for item, part in zip(items, sealed, strict=True)]
     keys = tuple(key.to_pylist() for key in selected.keys)
-    return Released(priced.asked, noisy, keys, limits(priced.aggregates))
+    return Released(priced.asked, noisy, keys, limits(priced.aggregates), priced.strategy.bounds)
 
 
 def _noisy(item: PricedMeasure, sealed: Exact) -> NoisyMeasure:

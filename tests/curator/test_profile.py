@@ -272,3 +272,29 @@ def test_a_profile_has_the_mean_of_each_column(hospital: dt.Curator) -> None:
     assert told["lower"] < told["mean"] < told["upper"]
     assert told["mean"] == pytest.approx(40, abs=5)
     assert "mean:" in str(hospital.profiled("visits"))
+
+
+def test_values_are_clamped_to_what_the_profile_says_and_stay_so(make: Callable[..., dt.Curator]) -> None:
+    """Repeats, other aliases and other confidences show the same release, computed over the clamped values."""
+    drawn = np.random.default_rng(3)
+    owners = 4000
+    table = pa.table({"patient": np.arange(owners), "fee": drawn.integers(50, 150, owners), "ward": [0, 1] * 2000})
+    columns = {"fee": dt.Int(0, 100_000, nullable=False, default=0), "ward": dt.Int(0, 1, nullable=False, default=0)}
+    hospital = make(dt.PureDP(100), pa.concat_tables([table, table]), max_rows_per_owner=2, columns=columns)
+    text = "SELECT ward, SUM(fee) AS fees, AVG(fee) AS mean FROM visits GROUP BY ward"
+    assert hospital._price(text, epsilon=1).strategy.bounds == ()
+    hospital.profile("visits", share="0.3")
+    ((_, least, most),) = hospital._price(text, epsilon=1).strategy.bounds
+    assert 0 <= least < 60
+    assert 140 < most < 5000
+    told = hospital.explain(text, epsilon=1)
+    assert f"of 0 to {100_000}" in str(told)
+    assert all(column["possible_bias"] is None or column["possible_bias"] >= 0 for column in told.to_dict()["columns"])
+    answer = hospital.sql(text, epsilon=1)
+    exact = float(np.asarray(table["fee"]).sum())
+    for fees, mean in zip(answer["fees"].tolist(), answer["mean"].tolist(), strict=True):
+        assert fees == pytest.approx(exact, rel=0.1)
+        assert mean == pytest.approx(100, rel=0.1)
+    again = hospital.sql(text.replace("fees", "paid"), epsilon=1, confidence="0.5")
+    assert not again.charged
+    assert (again["paid"].tolist(), again["mean"].tolist()) == (answer["fees"].tolist(), answer["mean"].tolist())

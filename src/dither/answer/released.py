@@ -41,6 +41,7 @@ class Released:
     measures: Sequence[NoisyMeasure]
     keys: tuple[list[int | str | None], ...] | None = None
     limits: tuple[str, ...] | None = None  # what the plan left out of the data, in words
+    bounds: tuple[tuple[str, int, int], ...] = ()  # to which values, by their text, were clamped
 
     def to_bytes(self) -> bytes:
         bodies = [_encode(measure.values) for measure in self.measures]
@@ -49,6 +50,7 @@ class Released:
             "price": dict(self.price),
             **({} if self.keys is None else {"keys": [list(key) for key in self.keys]}),
             **({} if self.limits is None else {"limits": list(self.limits)}),
+            **({"bounds": [list(bounds) for bounds in self.bounds]} if self.bounds else {}),
             "measures": [
                 {
                     "measure": measure.measure,
@@ -77,7 +79,8 @@ class Released:
             start += stored["bytes"]
         keys = tuple(header["keys"]) if "keys" in header else None
         limits = tuple(header["limits"]) if "limits" in header else None
-        return cls(header["price"], tuple(measures), keys, limits)
+        bounds = tuple((text, low, high) for text, low, high in header.get("bounds", ()))
+        return cls(header["price"], tuple(measures), keys, limits, bounds)
 
 
 def _encode(values: np.ndarray[Any, Any]) -> tuple[str, bytes]:

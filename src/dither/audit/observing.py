@@ -94,7 +94,7 @@ def _without_noise(priced: PricedQuestion, sizes: Sequence[Sequence[int]]) -> Re
         for item, count in zip(priced.measures, counts, strict=True)
     ]
     keys: Any = None if question.public else tuple([None] for _ in question.keys)
-    return Released(priced.asked, noisy, keys, limits(priced.aggregates))
+    return Released(priced.asked, noisy, keys, limits(priced.aggregates), priced.strategy.bounds)
 
 
 def _middle(measure: Any) -> int:

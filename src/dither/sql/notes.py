@@ -52,8 +52,8 @@ def notes(question: Question, limited: tuple[str, ...] | None = None) -> tuple[s
 def adjusted(factors: Iterable[Fraction]) -> tuple[str, ...]:
     """That counts and sums were scaled up, if they were."""
     return tuple(
-        f"Counts and sums were multiplied by {float(factor):.6g} for rows left out, by the profile's estimate of their "
-        "share, which ± does not cover."
+        f"Counts and sums were multiplied by {float(factor):.6g} for what was left out, by the profile's estimate of "
+        "its share, which ± does not cover."
         for factor in dict.fromkeys(factors)
         if factor != 1
     )

@@ -25,6 +25,7 @@ from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import leaves
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.totals import Clamped, clamped_totals
+from dither.sql.planner.value_bounds import tighter_bounds
 from dither.sql.question import Question
 
 _DIGITS = 10**6  # of a factor by which counts and sums are scaled up
@@ -119,14 +120,18 @@ class _Chooser:
         if totals:
             rows = expected.best_rows(left) if left else expected.most
         factor = self._factor(rows, left)
+        tighter = list(tighter_bounds(expected, left, rows))
+        lost = dict(self._lost(rows, left, factor))
+        cut = {one.measure: lost[m] + one.cut * expected.owners.total for one in tighter for m in lost if one.sums(m)}
         about = told.about_rows(expected.owners, expected.most, rows, left, factor)
         return Strategy(
             None if rows == expected.most else rows,
             tuple((measure, clamped.total) for measure, clamped in totals.items()),
-            why=" ".join([*about, *told.about_totals(totals)]),
-            bias=(*self._lost(rows, left, factor), *((measure, one.cut) for measure, one in totals.items())),
+            why=" ".join([*about, *told.about_totals(totals), *map(told.about_values, tighter)]),
+            bias=(*lost.items(), *cut.items(), *((measure, one.cut) for measure, one in totals.items())),
             factor=factor,
             factors=_factors(totals),
+            bounds=tuple(one.bounds for one in tighter),
         )
 
     def _without(self, totals: dict[Measure, Clamped]) -> list[Aggregator]:

@@ -15,6 +15,7 @@ from dither.sql.planner.choose import choose
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import Weights, least_error, recentred, shares, summed
 from dither.sql.planner.strategy import Strategy
+from dither.sql.planner.value_bounds import clamped
 from dither.sql.question import Question
 
 _MOST_SUMS = 16  # that are looked at for a better form; a query of more is answered as it stands
@@ -44,9 +45,10 @@ def decide(
 
 
 def answered(question: Question, strategy: Strategy) -> Question:
-    """The question as it is answered: its sums in the form that was decided."""
+    """The question as it is answered: its sums in the form, and over the values, that were decided."""
     values = [leaf.value for leaf in summed(question) if set(leaf.measures()) <= set(strategy.centred)]
-    return recentred(question, values)
+    form = recentred(question, values)
+    return replace(form, outputs=tuple(clamped(output, strategy.bounds) for output in form.outputs))
 
 
 def _can_be_centred(leaf: Sum, divided: _Divided) -> bool:

@@ -22,6 +22,7 @@ from dither.sql.question import Question
 
 _UNEVEN = 2.0  # how much more than an even share large groups lose, where the profile does not say
 _UNLIKE = 0.25  # by how much, relative to it, the share that groups lose differs from group to group
+_APART = 0.1  # by how many deviations the values of owners with many rows may differ from those of others
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
 
 
@@ -144,7 +145,8 @@ class Expected:
                 noise += (2 * _RANKS * rows / epsilon / kept) ** 2
             else:
                 noise += (self.noise(measure, rows) / kept / self.each[measure]) ** 2
-        return np.asarray(self.groups * self.owners.shift(rows) ** 2 + noise)
+        apart = _APART * self.owners.lost(rows) / self.owners.total
+        return np.asarray(self.groups * self.owners.shift(rows) ** 2 + apart**2 + noise)
 
     def _bias(self, measure: Measure, rows: Floats) -> Floats:
         if isinstance(measure, CountOwners):

@@ -18,10 +18,11 @@ class Strategy:
 
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the
-    plan's order; without them all get the same. Counts and sums of rows are shown multiplied by `factor`, for the rows
-    that the limit leaves out, and totals by their own `factors`, for what clamps cut off. `why` says in a sentence
-    what was chosen, and `bias` by how much measures, over all groups together, may come out too small for it, or with
-    a factor be off either way; neither is recorded.
+    plan's order; without them all get the same. Values, by their text, are clamped to `bounds` before they are added
+    or averaged. Counts and sums of rows are shown multiplied by `factor`, for the rows that the limit leaves out, and
+    totals by their own `factors`, for what clamps cut off. `why` says in a sentence what was chosen, and `bias` by how
+    much measures, over all groups together, may come out too small for it, or with a factor be off either way; neither
+    is recorded.
     """
 
     rows: int | None = None
@@ -33,6 +34,7 @@ class Strategy:
     factor: Fraction = Fraction(1)
     cut: int | None = None
     factors: tuple[tuple[Measure, Fraction], ...] = ()
+    bounds: tuple[tuple[str, int, int], ...] = ()
 
     def factor_of(self, measure: Measure) -> Fraction:
         """What a noisy measure is multiplied by before it is shown."""
@@ -53,6 +55,8 @@ class Strategy:
             found["rows_after_where"] = self.cut
         if self.factor != 1:
             found["factor"] = str(self.factor)
+        if self.bounds:
+            found["bounds"] = [list(bounds) for bounds in self.bounds]
         if self.factors:
             found["factors"] = [[asked.text, str(factor)] for asked, factor in self.factors]
         return found
@@ -69,6 +73,7 @@ class Strategy:
             factor=Fraction(document.get("factor", 1)),
             cut=document.get("rows_after_where"),
             factors=tuple((named[text], Fraction(factor)) for text, factor in document.get("factors", ())),
+            bounds=tuple((text, low, high) for text, low, high in document.get("bounds", ())),
         )
 
 

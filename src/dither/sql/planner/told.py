@@ -11,6 +11,7 @@ from dither.sql.measures import shown
 from dither.sql.plan import CountOwners, Measure
 from dither.sql.planner.spread import Owners
 from dither.sql.planner.totals import Clamped
+from dither.sql.planner.value_bounds import Tighter
 
 
 def as_stated(rows: int) -> str:
@@ -57,6 +58,18 @@ def about_totals(totals: Mapping[Measure, Clamped]) -> Iterator[str]:
             f"A sum adds owners' totals, each clamped to {ends}{scaled}: by the profile this errs by about "
             f"{clamped.error * unit:.3g} instead of {clamped.instead * unit:.3g}; it is the slower plan."
         )
+
+
+def about_values(tighter: Tighter) -> str:
+    """Of values that are clamped to tighter bounds than declared."""
+    unit = 10.0**-tighter.value.scale
+    ends = " to ".join(f"{end * unit:.10g}" for end in (tighter.least, tighter.most))
+    declared = " to ".join(f"{end * unit:.10g}" for end in tighter.value.bounds)
+    return (
+        f"Values are clamped to {ends}, of {declared} that are declared: by the profile the error is "
+        f"{tighter.instead / tighter.error:.3g} times smaller so, and {tighter.cut * unit:.3g} may be cut off an "
+        "average value."
+    )
 
 
 def _rows(rows: int) -> str:

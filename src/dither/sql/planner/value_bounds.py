@@ -1,0 +1,124 @@
+"""Values clamped to tighter bounds than a column declares, where the profile says that hardly any lie beyond.
+
+Sums and averages move by as much as the bounds allow, so bounds that are ten times too wide make ten times the noise.
+What clamping cuts off, and how well that is known, is estimated from the released profile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dither.sql.aggregates import Aggregator, Average, Sum, Variance
+from dither.sql.aggregates.centred_sum import CentredSum
+from dither.sql.aggregates.formula import Formula
+from dither.sql.expressions import Clamp, Stored
+from dither.sql.plan import Measure, OwnerLimit, Project, Scan
+from dither.sql.planner.expected import Expected
+from dither.sql.planner.spread import Floats
+from dither.sql.planner.values import Values
+from dither.sql.question import Output
+
+Bounds = tuple[str, int, int]  # the text of a value, and what it is clamped to
+
+_WORTH_IT = 0.9  # a narrower range must make the error at least so much smaller
+_STEPS = 24
+_SURE = 2.0  # deviations in a bound that holds with 95%
+_ROUGH = 0.3  # by how much, relative to it, what is cut off may differ from the estimate
+
+
+def clamped(output: Output, bounds: Iterable[Bounds]) -> Output:
+    """The same output with sums and averages of these values over the values clamped so."""
+    known = {text: (least, most) for text, least, most in bounds}
+    return replace(output, aggregate=_clamped(output.aggregate, known)) if known else output
+
+
+def _clamped(aggregate: Aggregator, known: Mapping[str, tuple[int, int]]) -> Aggregator:
+    if isinstance(aggregate, Formula):
+        return replace(aggregate, parts=tuple(_clamped(part, known) for part in aggregate.parts))
+    if isinstance(aggregate, (Sum, CentredSum, Average)) and aggregate.value.text in known:
+        return replace(aggregate, value=Clamp(aggregate.value, *known[aggregate.value.text]))
+    return aggregate
+
+
+@dataclass(frozen=True)
+class Tighter:
+    """A value's bounds that promise a smaller error, with what they cut off a row, and the errors with and without."""
+
+    value: Stored
+    least: int
+    most: int
+    cut: float
+    error: float
+    instead: float
+
+    @property
+    def bounds(self) -> Bounds:
+        return self.value.text, self.least, self.most
+
+    def sums(self, measure: Measure) -> bool:
+        """Whether a measure is the sum of the values as they are."""
+        return measure in Sum(self.value).measures()
+
+    @property
+    def measure(self) -> Measure:
+        """The sum of the clamped values."""
+        return Sum(Clamp(self.value, self.least, self.most)).measures()[0]
+
+
+def tighter_bounds(expected: Expected, parts: Sequence[Aggregator], rows: int) -> Iterator[Tighter]:
+    """Bounds for the values that are summed and averaged over whole tables, `rows` rows of each owner.
+
+    Of rows that conditions or joins choose the profile does not say how large their values are.
+    """
+    if any(not isinstance(node, (Scan, OwnerLimit, Project)) for node in expected.question.source.walk()):
+        return
+    spread = {leaf.value for leaf in parts if isinstance(leaf, Variance)}  # it shares its sums with the average
+    averaged = {leaf.value: False for leaf in parts if isinstance(leaf, Average)}
+    summed = {leaf.value: True for leaf in parts if type(leaf) is Sum}
+    for value, sums in (averaged | summed).items():
+        if isinstance(value, Stored) and value.name in expected.profile.columns and value not in spread:
+            found = _best(expected, value, rows, summed=sums)
+            if found is not None:
+                yield found
+
+
+def _best(expected: Expected, value: Stored, rows: int, *, summed: bool) -> Tighter | None:
+    low, high = (float(end) for end in value.bounds)
+    points = Values.of(value, expected.profile).points
+    middle = float(np.median(points))
+    steps = 2.0 ** (-np.arange(_STEPS) / 2)
+    mosts = np.unique(np.ceil(middle + (high - middle) * steps))
+    leasts = np.unique(np.floor(middle - (middle - low) * steps))
+    least, most = (grid.ravel() for grid in np.meshgrid(leasts, mosts))
+    above = np.maximum(points - most[:, None], 0.0).mean(axis=1)
+    below = np.maximum(least[:, None] - points, 0.0).mean(axis=1)
+    doubt = np.hypot(_ROUGH * (above + below), _unknown(expected, value, least - low, high - most))
+    group = max(1.0, (expected.owners.total - float(expected.owners.lost(rows))) / expected.groups)
+    reach = np.maximum(np.abs(least), np.abs(most)) if summed else (most - least) / 2
+    noise = expected.deviation(rows * reach, rows * reach) / group
+    if not summed:  # the count's noise too, the farther from the middle the more
+        moved = np.full(len(least), float(rows))
+        noise = np.hypot(noise, expected.deviation(moved, moved) / group * np.abs(middle - (least + most) / 2))
+    # Whether the two ends make up for each other differs from group to group.
+    errors = np.sqrt((above + below) ** 2 + doubt**2 + noise**2)
+    best, declared = int(np.argmin(errors)), int(np.flatnonzero((least == leasts[0]) & (most == mosts[-1]))[0])
+    if not errors[best] < _WORTH_IT * errors[declared]:
+        return None
+    cut = math.hypot(float(above[best] + below[best]), float(doubt[best]))
+    return Tighter(value, int(least[best]), int(most[best]), cut, float(errors[best]), float(errors[declared]))
+
+
+def _unknown(expected: Expected, value: Stored, below: Floats, above: Floats) -> Floats:
+    """What an average value may lose of which the profile knows nothing, if bounds are moved in by so much.
+
+    As many values may lie at the declared bounds as the outermost ranks may be off; but they would move the mean.
+    """
+    known = expected.profile
+    owners, mean, column = known.owners, known.mean(value.name), known.columns[value.name]
+    off = 1.0 if owners is None else min(1.0, max(column.rank_errors[0], column.rank_errors[-1]) / owners / _SURE)
+    by_ranks = off * np.hypot(below, above)
+    return by_ranks if mean is None else np.minimum(by_ranks, mean[1] / _SURE * ((below > 0) | (above > 0)))

@@ -1,0 +1,114 @@
+"""Bounds tighter than declared: chosen where a profile knows that values are small, and nowhere else."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dither as dt
+from dither.accounting.currency import Currency
+from dither.columns import Int
+from dither.mechanisms import Laplace, Quantile
+from dither.neighbours import Relation
+from dither.sql.bound import measures
+from dither.sql.catalog import Catalog, Table
+from dither.sql.explain import explain
+from dither.sql.plan import SumRows
+from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
+from dither.sql.planner.strategy import Strategy
+from dither.sql.price import PricedQuestion, price
+from dither.sql.read import read
+
+MOST, HIGH, OWNERS, GROUPS = 4, 1_000_000, 20_000, 100
+COLUMNS = {
+    "pay": Int(0, HIGH, nullable=False, default=0),
+    "change": Int(-HIGH, HIGH, nullable=False, default=0),
+    "town": Int(0, GROUPS - 1, nullable=False, default=0),
+}
+CATALOG = Catalog({"t": Table("t", "people", "uid", MOST, COLUMNS, 1, owner_type="BIGINT")}, {})
+DRAWN = np.random.default_rng(8)
+PAY = np.minimum(DRAWN.lognormal(9, 0.6, OWNERS * MOST).astype(int), HIGH)  # about 10,000; hardly any above 50,000
+
+
+def profile(epsilon: str = "1", values: Any = PAY, low: int = 0) -> Profile:
+    """What a profile of these values tells at that price."""
+    chosen = tuple(Quantile(epsilon=epsilon, q=rank, lower=low, upper=HIGH) for rank in RANKS)
+    found = tuple(int(np.quantile(values, float(rank))) for rank in RANKS)
+    noise, middle = Laplace(epsilon=epsilon, sensitivity=HIGH, relation=Relation.OWNER), (low + HIGH) // 2
+    column = ColumnQuantiles(found, 0, chosen, Distances(middle, int((values.mean() - middle) * OWNERS), noise))
+    rows = RowsPerOwner((0, 0, OWNERS), Laplace(epsilon=epsilon, sensitivity=1, relation=Relation.OWNER))
+    return Profile("t", 1, MOST, rows, {"pay": column, "change": column})
+
+
+def priced(text: str, known: Profile | None, **stated: Any) -> PricedQuestion:
+    return price(read(text, CATALOG), Currency.of(dt.PureDP(9)), profile=known, **stated or {"epsilon": "0.5"})
+
+
+def bounds(text: str, known: Profile | None, **stated: Any) -> tuple[tuple[str, int, int], ...]:
+    return priced(text, known, **stated).strategy.bounds
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVG"])
+def test_errors_are_near_those_of_the_best_bounds(aggregate: str) -> None:
+    made = priced(f"SELECT town, {aggregate}(pay) FROM t GROUP BY town", profile())
+    ((_, least, most),) = made.strategy.bounds
+    assert 0 <= least < np.quantile(PAY, 0.05)
+    rows = made.strategy.rows or MOST
+    group = OWNERS * rows / GROUPS
+    share = float(made.shares[0])
+
+    def off(least: int, most: int) -> float:
+        cut = float(np.abs(PAY - np.clip(PAY, least, most)).mean())
+        reach = most if aggregate == "SUM" else (most - least) / 2
+        return math.hypot(cut, math.sqrt(2) * rows * reach / 0.5 / share / group)
+
+    best = min(off(0, int(end)) for end in np.geomspace(1_000, HIGH, 200))
+    assert off(least, most) < 1.6 * best
+    assert off(least, most) < 0.25 * off(0, HIGH)
+    assert {item.sensitivity.linf for item in made.measures if isinstance(item.measure, SumRows)} <= {
+        rows * most,
+        rows * -(-(most - least) // 2),
+    }
+    assert f"Values are clamped to {least} to {most}, of 0 to {HIGH}" in made.strategy.why
+
+
+def test_what_a_profile_does_not_know_keeps_its_bounds() -> None:
+    text = "SELECT town, SUM(pay) FROM t GROUP BY town"
+    assert bounds(text, None) == ()
+    assert bounds(text, profile("1e-5")) == ()  # ranks may be off by anything
+    assert bounds(text, profile(values=DRAWN.integers(0, HIGH, len(PAY)))) == ()  # values are as declared
+    assert bounds(text, profile(), epsilon="0.5", rows_per_owner=2) == ()
+    for chosen_rows in (
+        "SELECT town, SUM(pay) FROM t WHERE pay > 20000 GROUP BY town",
+        "SELECT town, AVG(pay) FROM t WHERE town < 3 GROUP BY town",
+        "SELECT town, AVG(pay), VARIANCE(pay) FROM t GROUP BY town",
+        "SELECT town, SUM(pay * 2) FROM t GROUP BY town",
+    ):
+        assert bounds(chosen_rows, profile()) == ()
+
+
+def test_both_ends_are_moved_where_values_have_both_signs() -> None:
+    known = profile(values=PAY - 10_000, low=-HIGH)
+    ((_, least, most),) = bounds("SELECT town, AVG(change) FROM t GROUP BY town", known)
+    assert -HIGH < least < 0 < most < HIGH
+    assert least < float(np.quantile(PAY, 0.05)) - 10_000
+
+
+def test_aggregates_of_one_value_share_their_bounds() -> None:
+    """A sum and an average beside a count: the count is paid once, and both are over the same clamped values."""
+    made = priced("SELECT town, COUNT(*), SUM(pay), AVG(pay) FROM t GROUP BY town", profile())
+    assert len(made.strategy.bounds) == 1
+    assert len(made.measures) <= 3
+    question = read("SELECT town, COUNT(*), SUM(pay), AVG(pay) FROM t GROUP BY town", CATALOG)
+    assert Strategy.read(made.strategy.document(), measures(question)).bounds == made.strategy.bounds
+
+
+def test_explain_says_what_may_be_cut_off() -> None:
+    made = priced("SELECT town, SUM(pay) FROM t GROUP BY town", profile())
+    told = explain(made, Fraction(19, 20)).to_dict()
+    assert 0 < told["columns"][0]["possible_bias"] < 0.2 * PAY.sum()
+    assert "Values are clamped" in told["strategy"]
