@@ -171,12 +171,27 @@ def test_a_place_rejected_after_learning_its_bits_is_forgotten(script):
     assert settled.refined == {}
 
 
-def test_a_run_of_two_accepts(script):
+@pytest.mark.parametrize("second", [0, 1])
+def test_a_run_of_two_accepts(script, second):
     standard = half_normal()
     place = 1 << 29
     first = near_the_exponent(standard, 300, place, below=1 << 30)
     # G > V1 > V2 = 0.00..., and a third coin of ones.
-    source = script([first & 0xFFFFFFFF, 0], [1] * 40)
+    source = script([first & 0xFFFFFFFF, second], [1] * 40)
     top = np.array([top_word_of(standard.table, 300)], np.uint16)
     settled = settle(standard, top, np.array([place]), np.array([first >> 32]), source.fill, source.learn)
     assert settled.places.tolist() == [place]
+
+
+def test_coins_that_begin_alike_are_told_apart_by_more_bits(script):
+    standard = half_normal()
+    place = 1 << 29
+    # V1 is known to 48 bits, the last 16 of them 0; V2 to 32 bits, the same.
+    second = near_the_exponent(standard, 300, place, below=1 << 30) >> 16
+    first = second << 16
+    # In turn, V2 learns zeros and V1 ones, until V2 is surely smaller; then a third coin of ones.
+    source = script([first & 0xFFFFFFFF, second], [0, 1] * 17 + [1] * 2)
+    top = np.array([top_word_of(standard.table, 300)], np.uint16)
+    settled = settle(standard, top, np.array([place]), np.array([first >> 32]), source.fill, source.learn)
+    assert settled.places.tolist() == [place]
+    assert source.bits == []

@@ -116,6 +116,15 @@ def test_the_slope_bounds_the_exponent_and_its_growth(make):
         assert standard.exponent(cell, Fraction(1)) <= standard.slope(cell)
 
 
+@pytest.mark.parametrize("make", [exponential, half_normal])
+def test_slopes_are_exact_as_floats(make):
+    standard = make()
+    for cell in (0, 1, 77, standard.cell_limit):
+        b, c = (Fraction(number) for number in standard.slopes(float(cell)))
+        t = Fraction(2, 7)
+        assert (b + c * t) * t == standard.exponent(cell, t)
+
+
 def test_exponents_are_the_logarithms_of_the_density_ratio():
     e, n = exponential(), half_normal()
     t = Fraction(2, 7)
