@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -156,6 +157,7 @@ class ChecksThenUpdates(Ledger):
     def reserve(self, people: str, analyst: str | None, charge: Charge, **named: Any) -> Any:
         if charge.cost > self.balance(people).left.cost:
             raise BudgetExceeded("does not fit")
+        time.sleep(0.02)  # so long that others check meanwhile, however busy the machine
         return super().reserve(people, analyst, charge, **named)
 
     def _charge(self, page: Any, account: Any, price: Units, charge: Charge) -> None:
