@@ -25,7 +25,7 @@ from dither.mechanisms.exact import Exact, _unseal
 from dither.sql.catalog import Table
 from dither.sql.expressions import Stored
 from dither.sql.plan import Key
-from dither.sql.statement import Statement
+from dither.sql.statement import Statement, schema_name
 
 COLUMNS = {"x": Int(0, 9), "r": Category(["n", "s"])}
 SOURCE = pa.table({"id": [1, 1, 2, 3], "x": [1, 2, 3, 4], "r": ["n", "s", "s", "n"]})
@@ -341,3 +341,27 @@ def test_planted_bug_reading_the_source(tmp_path: Path) -> None:
 def test_importing_dither_does_not_import_the_engine() -> None:
     program = "import sys, dither, dither.engines.protocol, dither.engines.duckdb; sys.exit('duckdb' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_statement_under_way_outlives_its_database(engine: DuckDBEngine) -> None:
+    """Others may need the room, drop the table or close the engine between a statement's cursor and its answer."""
+    statements = []
+    for number in range(2, MOST_OPEN + 3):
+        table = replace(TABLE, name=f"t{number}", snapshot=number)
+        engine.load(table, SOURCE)
+        statements.append(
+            Statement((table,), f'SELECT CAST(SUM("x") AS BIGINT) AS m0 FROM "t_t{number}"."rows"', (), 1)
+        )
+    places = [tuple((schema_name(table), engine._path(table)) for table in one.tables) for one in statements]
+    under_way = engine._cursor(places[0])
+    for place in places[1:]:
+        engine._cursor(place).close()
+    assert places[0] not in engine._open
+    dropped = engine._cursor(places[1])
+    engine.drop(statements[1].tables[0])
+    closed = engine._cursor(places[2])
+    engine.close()
+    assert not engine._open
+    for cursor, one in ((under_way, statements[0]), (dropped, statements[1]), (closed, statements[2])):
+        assert cursor.sql(one.sql).fetchall() == [(10,)]
+        cursor.close()

@@ -111,10 +111,8 @@ class DuckDBEngine:
 
     def _delete(self, path: Path) -> None:
         with self._idle:
-            reading = [known for known in self._open if path in (place for _, place in known)]
-            closing = [self._open.pop(known) for known in reading]
-        for connection in closing:
-            connection.close()
+            for reading in [known for known in self._open if path in (place for _, place in known)]:
+                del self._open[reading]
         path.unlink(missing_ok=True)
 
     # Statements
@@ -139,9 +137,7 @@ class DuckDBEngine:
     def close(self) -> None:
         """Let go of all open snapshots; the next statement opens its own again."""
         with self._idle:
-            closing, self._open = list(self._open.values()), {}
-        for connection in closing:
-            connection.close()
+            self._open = {}
 
     def _measure(self, statement: Statement) -> list[Exact]:
         if statement.steps is not None:
@@ -169,16 +165,18 @@ class DuckDBEngine:
             cursor.close()
 
     def _cursor(self, places: Places) -> duckdb.DuckDBPyConnection:
-        """A cursor on these snapshots and nothing else; it outlives the connection, which may be closed at any time.
+        """A cursor on these snapshots and nothing else.
 
-        Every set of tables has a database of its own, with threads of its own, so only the last few stay open.
+        Every set of tables has a database of its own, with threads of its own, so only the last few stay open. The
+        others are let go of and never closed: closing would end the cursors of statements that still run, while a
+        database that is let go of lasts as long as they do.
         """
         with self._idle:
             if places not in self._open:
                 for gone in [known for known in self._open if not all(path.exists() for _, path in known)]:
-                    self._open.pop(gone).close()  # another process dropped it
+                    del self._open[gone]  # another process dropped it
                 while len(self._open) >= MOST_OPEN:
-                    self._open.pop(next(iter(self._open))).close()
+                    del self._open[next(iter(self._open))]
                 self._open[places] = _read_only(places, self._settings)
             self._open[places] = self._open.pop(places)  # the last one used
             return self._open[places].cursor()
