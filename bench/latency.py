@@ -6,8 +6,7 @@ All with owner-level privacy, from text to an Arrow table, each question at a pr
 compared with the plain query on the raw table in DuckDB's own storage, in interleaved rounds. Verdicts are about the
 least time of all rounds, since other work on the machine only adds to it; medians are shown beside. A cold start is a
 new Python process that imports dither, opens the folder and asks; the interpreter's own start is in it, and modules are
-compiled already, as an installation leaves them. Arrow imports pandas wherever it is installed, which takes longer than
-all of dither, so there are two figures: as dither is installed by itself, and with pandas beside it.
+compiled already, as an installation leaves them.
 
 The million groups are by a whole number, whose values are public, and by the same number as text, whose values are
 private: groups are then shown if a noisy number of owners passes a threshold. Exits 1 if a limit is missed.
@@ -44,8 +43,6 @@ BY_KEY = {
 }
 FIRST_ANSWER = """
 import sys
-if sys.argv[3] == "without pandas":
-    sys.modules["pandas"] = None
 import dither as dt
 with dt.Curator.open(sys.argv[1], create=False) as curator:
     print(curator.analyst(sys.argv[2]).sql("SELECT COUNT(*) FROM visits", epsilon=1))
@@ -111,13 +108,13 @@ def warm_count(folder: Path, rounds: int) -> bool:
     return verdict("a count, warm", taken[2:], LONGEST_COUNT)
 
 
-def cold_start(folder: Path, pandas: str, rounds: int) -> bool:
+def cold_start(folder: Path, rounds: int) -> bool:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
 
     def ask() -> None:
         who = f"bench{secrets.token_hex(8)}"
-        command = [sys.executable, "-c", FIRST_ANSWER, str(folder / "clinic"), who, pandas]
+        command = [sys.executable, "-c", FIRST_ANSWER, str(folder / "clinic"), who]
         subprocess.run(command, check=True, capture_output=True, env=environment)
 
     ask()  # compiles
@@ -125,8 +122,8 @@ def cold_start(folder: Path, pandas: str, rounds: int) -> bool:
     taken = [seconds(ask)[0] for _ in range(rounds)]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     busy = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / rounds
-    print(f"a new process {pandas}: {busy:.2f} s of CPU on average")
-    return verdict(f"the first answer of a new process {pandas}", taken, LONGEST_START)
+    print(f"a new process: {busy:.2f} s of CPU on average")
+    return verdict("the first answer of a new process", taken, LONGEST_START)
 
 
 def many_groups(folder: Path, name: str, rounds: int) -> bool:
@@ -167,8 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="dither-latency-") as scratch:
         folder = options.folder or Path(scratch)
         prepare(folder / "count", options.rows)
-        held = [warm_count(folder / "count", options.rounds)]
-        held += [cold_start(folder / "count", pandas, options.rounds) for pandas in ("without pandas", "with pandas")]
+        held = [warm_count(folder / "count", options.rounds), cold_start(folder / "count", options.rounds)]
         if options.group_rows:
             prepare(folder / "groups", options.group_rows)
             held += [many_groups(folder / "groups", name, options.rounds) for name in BY_KEY]

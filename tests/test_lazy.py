@@ -6,8 +6,10 @@ import gc
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
+import dither as dt
 from dither.lazy import importing
 
 
@@ -38,3 +40,28 @@ def test_what_no_question_needs_is_not_loaded():
     asked = "import sys, dither; dither.Curator, dither.ApproxDP; print([m for m in sys.modules if '.pld' in m])"
     found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout
     assert found.strip() == "[]"
+
+
+ASKED = """
+import sys
+import dither as dt
+
+with dt.Curator.open(sys.argv[1]) as clinic:
+    for text in ("SELECT COUNT(*) FROM t", "SELECT AVG(n) FROM t"):
+        answer = clinic.sql(text, epsilon=1)
+        print(answer, answer.to_arrow().num_rows)
+sys.exit("pandas" in sys.modules)
+"""
+
+
+def test_a_question_does_not_import_pandas(tmp_path):
+    """Importing it takes longer than a whole question; Arrow does so for much that could do without."""
+    import pandas  # noqa: F401 - it is there to be imported
+
+    with dt.Curator.open(tmp_path / "clinic") as clinic:
+        clinic.people("patients", budget=dt.PureDP(4))
+        columns = {"n": dt.Int(0, 9, nullable=False, default=0)}
+        rows = pa.table({"who": [1, 2, 2], "n": [3, 4, 5]})
+        clinic.register("t", rows, people="patients", owner="who", max_rows_per_owner=2, columns=columns)
+    done = subprocess.run([sys.executable, "-c", ASKED, tmp_path / "clinic"], check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr

@@ -25,13 +25,22 @@ def to_arrow(numbers: Numbers, decimals: int, *, nulls: bool = False) -> pa.Arra
     import pyarrow as pa
 
     if numbers.dtype == np.float64:
-        return pa.array(numbers, pa.float64(), from_pandas=nulls)
+        if nulls and np.isnan(numbers).any():
+            return pa.array(numbers, pa.float64(), from_pandas=True)
+        return _as_they_lie(numbers, pa.float64())
     numbers = narrow(numbers)
     if decimals == 0 and numbers.dtype == np.int64:
-        return pa.array(numbers, pa.int64())
+        return _as_they_lie(numbers, pa.int64())
     if decimals <= _DIGITS and _fits_decimal(numbers):
         return _decimal(numbers, decimals)
     return pa.array([f"{Decimal(f'{number}e-{decimals}'):f}" for number in numbers.tolist()], pa.string())
+
+
+def _as_they_lie(numbers: Numbers, kind: pa.DataType) -> pa.Array:
+    """`pa.array` would import pandas where it is installed, which takes longer than a whole question."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(numbers))])
 
 
 def to_floats(numbers: Numbers, decimals: int, *, nulls: bool = False) -> pa.Array:

@@ -75,8 +75,7 @@ def _codes(column: Any) -> npt.NDArray[np.int64]:
     if column.null_count:
         raise EngineError
     if pa.types.is_signed_integer(column.type):
-        whole: npt.NDArray[np.int64] = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
-        return whole
+        return _words(column.cast(pa.int64()))
     wide = _integers(column)
     if wide.dtype != np.int64:
         raise EngineError
@@ -116,7 +115,7 @@ def _positions(column: Any, key: Key) -> npt.NDArray[np.int64]:
 
     if not pa.types.is_signed_integer(column.type) or (column.null_count and not key.nullable):
         raise EngineError
-    codes = column.cast(pa.int64()).fill_null(key.low).to_numpy(zero_copy_only=False)
+    codes = _words(column.cast(pa.int64()).fill_null(key.low))
     if codes.size and not (key.low <= int(codes.min()) and int(codes.max()) <= key.high):
         raise EngineError
     position: npt.NDArray[np.int64] = codes - key.low
@@ -132,8 +131,7 @@ def _integers(column: Any) -> npt.NDArray[Any]:
     if column.null_count:
         raise EngineError
     if pa.types.is_int64(column.type):
-        whole: npt.NDArray[np.int64] = column.to_numpy(zero_copy_only=True)
-        return whole
+        return _words(column)
     if column.type != pa.decimal128(38, 0):
         raise EngineError
     limbs = np.frombuffer(column.buffers()[1], dtype="<u8").reshape(-1, 2)[column.offset : column.offset + len(column)]
@@ -141,6 +139,13 @@ def _integers(column: Any) -> npt.NDArray[Any]:
     low, high = limbs[:, 0].astype("<i8"), limbs[:, 1].astype("<i8")
     narrow = bool(((low >> 63) == high).all())  # the upper limb is only the sign
     return low if narrow else wide
+
+
+def _words(column: Any) -> npt.NDArray[np.int64]:
+    """64-bit words as they lie in memory, none NULL; Arrow's own way would import pandas where it is installed."""
+    if not len(column):
+        return np.zeros(0, dtype=np.int64)
+    return np.frombuffer(column.buffers()[1], dtype="<i8")[column.offset : column.offset + len(column)]
 
 
 def _scatter(values: npt.NDArray[Any], place: npt.NDArray[np.int64], count: int) -> npt.NDArray[Any]:
