@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dither.errors import BudgetExceeded, PolicyError
-from dither.ledger import Balance, Charge, Ledger
+from dither.ledger import Balance, Charge, Ledger, journal
 
 Reserve = Callable[..., Any]
 
@@ -115,6 +115,26 @@ def test_the_last_unit_can_be_spent_and_no_more(ledger: Ledger, reserve: Reserve
     assert ledger.balance("patients").left == charge("0")
     with pytest.raises(BudgetExceeded):
         reserve(ledger, None, f"1/{10**290}")
+
+
+def test_refusals_do_not_prove_again_what_others_added(
+    ledger: Ledger, folder: Path, reserve: Reserve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise whoever is out of budget could keep everyone waiting: each refusal holds the write lock."""
+    with Ledger.open(folder) as other:
+        for _ in range(20):
+            reserve(other, None, "1/10")
+    proven = []
+    authentic = journal.authentic
+    monkeypatch.setattr(journal, "authentic", lambda *given: proven.append(given) or authentic(*given))
+    for least in (20, 0, 0):
+        proven.clear()
+        with pytest.raises(BudgetExceeded):
+            reserve(ledger, None, "3")
+        assert least <= len(proven) <= least + 3
+    reserve(ledger, None, "1")
+    assert ledger.balance("patients").spent == charge("3")
+    assert ledger.verify() == 3 + 21
 
 
 def test_prices_beyond_every_integer(ledger: Ledger, reserve: Reserve) -> None:

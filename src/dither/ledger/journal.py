@@ -190,6 +190,9 @@ class Journal:
         head, book = self._trusted
         page = Page(connection, self._key, head, book.copy())
         page.follow()
+        if page.head is not head:
+            # Proven and committed by others: it need not be proven again after a transaction that is refused.
+            self._trusted = page.head, page.book.copy()
         return page
 
     def _load(self, connection: sqlite3.Connection) -> Page:
