@@ -28,6 +28,7 @@ def test_epsilons_add_up_to_the_cap_exactly():
 def test_a_refusal_changes_nothing():
     account = Filter(ApproxDP(1, "1e-6"))
     account.spend(ZCDP("0.01", "1e-7"))
+    assert account.left.delta == Fraction(4, 10**7)
     before = account.spent, account.left
     for too_much in (ZCDP(1), ZCDP("0.001", "5e-7"), PureDP(1)):
         with pytest.raises(BudgetExceeded):

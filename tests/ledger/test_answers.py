@@ -138,6 +138,13 @@ def test_exact_deltas_decide_between_equal_units(ledger: Ledger, ask: Ask) -> No
     assert ledger.find("staff", None, "q", "1", Charge(Fraction(1, 4), paid + Fraction(1, 10**17))) is None
 
 
+def test_a_repeat_may_have_more_units_of_delta_than_of_cost(ledger: Ledger, ask: Ask) -> None:
+    cap = Charge(Fraction(4), Fraction(1, 1000))
+    ledger.open_account("staff", None, kind="basic", cap=cap, terms={})
+    answer = ask(ledger, None, "1/4", people="staff", delta="1e-3")
+    assert ledger.find("staff", None, "q", "1", Charge(Fraction(1, 4), cap.delta)) == answer
+
+
 def test_repeats_are_compared_in_the_units_of_the_people(ledger: Ledger, ask: Ask) -> None:
     """alice's own cap of delta, and with it her unit, is a hundred times as large."""
     for analyst, delta in ((None, Fraction(1, 1000)), ("alice", Fraction(1, 10))):

@@ -125,6 +125,15 @@ def test_noticed_while_open(filled: Path, edit: Edit, reserve: Any) -> None:
     ledger.close()
 
 
+def test_a_spent_delta_that_was_changed_is_noticed(ledger: Ledger, folder: Path, ask: Any, edit: Edit) -> None:
+    ledger.open_account("staff", None, kind="basic", cap=Charge(Fraction(4), Fraction(1, 1000)), terms={})
+    ask(ledger, None, "1/4", people="staff", delta="1e-6")
+    ledger.close()
+    edit(folder, "UPDATE accounts SET spent_delta = 0")
+    with pytest.raises(LedgerCorrupt, match=r"accounts or open reservations .* were changed"):
+        Ledger.open(folder)
+
+
 def test_an_inconsistent_file_is_noticed(filled: Path, edit: Edit) -> None:
     """An index that disagrees with its table passes every other check."""
     edit(
@@ -211,6 +220,12 @@ def test_rows_of_wrong_types_are_unreadable(place: int) -> None:
 def test_missing_rows_are_noticed(previous: object, row: Any) -> None:
     with pytest.raises(LedgerCorrupt, match="missing or unreadable"):
         authentic(KEY, previous, row)
+
+
+def test_a_body_has_one_text() -> None:
+    assert canonical_json({"b": "\u00e9", "a": [1, None]}) == '{"a":[1,null],"b":"\\u00e9"}'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical_json({"a": float("nan")})
 
 
 def test_the_seal_covers_every_field_and_the_key() -> None:
