@@ -10,7 +10,7 @@ from dither.answer.released import NoisyMeasure, Released
 from dither.columns import Coded
 from dither.sql.buying import Mechanism, factor_from, mechanism_from, scale_of
 from dither.sql.measures import names, shown
-from dither.sql.notes import adjusted, notes
+from dither.sql.notes import adjusted, narrowed, notes
 from dither.sql.planner.split import as_released
 from dither.sql.planner.together import errors_of, scaled, scaled_errors
 from dither.sql.planner.value_bounds import clamped
@@ -25,7 +25,7 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
     released = Released.from_bytes(stored)
     noisy = {measure.measure: measure for measure in released.measures}
     keys = _keys(question, released)
-    values = [_value(clamped(output, released.bounds), noisy, confidence) for output in question.outputs]
+    values = [_value(clamped(output, released.bounds, noisy), noisy, confidence) for output in question.outputs]
     complete = released.keys is None
     if question.after is not None:
         rows = question.after.rows([key.values for key in keys], values, len(values[0]))
@@ -35,7 +35,8 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
         keys[item.index] if item.kind == "key" else _decoded(values[item.index], question.outputs[item.index])
         for item in question.order
     ]
-    told = (*notes(question, released.limits), *adjusted(factor_from(item.mechanism) for item in released.measures))
+    said = (*notes(question, released.limits), *narrowed(question, released.bounds))
+    told = (*said, *adjusted(factor_from(item.mechanism) for item in released.measures))
     return Answer(tuple(columns), released.price, _guarantee(question), confidence, told, charged, complete)
 
 

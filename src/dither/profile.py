@@ -24,8 +24,9 @@ from dither.sql.bound import measures
 from dither.sql.buying import mechanism_from
 from dither.sql.catalog import Catalog, Table
 from dither.sql.expressions import Stored
-from dither.sql.plan import Choice, SumRows
-from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
+from dither.sql.plan import Choice, CountRows, SumRows
+from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Present, Profile, RowsPerOwner
+from dither.sql.planner.selectivity import conditions
 from dither.sql.planner.strategy import Strategy
 from dither.sql.price import PricedQuestion, price
 from dither.sql.question import Question
@@ -33,6 +34,7 @@ from dither.sql.read import read
 
 _FOR_ROWS = Fraction(3, 4)  # of the share; the rest is for columns
 _FOR_MEAN = Fraction(1, 2)  # of a column's part; the rest is for its quantiles
+_FOR_NULLABLE_MEAN = Fraction(3, 8), Fraction(1, 8)  # the same for a sum, and for how many values it is of
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Part:
         if self.column is None:
             made = price(question, currency, **stated)  # type: ignore[arg-type]
         else:
-            shares = (_FOR_MEAN, *((1 - _FOR_MEAN) / len(RANKS),) * len(RANKS))
+            mean = _FOR_NULLABLE_MEAN if catalog.table(self.table).columns[self.column].nullable else (_FOR_MEAN,)
+            shares = (*mean, *((1 - _FOR_MEAN) / len(RANKS),) * len(RANKS))
             made = price(question, currency, strategy=Strategy(1, shares=shares), **stated)  # type: ignore[arg-type]
         return replace(made, label=self.label)
 
@@ -116,10 +119,13 @@ def _quantiles(table: Table, name: str, released: Released) -> ColumnQuantiles:
     made = [(mechanism_from(measure.mechanism), int(measure.values[0])) for measure in released.measures]
     mechanisms = tuple(mechanism for mechanism, _ in made if isinstance(mechanism, Quantile))
     values = sorted(value for mechanism, value in made if isinstance(mechanism, Quantile))
-    sums = [Distances(_middle(table, name), value, m) for m, value in made if not isinstance(m, Quantile)]
+    added = [(value, mechanism) for mechanism, value in made if not isinstance(mechanism, Quantile)]
     column = table.columns[name]
+    present = Present(*added[1]) if len(added) > 1 else None
+    known = added and (present is not None or not column.nullable)  # or it is not known of how many values a sum is
+    sums = [Distances(_middle(table, name), *added[0])] if known else []
     decimals = column.decimals if isinstance(column, Fixed) else 0
-    return ColumnQuantiles(tuple(values), decimals, mechanisms, sums[0] if sums else None)
+    return ColumnQuantiles(tuple(values), decimals, mechanisms, sums[0] if sums else None, present)
 
 
 def _part(table: Table, column: str | None, text: str = "", cost: Fraction = Fraction(0)) -> Part:
@@ -145,9 +151,12 @@ def _wanted(table: Table, columns: Iterable[str] | None) -> list[str]:
 
 
 def _columns_of(question: Question) -> set[str]:
-    """Names of the columns that are added up or averaged."""
-    summed = [measure.value for measure in measures(question) if isinstance(measure, (SumRows, Choice))]
-    return {node.name for value in summed for node in value.walk() if isinstance(node, Stored)}
+    """Names of the columns that are added up or averaged, or by which rows are chosen."""
+    needed = measures(question)
+    summed = [measure.value for measure in needed if isinstance(measure, (SumRows, Choice))]
+    chosen = [measure.condition for measure in needed if isinstance(measure, CountRows) and measure.condition]
+    read_by = (*summed, *chosen, *conditions(question.source))
+    return {node.name for part in read_by for node in part.walk() if isinstance(node, Stored)}
 
 
 def _rows_text(table: Table) -> str:
@@ -166,7 +175,9 @@ def _quantiles_text(table: Table, column: str) -> str:
     decimals = declared.decimals if isinstance(declared, Fixed) else 0
     middle = Decimal(_middle(table, column)).scaleb(-decimals)
     at = (f"PERCENTILE_CONT({float(rank)}) WITHIN GROUP (ORDER BY {_quoted(column)})" for rank in RANKS)
-    return f"SELECT SUM({_quoted(column)} - ({middle:f})), {', '.join(at)} FROM {_quoted(table.name)}"
+    present = [f"COUNT({_quoted(column)})"] if declared.nullable else []
+    asked = ", ".join([f"SUM({_quoted(column)} - ({middle:f}))", *present, *at])
+    return f"SELECT {asked} FROM {_quoted(table.name)}"
 
 
 def _middle(table: Table, column: str) -> int:

@@ -17,6 +17,7 @@ import dither as dt
 from dither.answer.released import Released
 from dither.curator import Curator
 from dither.ledger import Charge
+from dither.sql.catalog import Table
 from dither.sql.plan import CountRows
 
 ROWS = 400
@@ -274,6 +275,31 @@ def test_a_profile_has_the_mean_of_each_column(hospital: dt.Curator) -> None:
     assert "mean:" in str(hospital.profiled("visits"))
 
 
+def test_a_mean_is_over_the_values_that_are_there(make: Callable[..., dt.Curator]) -> None:
+    """NULL is no value: nine rows of ten have none, and the others are far from the middle of what is declared."""
+    owners = 4000
+    fees = [100 if place % 10 == 0 else None for place in range(owners)]
+    table = pa.table({"patient": np.arange(owners), "fee": fees, "none": pa.nulls(owners, pa.int64())})
+    columns = {"fee": dt.Int(0, 10_000), "none": dt.Int(0, 10_000)}
+    hospital = make(dt.PureDP(1000), table, max_rows_per_owner=2, columns=columns)
+    told = hospital.profile("visits", share="0.5").to_dict()
+    assert told["means"]["fee"]["mean"] == pytest.approx(100, abs=30)
+    assert told["means"]["fee"]["upper"] < 1000
+    assert "none" not in told["means"]
+    known = hospital.profiled("visits").owners_of("fee")
+    assert known == pytest.approx(400, abs=5)
+
+
+def test_columns_that_conditions_read_are_known_from_the_profile(hospital: dt.Curator) -> None:
+    hospital.profile("visits", share="0.9")
+    priced = hospital._price("SELECT COUNT(*) FROM visits WHERE age > 70", epsilon=1)
+    (table,) = (table for table in priced.question.tables if isinstance(table, Table))
+    known = hospital._profile(table, priced.question)
+    assert known is not None
+    assert set(known.columns) == {"age"}
+    assert "after WHERE" in priced.strategy.why  # nobody is older than 60, of 120 that are declared
+
+
 def test_values_are_clamped_to_what_the_profile_says_and_stay_so(make: Callable[..., dt.Curator]) -> None:
     """Repeats, other aliases and other confidences show the same release, computed over the clamped values."""
     drawn = np.random.default_rng(3)
@@ -291,6 +317,7 @@ def test_values_are_clamped_to_what_the_profile_says_and_stay_so(make: Callable[
     assert f"of 0 to {100_000}" in str(told)
     assert all(column["possible_bias"] is None or column["possible_bias"] >= 0 for column in told.to_dict()["columns"])
     answer = hospital.sql(text, epsilon=1)
+    assert any(f"Values of fee were moved into [{least}, {most}]" in note for note in answer.notes)
     exact = float(np.asarray(table["fee"]).sum())
     for fees, mean in zip(answer["fees"].tolist(), answer["mean"].tolist(), strict=True):
         assert fees == pytest.approx(exact, rel=0.1)

@@ -14,7 +14,7 @@ from dither.sql.aggregates import Count, Sum
 from dither.sql.aggregates.centred_sum import CentredSum
 from dither.sql.buying import noise_of
 from dither.sql.measures import names, shown
-from dither.sql.notes import adjusted, limits, notes
+from dither.sql.notes import adjusted, limits, narrowed, notes
 from dither.sql.plan import (
     Choice,
     CountDistinct,
@@ -84,7 +84,11 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             ],
             "strategy": priced.strategy.why,
             "adjusted": float(max((item.factor for item in priced.measures), default=1)),
-            "notes": [*notes(question, limits(priced.aggregates)), *adjusted(item.factor for item in priced.measures)],
+            "notes": [
+                *notes(question, limits(priced.aggregates)),
+                *narrowed(question, priced.strategy.bounds),
+                *adjusted(item.factor for item in priced.measures),
+            ],
             "statements": [statement.sql for statement in priced.statements],
         }
     )

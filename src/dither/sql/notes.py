@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from dither.digits import counted, decimal
+from dither.sql.aggregates import Average, Sum
 from dither.sql.aggregates.chosen import GREATEST, LEAST
 from dither.sql.bound import plan
+from dither.sql.expressions import Stored
 from dither.sql.measures import shown
 from dither.sql.plan import (
     Aggregate,
@@ -20,6 +22,7 @@ from dither.sql.plan import (
     SumRows,
     Total,
 )
+from dither.sql.planner.split import leaves
 from dither.sql.question import Question
 
 
@@ -57,6 +60,25 @@ def adjusted(factors: Iterable[Fraction]) -> tuple[str, ...]:
         for factor in dict.fromkeys(factors)
         if factor != 1
     )
+
+
+def narrowed(question: Question, bounds: Iterable[tuple[str, int, int]]) -> Iterator[str]:
+    """That values were clamped to tighter bounds than declared, if they were."""
+    values = {leaf.text: leaf for leaf in _values(question)}
+    for text, *ends in bounds:
+        low, high = (decimal(Fraction(end, 10 ** values[text].scale)) for end in ends)
+        yield (
+            f"Values of {values[text].name} were moved into [{low}, {high}] before they were added or averaged, as the "
+            "profile suggests, which ± does not cover."
+        )
+
+
+def _values(question: Question) -> Iterator[Stored]:
+    """Columns that are added or averaged as they are."""
+    for output in question.outputs:
+        for leaf in leaves(output.aggregate):
+            if isinstance(leaf, (Sum, Average)) and isinstance(leaf.value, Stored):
+                yield leaf.value
 
 
 def _limits(aggregate: Aggregate) -> Iterator[str]:

@@ -28,6 +28,8 @@ COLUMNS = {
     "pay": Int(0, HIGH, nullable=False, default=0),
     "change": Int(-HIGH, HIGH, nullable=False, default=0),
     "town": Int(0, GROUPS - 1, nullable=False, default=0),
+    "extra": Int(0, HIGH),
+    "huge": Int(-(2**60) - 1, 2**60 + 1, nullable=False, default=0),
 }
 CATALOG = Catalog({"t": Table("t", "people", "uid", MOST, COLUMNS, 1, owner_type="BIGINT")}, {})
 DRAWN = np.random.default_rng(8)
@@ -41,7 +43,7 @@ def profile(epsilon: str = "1", values: Any = PAY, low: int = 0) -> Profile:
     noise, middle = Laplace(epsilon=epsilon, sensitivity=HIGH, relation=Relation.OWNER), (low + HIGH) // 2
     column = ColumnQuantiles(found, 0, chosen, Distances(middle, int((values.mean() - middle) * OWNERS), noise))
     rows = RowsPerOwner((0, 0, OWNERS), Laplace(epsilon=epsilon, sensitivity=1, relation=Relation.OWNER))
-    return Profile("t", 1, MOST, rows, {"pay": column, "change": column})
+    return Profile("t", 1, MOST, rows, dict.fromkeys(("pay", "change", "extra", "huge"), column))
 
 
 def priced(text: str, known: Profile | None, **stated: Any) -> PricedQuestion:
@@ -87,6 +89,7 @@ def test_what_a_profile_does_not_know_keeps_its_bounds() -> None:
         "SELECT town, AVG(pay) FROM t WHERE town < 3 GROUP BY town",
         "SELECT town, AVG(pay), VARIANCE(pay) FROM t GROUP BY town",
         "SELECT town, SUM(pay * 2) FROM t GROUP BY town",
+        "SELECT CASE WHEN pay > 60000 THEN 1 ELSE 0 END AS rich, AVG(pay) FROM t GROUP BY 1",
     ):
         assert bounds(chosen_rows, profile()) == ()
 
@@ -112,3 +115,37 @@ def test_explain_says_what_may_be_cut_off() -> None:
     told = explain(made, Fraction(19, 20)).to_dict()
     assert 0 < told["columns"][0]["possible_bias"] < 0.2 * PAY.sum()
     assert "Values are clamped" in told["strategy"]
+    assert any("Values of pay were moved into [" in note for note in told["notes"])
+
+
+def test_owners_totals_stay_beside_an_average_of_narrowed_values() -> None:
+    made = priced("SELECT SUM(change), AVG(change) FROM t", profile(values=PAY - 10_000, low=-HIGH))
+    ((asked, total),) = made.strategy.totals
+    assert len(made.strategy.bounds) == 1
+    (summed,) = [item for item in made.measures if item.measure == asked]
+    assert summed.total == total
+    assert summed.sensitivity.linf == total.most
+    assert explain(made, Fraction(19, 20)).to_dict()["columns"][0]["possible_bias"] is not None
+
+
+def test_the_values_of_a_column_with_nulls_are_counted_once() -> None:
+    made = priced("SELECT town, COUNT(extra), AVG(extra), SUM(extra) FROM t GROUP BY town", profile())
+    assert len(made.strategy.bounds) == 1
+    assert len(made.measures) == 2  # the sum is centred: its count is paid for anyway
+
+
+def test_a_price_for_an_error_is_that_of_narrowed_values() -> None:
+    made = priced("SELECT town, SUM(pay) FROM t GROUP BY town", profile(), error=2_000_000)
+    assert made.strategy.bounds
+    ((found,),) = [column["expected_error"] for column in explain(made, Fraction(19, 20)).to_dict()["columns"]]
+    assert 0.999 * 2_000_000 < found["half_width"] <= 2_000_000
+    made = priced("SELECT COUNT(extra), AVG(extra) FROM t", profile(), error=100)
+    assert made.strategy.bounds
+    assert len(made.measures) == 2
+
+
+def test_bounds_beyond_what_floats_hold_stay_within_what_is_declared() -> None:
+    low, high = -(2**60) - 1, 2**60 + 1
+    for aggregate in ("SUM", "AVG"):
+        for _, least, most in bounds(f"SELECT town, {aggregate}(huge) FROM t GROUP BY town", profile()):
+            assert low <= least < most <= high

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dither.errors import ParameterError
 from dither.sql.aggregates.aggregator import Aggregator, bounded
 from dither.sql.aggregates.value import ValueColumn
-from dither.sql.expressions import Constant, IsNull, Not, Numeric, Subtract
+from dither.sql.expressions import Clamp, Constant, IsNull, Not, Numeric, Subtract
 from dither.sql.plan import CountRows, Measure, SumRows
 
 _ROUNDING = 8 * 2.0**-53  # more than the relative error of the few float operations below
@@ -31,7 +31,8 @@ class Average(Aggregator):
         return (self.value.low + self.value.high) // 2
 
     def measures(self) -> tuple[Measure, ...]:
-        present = CountRows(Not(IsNull(self.value)) if self.value.nullable else None)
+        inner = self.value.value if isinstance(self.value, Clamp) else self.value  # NULL where that is
+        present = CountRows(Not(IsNull(inner)) if inner.nullable else None)
         return SumRows(bounded(Subtract(self.value, Constant(self.middle, self.value.scale)))), present
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:

@@ -48,7 +48,8 @@ def answered(question: Question, strategy: Strategy) -> Question:
     """The question as it is answered: its sums in the form, and over the values, that were decided."""
     values = [leaf.value for leaf in summed(question) if set(leaf.measures()) <= set(strategy.centred)]
     form = recentred(question, values)
-    return replace(form, outputs=tuple(clamped(output, strategy.bounds) for output in form.outputs))
+    totals = {measure.text for measure, _ in strategy.totals}
+    return replace(form, outputs=tuple(clamped(output, strategy.bounds, totals) for output in form.outputs))
 
 
 def _can_be_centred(leaf: Sum, divided: _Divided) -> bool:

@@ -42,6 +42,14 @@ class Distances:
 
 
 @dataclass(frozen=True)
+class Present:
+    """A noisy number of owners of whom that one row has a value, where a column may be NULL."""
+
+    owners: int
+    mechanism: Mechanism
+
+
+@dataclass(frozen=True)
 class ColumnQuantiles:
     """Values of one row of each owner, at `RANKS`, in the column's units of 10^-decimals, and what they add up to."""
 
@@ -49,6 +57,7 @@ class ColumnQuantiles:
     decimals: int
     mechanisms: tuple[Quantile, ...]
     distances: Distances | None = None
+    present: Present | None = None
 
     @property
     def rank_errors(self) -> tuple[float, ...]:
@@ -77,11 +86,22 @@ class Profile:
 
     def mean(self, name: str) -> tuple[float, float] | None:
         """A noisy mean of a column over one row of each owner, in its units, and by how much it may be off (95%)."""
-        column, owners = self.columns.get(name), self.owners
+        column, owners = self.columns.get(name), self.owners_of(name)
         if column is None or column.distances is None or owners is None:
             return None
         known = column.distances
-        return known.middle + known.total / owners, float(half_width(known.mechanism, _CONFIDENCE)) / owners
+        if column.present is None:
+            return known.middle + known.total / owners, float(half_width(known.mechanism, _CONFIDENCE)) / owners
+        both = (1 + _CONFIDENCE) / 2  # each of the two noises
+        off, fewer = (float(half_width(noisy.mechanism, both)) for noisy in (known, column.present))
+        if not column.present.owners - fewer >= 1:
+            return None
+        return known.middle + known.total / owners, (off + abs(known.total) / owners * fewer) / (owners - fewer)
+
+    def owners_of(self, name: str) -> float | None:
+        """A noisy number of owners of whom one row of a column has a value."""
+        column = self.columns.get(name)
+        return self.owners if column is None or column.present is None else float(max(1, column.present.owners))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything released, with intervals at confidence 95%."""
@@ -92,7 +112,7 @@ class Profile:
             "price": dict(self.price),
             "confidence": "0.95",
             "rows_per_owner": [] if self.rows is None else [*self._bins(self.rows)],
-            "columns": {name: self._ranks(column) for name, column in self.columns.items()},
+            "columns": {name: self._ranks(name) for name in self.columns},
             "means": {name: mean for name in self.columns if (mean := self._mean(name)) is not None},
         }
 
@@ -110,9 +130,9 @@ class Profile:
             ends = {"lower": max(0, owners - width), "upper": max(0, owners + width)}
             yield {"from": 2**place, "to": most, "owners": owners, **ends}
 
-    def _ranks(self, column: ColumnQuantiles) -> list[dict[str, Any]]:
+    def _ranks(self, name: str) -> list[dict[str, Any]]:
         """Each value with the ranks, as shares of all owners, between which its own lies."""
-        known = self.owners
+        column, known = self.columns[name], self.owners_of(name)
         found = []
         for rank, value, error in zip(RANKS, column.shown(), column.rank_errors, strict=True):
             reach = 1.0 if known is None else min(1.0, error / known)

@@ -24,7 +24,7 @@ _LEAST = 1 / (2 * _TRIED)
 
 def kept(source: Node, profile: Profile | None) -> float:
     """The share of rows that reach the aggregation; 1 for what cannot be told."""
-    return math.prod(_of_all(_conditions(source), profile), start=1.0)
+    return math.prod(_of_all(conditions(source), profile), start=1.0)
 
 
 def groups_kept(source: Node, keys: Iterable[Expression], profile: Profile | None) -> float:
@@ -37,11 +37,11 @@ def groups_kept(source: Node, keys: Iterable[Expression], profile: Profile | Non
         if isinstance(leaf, Stored) and leaf.name not in read:
             read.add(leaf.name)
             left += made[leaf.name].walk() if leaf.name in made else ()
-    about = (part for condition in _conditions(source) for part in _flat(condition))
+    about = (part for condition in conditions(source) for part in _flat(condition))
     return math.prod(_of_all((part for part in about if _columns((part,)).keys() <= read), profile), start=1.0)
 
 
-def _conditions(node: Node) -> Iterator[Boolean]:
+def conditions(node: Node) -> Iterator[Boolean]:
     """What every row must fulfil; not what is only looked for beside it."""
     if isinstance(node, Filter):
         yield node.predicate
@@ -55,13 +55,13 @@ def _conditions(node: Node) -> Iterator[Boolean]:
     if isinstance(node, UnionAll):
         return
     if isinstance(node, JoinOwner):
-        yield from _conditions(node.other)
+        yield from conditions(node.other)
     if isinstance(node, (SemiJoin, JoinPublic)):
-        yield from _conditions(node.child)
+        yield from conditions(node.child)
         return
     child = getattr(node, "child", None)
     if isinstance(child, Node):
-        yield from _conditions(child)
+        yield from conditions(child)
 
 
 def share(condition: Boolean, profile: Profile | None) -> float:

@@ -17,6 +17,7 @@ from dither.sql.check import check
 from dither.sql.measures import shown
 from dither.sql.plan import Aggregate, Choice, Measure
 from dither.sql.planner.choose import choose
+from dither.sql.planner.decide import answered
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import leaves
 from dither.sql.planner.spread import Owners
@@ -57,9 +58,9 @@ def solve(
     tried: set[object] = set()
     while True:
         chosen = choose(question, kind, cost, profile, rows_per_owner, adjust)
-        found = _Plan.of(question, kind, chosen, profile, buy)
+        found = _Plan.of(answered(question, chosen), kind, chosen, profile, buy)
         cost = found.smallest(target)
-        decided = (chosen.rows, chosen.totals)
+        decided = (chosen.rows, chosen.totals, chosen.cut, chosen.factor, chosen.bounds)
         if decided in tried or len(tried) == _ROUNDS:
             break
         tried.add(decided)

@@ -7,7 +7,7 @@ What clamping cuts off, and how well that is known, is estimated from the releas
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,15 +30,21 @@ _SURE = 2.0  # deviations in a bound that holds with 95%
 _ROUGH = 0.3  # by how much, relative to it, what is cut off may differ from the estimate
 
 
-def clamped(output: Output, bounds: Iterable[Bounds]) -> Output:
-    """The same output with sums and averages of these values over the values clamped so."""
+def clamped(output: Output, bounds: Iterable[Bounds], as_they_are: Container[str]) -> Output:
+    """The same output with sums and averages of these values over the values clamped so.
+
+    Sums whose measure, by its text, is among those computed `as_they_are` stay: they are totals of owners, which have
+    clamps of their own.
+    """
     known = {text: (least, most) for text, least, most in bounds}
-    return replace(output, aggregate=_clamped(output.aggregate, known)) if known else output
+    return replace(output, aggregate=_clamped(output.aggregate, known, as_they_are)) if known else output
 
 
-def _clamped(aggregate: Aggregator, known: Mapping[str, tuple[int, int]]) -> Aggregator:
+def _clamped(aggregate: Aggregator, known: Mapping[str, tuple[int, int]], as_they_are: Container[str]) -> Aggregator:
     if isinstance(aggregate, Formula):
-        return replace(aggregate, parts=tuple(_clamped(part, known) for part in aggregate.parts))
+        return replace(aggregate, parts=tuple(_clamped(part, known, as_they_are) for part in aggregate.parts))
+    if type(aggregate) is Sum and aggregate.measures()[0].text in as_they_are:
+        return aggregate
     if isinstance(aggregate, (Sum, CentredSum, Average)) and aggregate.value.text in known:
         return replace(aggregate, value=Clamp(aggregate.value, *known[aggregate.value.text]))
     return aggregate
@@ -72,15 +78,17 @@ class Tighter:
 def tighter_bounds(expected: Expected, parts: Sequence[Aggregator], rows: int) -> Iterator[Tighter]:
     """Bounds for the values that are summed and averaged over whole tables, `rows` rows of each owner.
 
-    Of rows that conditions or joins choose the profile does not say how large their values are.
+    Of rows that conditions or joins choose the profile does not say how large their values are, nor of groups that
+    are made of the values themselves.
     """
     if any(not isinstance(node, (Scan, OwnerLimit, Project)) for node in expected.question.source.walk()):
         return
     spread = {leaf.value for leaf in parts if isinstance(leaf, Variance)}  # it shares its sums with the average
     averaged = {leaf.value: False for leaf in parts if isinstance(leaf, Average)}
     summed = {leaf.value: True for leaf in parts if type(leaf) is Sum}
+    grouped = {leaf for key in expected.question.keys for leaf in key.code.walk()}
     for value, sums in (averaged | summed).items():
-        if isinstance(value, Stored) and value.name in expected.profile.columns and value not in spread:
+        if isinstance(value, Stored) and value.name in expected.profile.columns and value not in (*spread, *grouped):
             found = _best(expected, value, rows, summed=sums)
             if found is not None:
                 yield found
@@ -109,7 +117,8 @@ def _best(expected: Expected, value: Stored, rows: int, *, summed: bool) -> Tigh
     if not errors[best] < _WORTH_IT * errors[declared]:
         return None
     cut = math.hypot(float(above[best] + below[best]), float(doubt[best]))
-    return Tighter(value, int(least[best]), int(most[best]), cut, float(errors[best]), float(errors[declared]))
+    ends = max(value.low, int(least[best])), min(value.high, int(most[best]))  # floats of large ends may lie beyond
+    return Tighter(value, *ends, cut, float(errors[best]), float(errors[declared]))
 
 
 def _unknown(expected: Expected, value: Stored, below: Floats, above: Floats) -> Floats:
@@ -118,7 +127,7 @@ def _unknown(expected: Expected, value: Stored, below: Floats, above: Floats) ->
     As many values may lie at the declared bounds as the outermost ranks may be off; but they would move the mean.
     """
     known = expected.profile
-    owners, mean, column = known.owners, known.mean(value.name), known.columns[value.name]
+    owners, mean, column = known.owners_of(value.name), known.mean(value.name), known.columns[value.name]
     off = 1.0 if owners is None else min(1.0, max(column.rank_errors[0], column.rank_errors[-1]) / owners / _SURE)
     by_ranks = off * np.hypot(below, above)
     return by_ranks if mean is None else np.minimum(by_ranks, mean[1] / _SURE * ((below > 0) | (above > 0)))
