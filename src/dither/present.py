@@ -12,6 +12,7 @@ from dither.sql.buying import Mechanism, factor_from, mechanism_from, scale_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import adjusted, narrowed, notes
 from dither.sql.planner.split import as_released
+from dither.sql.planner.target import Target
 from dither.sql.planner.together import errors_of, scaled, scaled_errors
 from dither.sql.planner.value_bounds import clamped
 from dither.sql.question import Output, Question
@@ -25,7 +26,7 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
     released = Released.from_bytes(stored)
     noisy = {measure.measure: measure for measure in released.measures}
     keys = _keys(question, released)
-    values = [_value(clamped(output, released.bounds, noisy), noisy, confidence) for output in question.outputs]
+    values = [_value(_as_released(output, released, noisy), noisy, confidence) for output in question.outputs]
     complete = released.keys is None
     if question.after is not None:
         rows = question.after.rows([key.values for key in keys], values, len(values[0]))
@@ -38,6 +39,24 @@ def present(question: Question, stored: bytes, confidence: Fraction, *, charged:
     said = (*notes(question, released.limits), *narrowed(question, released.bounds))
     told = (*said, *adjusted(factor_from(item.mechanism) for item in released.measures))
     return Answer(tuple(columns), released.price, _guarantee(question), confidence, told, charged, complete)
+
+
+def keeps(question: Question, stored: bytes, target: Target) -> bool:
+    """Whether counts and sums of a stored release err by no more than was asked for.
+
+    A release at a higher price may err by more, if it was planned otherwise. The error of an average depends on how
+    many rows there are, so there the price alone counts.
+    """
+    released = Released.from_bytes(stored)
+    noisy = {measure.measure: measure for measure in released.measures}
+    for item in question.order:
+        if item.kind == "output":
+            output = _as_released(question.outputs[item.index], released, noisy)
+            errors = _errors(output, noisy, target.confidence)
+            width = None if output.aggregate.depends_on_size else output.aggregate.half_width_at(0, errors)
+            if width is not None and not width <= target.error:
+                return False
+    return True
 
 
 def _keys(question: Question, released: Released) -> tuple[Key, ...]:
@@ -57,12 +76,23 @@ def _decoded(value: Value, output: Output) -> Key | Value:
     return Chosen(shown.name, shown.values, value.mechanism)
 
 
-def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> Value:
-    output = as_released(output, noisy)
+def _as_released(output: Output, released: Released, noisy: dict[str, NoisyMeasure]) -> Output:
+    """The output in the form, and over the values, whose measures were released."""
+    return as_released(clamped(output, released.bounds, noisy), noisy)
+
+
+def _errors(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> list[Fraction]:
     needed = [noisy[measure.text] for measure in output.aggregate.measures()]
     mechanisms = [mechanism_from(measure.mechanism) for measure in needed]
     factors = [factor_from(measure.mechanism) for measure in needed]
-    errors = scaled_errors(errors_of(output.aggregate, mechanisms, confidence), factors)
+    return scaled_errors(errors_of(output.aggregate, mechanisms, confidence), factors)
+
+
+def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> Value:
+    needed = [noisy[measure.text] for measure in output.aggregate.measures()]
+    mechanisms = [mechanism_from(measure.mechanism) for measure in needed]
+    factors = [factor_from(measure.mechanism) for measure in needed]
+    errors = _errors(output, noisy, confidence)
     column = output.finish([scaled(item.values, factor) for item, factor in zip(needed, factors, strict=True)], errors)
     return Value(
         column.name,

@@ -167,8 +167,14 @@ class Walk:
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
         question, snapshot, plan = priced.known_as, priced.snapshot, priced.recipe()
-        if request is None or self._ledger.requested(people, analyst, request) is None:
+        known = None if request is None else self._ledger.requested(people, analyst, request)
+        if known is not None and known.question == priced.known_by_error:
+            question = known.question
+        if known is None:
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
+            if repeated is not None and not self._keeps(priced, repeated):
+                question = priced.known_by_error
+                repeated = self._ledger.find(people, analyst, question, snapshot, charge)
             if repeated is not None:
                 return repeated, False
             for table in priced.question.tables:
@@ -183,6 +189,12 @@ class Walk:
             whole, cap = self._accounts.view(people), self._accounts.cap(people, analyst)
             raise too_dear(priced.asked, charge, whole, cap) from None
         return self._run(reservation, priced), reservation.answer is None
+
+    def _keeps(self, priced: PricedQuestion, stored: bytes) -> bool:
+        """Whether a stored release errs by no more than was asked for; a price is kept by any that cost as much."""
+        from dither.present import keeps
+
+        return priced.target is None or keeps(priced.question, stored, priced.target)
 
     def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
         """From here on every failure is the same to the analyst, and stays charged."""

@@ -325,3 +325,20 @@ def test_values_are_clamped_to_what_the_profile_says_and_stay_so(make: Callable[
     again = hospital.sql(text.replace("fees", "paid"), epsilon=1, confidence="0.5")
     assert not again.charged
     assert (again["paid"].tolist(), again["mean"].tolist()) == (answer["fees"].tolist(), answer["mean"].tolist())
+
+
+def test_an_error_is_never_answered_by_a_stored_answer_that_errs_by_more(hospital: dt.Curator) -> None:
+    """A release at a higher price may err by more: what a profile has told since makes the same error cheaper."""
+    text = "SELECT COUNT(*) AS n FROM visits"
+    dear = hospital.sql(text, epsilon=2)
+    hospital.profile("visits", share="0.5")
+    wanted = dear.column("n").half_width * 4 / 5
+    assert hospital._price(text, error=wanted).price.cost < 2
+    found = hospital.sql(text, error=wanted, request="once")
+    assert found.charged
+    assert found.column("n").half_width <= wanted
+    for again in (hospital.sql(text, error=wanted), hospital.sql(text, error=wanted, request="once")):
+        assert not again.charged
+        assert again["n"].tolist() == found["n"].tolist()
+    assert not hospital.sql(text, error=dear.column("n").half_width).charged
+    assert hospital.sql(text, epsilon=2)["n"].tolist() == dear["n"].tolist()

@@ -64,6 +64,7 @@ class PricedQuestion:
     strategy: Strategy
     answered: Question  # the question in the form that was decided
     label: str = ""  # what the ledger calls the question; without one, its canonical text
+    target: Target | None = None  # the error that was asked for in place of a price
 
     @property
     def snapshot(self) -> str:
@@ -79,6 +80,14 @@ class PricedQuestion:
     def known_as(self) -> str:
         """What the ledger finds a stored answer by, together with the snapshot."""
         return self.label or self.question.canonical()
+
+    @property
+    def known_by_error(self) -> str:
+        """The same for an answer that was made because those stored err by more than was asked for."""
+        if self.target is None:
+            return self.known_as
+        error = {"error": str(self.target.error), "confidence": str(self.target.confidence)}
+        return json.dumps({"question": self.known_as, **error})
 
     def recipe(self) -> str:
         """What will be run, as the ledger records it: a later run under the same charge must be the same."""
@@ -119,6 +128,7 @@ def price(
         raise ParameterError(
             "delta= pays for keys taken from the data; all keys of this query are public: leave it out."
         )
+    target = None
     if error is not None:
         target = Target(positive(error, "error"), probability(confidence, "confidence"))
         buy = partial(_mechanism, currency.kind)
@@ -133,7 +143,7 @@ def price(
     asked = {"epsilon": str(epsilon)} if rho is None else {"rho": str(rho)}
     if strategy is None:
         strategy = decide(question, currency.kind, total.cost, profile, rows_per_owner, adjust)
-    made = _bought(question, currency, total, asked, strategy)
+    made = replace(_bought(question, currency, total, asked, strategy), target=target)
     if rows_per_owner is None and adjust:
         return made
     # An answer with another limit, or scaled up, is no answer to this.
