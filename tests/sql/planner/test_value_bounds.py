@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -149,3 +150,36 @@ def test_bounds_beyond_what_floats_hold_stay_within_what_is_declared() -> None:
     for aggregate in ("SUM", "AVG"):
         for _, least, most in bounds(f"SELECT town, {aggregate}(huge) FROM t GROUP BY town", profile()):
             assert low <= least < most <= high
+
+
+@pytest.mark.parametrize("value", [0, 7, 10_000, HIGH // 2, HIGH])
+def test_columns_of_one_value_keep_it_and_starve_nothing_else(value: int) -> None:
+    """Bounds may be declared any number of times too wide, and what hardly varies is no reason to forget the rest."""
+    known = profile("50", values=np.full(100, value))
+    for text in (
+        "SELECT SUM(pay), AVG(pay) FROM t",
+        "SELECT town, COUNT(*), SUM(change), VARIANCE(pay) FROM t GROUP BY 1",
+    ):
+        made = priced(text, known)
+        for _, least, most in made.strategy.bounds:
+            assert least <= value <= most
+        assert min(made.shares) >= Fraction(1, 6 * len(made.measures))
+        assert sum(made.shares) == 1
+
+
+def test_a_mean_that_is_all_noise_moves_no_bounds() -> None:
+    known = profile(values=np.full(100, 7))
+    column = known.columns["pay"]
+    noise = Laplace(epsilon="0.01", sensitivity=HIGH, relation=Relation.OWNER)
+    for off in (-HIGH, HIGH):
+        distances = Distances(HIGH // 2, (7 - HIGH // 2) * OWNERS + 50 * off, noise)
+        told = replace(known, columns={"pay": replace(column, distances=distances)})
+        for _, least, most in bounds("SELECT AVG(pay), COUNT(*) FROM t", told):
+            assert least <= 7 <= most
+
+
+def test_nobody_and_nothing_are_planned_for() -> None:
+    known = profile(values=np.zeros(100))
+    empty = replace(known, rows=RowsPerOwner((-5, -3, -9), known.rows.mechanism)) if known.rows else known
+    for told in (known, empty):
+        assert priced("SELECT SUM(pay) FROM t", told).price.cost == Fraction(1, 2)

@@ -23,7 +23,7 @@ from dither.sql.planner.values import Values
 from dither.sql.question import Output, Question
 
 _PARTS = 10_000  # a share is a whole number of these
-_FEWEST = 20
+_FEWEST = 0.2  # of an even share: what is weighed wrongly, or divided by, must not drown in noise
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
 _OWNERS_PER_ROW = 0.25  # where no profile tells
 
@@ -124,9 +124,11 @@ def shares(
     total = sum(wanted)
     if max(wanted) - min(wanted) < 1e-3 * total / len(wanted):
         return ()
-    parts = [max(_FEWEST, round(_PARTS * share / total)) for share in wanted]
-    largest = parts.index(max(parts))
-    parts[largest] -= sum(parts) - _PARTS
+    fewest = _FEWEST * total / len(wanted)
+    enough = sum(share for share in wanted if share >= fewest)
+    rest = (total - fewest * sum(share < fewest for share in wanted)) / enough
+    parts = [int(_PARTS / total * (fewest if share < fewest else rest * share)) for share in wanted]
+    parts[parts.index(max(parts))] += _PARTS - sum(parts)
     return tuple(Fraction(part, _PARTS) for part in parts)
 
 

@@ -86,4 +86,5 @@ def _cut_off(expected: Expected, values: Values, clamps: Floats) -> tuple[Floats
         np.append(np.cumsum((weights * totals**power)[::-1])[::-1], 0.0)[place] for power in range(3)
     )
     cuts = np.maximum(above - clamps * many, 0.0)
-    return cuts, np.maximum(squares - 2 * clamps * above + clamps**2 * many, 0.0), float(weights @ totals)
+    whole = max(1e-9, float(weights @ totals))  # all values may be 0, and nobody may be there
+    return cuts, np.maximum(squares - 2 * clamps * above + clamps**2 * many, 0.0), whole

@@ -23,6 +23,7 @@ LARGEST = 2**52  # values beyond are not tried
 _TRIED = 64
 _ALIKE = 0.1  # the part of the variance of values that is between owners
 _COARSE = 8
+_NOTHING = 1e-9  # of a column's range: declared bounds may be any number of times too wide
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,9 @@ class Values:
         ends = np.maximum.accumulate(np.clip(np.array([low, *known.values, high], dtype=np.float64), low, high))
         points = np.interp(at, ranks, ends)
         mean = profile.mean(value.name) if profile is not None and isinstance(value, Stored) else None
-        return cls(points if mean is None else _with_mean(points, low, high, mean[0]))
+        if mean is None or abs(float(points.mean()) - mean[0]) <= mean[1]:
+            return cls(points)  # the mean says nothing that the quantiles do not
+        return cls(_with_mean(points, low, high, mean[0]))
 
     def totals(self, rows: Floats) -> Floats:
         """Totals that stand for those of owners with so many rows, a line for each number of rows.
@@ -74,8 +77,8 @@ def _with_mean(points: Floats, low: float, high: float, mean: float) -> Floats:
     """The points moved to have this mean: their places between the bounds are taken to a power."""
     if not high > low:
         return points
-    wanted = min(max((mean - low) / (high - low), 0.002), 0.998)
-    places = np.clip((points - low) / (high - low), 1e-6, 1 - 1e-6)
+    wanted = min(max((mean - low) / (high - low), _NOTHING), 1 - _NOTHING)
+    places = np.clip((points - low) / (high - low), _NOTHING, 1 - _NOTHING)
     least, most = -6.0, 6.0
     for _ in range(40):
         middle = (least + most) / 2
