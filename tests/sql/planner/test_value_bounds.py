@@ -183,3 +183,13 @@ def test_nobody_and_nothing_are_planned_for() -> None:
     empty = replace(known, rows=RowsPerOwner((-5, -3, -9), known.rows.mechanism)) if known.rows else known
     for told in (known, empty):
         assert priced("SELECT SUM(pay) FROM t", told).price.cost == Fraction(1, 2)
+
+
+def test_what_only_the_mean_knows_of_is_told() -> None:
+    """Nearly all of the sum is in so few rows that no rank shows them: the mean does, and the bias says it."""
+    rare = np.where(DRAWN.random(OWNERS * MOST) < 0.004, 9 * HIGH // 10, DRAWN.integers(0, 10, OWNERS * MOST))
+    made = priced("SELECT town, SUM(pay) FROM t GROUP BY town", profile(values=rare))
+    ((_, least, most),) = made.strategy.bounds or (("", 0, HIGH),)
+    told = explain(made, Fraction(19, 20)).to_dict()["columns"][0]["possible_bias"]
+    lost = float((rare - np.clip(rare, least, most)).sum())
+    assert lost < 1.3 * told

@@ -18,14 +18,16 @@ from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import Clamp, Stored
 from dither.sql.plan import Measure, OwnerLimit, Project, Scan
 from dither.sql.planner.expected import Expected
+from dither.sql.planner.profile import RANKS
 from dither.sql.planner.spread import Floats
-from dither.sql.planner.values import Values
+from dither.sql.planner.values import Values, beyond
 from dither.sql.question import Output
 
 Bounds = tuple[str, int, int]  # the text of a value, and what it is clamped to
 
 _WORTH_IT = 0.9  # a narrower range must make the error at least so much smaller
 _STEPS = 24
+_OUTSIDE = float(RANKS[0])  # the share of values beyond the outermost rank, at either end
 _SURE = 2.0  # deviations in a bound that holds with 95%
 _ROUGH = 0.3  # by how much, relative to it, what is cut off may differ from the estimate
 
@@ -104,6 +106,11 @@ def _best(expected: Expected, value: Stored, rows: int, *, summed: bool) -> Tigh
     least, most = (grid.ravel() for grid in np.meshgrid(leasts, mosts))
     above = np.maximum(points - most[:, None], 0.0).mean(axis=1)
     below = np.maximum(least[:, None] - points, 0.0).mean(axis=1)
+    lower, upper = beyond(value, expected.profile)
+    if len(upper):
+        above = np.maximum(above, _OUTSIDE * np.maximum(upper - most[:, None], 0.0).mean(axis=1))
+    if len(lower):
+        below = np.maximum(below, _OUTSIDE * np.maximum(least[:, None] - lower, 0.0).mean(axis=1))
     doubt = np.hypot(_ROUGH * (above + below), _unknown(expected, value, least - low, high - most))
     group = max(1.0, (expected.owners.total - float(expected.owners.lost(rows))) / expected.groups)
     reach = np.maximum(np.abs(least), np.abs(most)) if summed else (most - least) / 2
@@ -124,10 +131,11 @@ def _best(expected: Expected, value: Stored, rows: int, *, summed: bool) -> Tigh
 def _unknown(expected: Expected, value: Stored, below: Floats, above: Floats) -> Floats:
     """What an average value may lose of which the profile knows nothing, if bounds are moved in by so much.
 
-    As many values may lie at the declared bounds as the outermost ranks may be off; but they would move the mean.
+    As many values may lie at the declared bounds as there are beyond the outermost ranks, and as these may be off; but
+    they would move the mean.
     """
     known = expected.profile
     owners, mean, column = known.owners_of(value.name), known.mean(value.name), known.columns[value.name]
     off = 1.0 if owners is None else min(1.0, max(column.rank_errors[0], column.rank_errors[-1]) / owners / _SURE)
-    by_ranks = off * np.hypot(below, above)
+    by_ranks = min(1.0, _OUTSIDE + off) * np.hypot(below, above)
     return by_ranks if mean is None else np.minimum(by_ranks, mean[1] / _SURE * ((below > 0) | (above > 0)))

@@ -73,6 +73,24 @@ class Values:
         return max(1e-9, float(self.points.std()))
 
 
+def beyond(value: Stored, profile: Profile) -> tuple[Floats, Floats]:
+    """Values below the lowest and above the highest rank of a profile, as many as there may be by its mean.
+
+    What the mean has more, or less, than the values between the ranks can only lie there; without that there are none.
+    """
+    known, mean = profile.columns[value.name], profile.mean(value.name)
+    low, high = (float(end) for end in value.bounds)
+    between = np.interp((np.arange(128) + 0.5) / 128, np.array(RANKS, dtype=np.float64), np.array(known.values, float))
+    gap = 0.0 if mean is None else mean[0] - float(between.mean())
+    if mean is None or abs(gap) <= mean[1]:
+        return np.empty(0), np.empty(0)
+    first, last, share = float(known.values[0]), float(known.values[-1]), float(RANKS[0])
+    at = (np.arange(_TRIED) + 0.5) / _TRIED
+    if gap > 0:
+        return np.empty(0), _with_mean(last + at * (high - last), last, high, last + gap / share)
+    return _with_mean(low + at * (first - low), low, first, first + gap / share), np.empty(0)
+
+
 def _with_mean(points: Floats, low: float, high: float, mean: float) -> Floats:
     """The points moved to have this mean: their places between the bounds are taken to a power."""
     if not high > low:
