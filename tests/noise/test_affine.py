@@ -149,6 +149,26 @@ def test_the_float_argument_is_within_its_proven_bound(make, kernel_words):
             assert affine.step * (int(n) + 1) + high <= argument + affine.slack
 
 
+def test_floor_exactly_waits_until_the_offset_is_known_well_enough(script):
+    """Of this offset, which is 1/2, nothing is known at first."""
+    affine = Affine(None, Fraction(1), lambda bits: (1 << bits - 1,) * 2 if bits > 67 else (0, 1 << bits), signed=False)
+    # T in [1/4, 1/2) and then [1/4, 9/32): T + 1/2 is below 1, but T + 1 is not.
+    assert floor_exactly(affine, 0, LazyUniform(1, 2, script(bits=[0, 0, 0]).learn)) == 0
+
+
+@pytest.mark.parametrize(("place", "sign"), [(0, 1), (0xFFFFFFFF, -1), (1, 1), (0xFFFFFFFE, -1)])
+def test_signs_of_draws_that_the_quick_pass_leaves_open(place, sign, script):
+    """The smallest places too: one of both signs."""
+    affine = laplace_affine(Fraction(1000))
+    top = int(np.flatnonzero(affine.standard.table.direct == 300)[0])
+    # A first coin of 16 zeros is not sure to accept; 32 ones more are.
+    source = script([np.uint64(top << 32 | place), 0xFFFFFFFF, 0])
+    out = np.empty(1, np.int64)
+    draw_batch(affine, out, source.fill, source.learn)
+    assert source.words == []
+    assert out[0] * sign == 2344  # 1000 * 300/128 and an offset near 1/2
+
+
 def test_floor_exactly_learns_bits_until_the_floor_is_certain(script):
     affine = Affine(gaussian_affine(Fraction(1)).standard, Fraction(3), rational_offset(Fraction(1, 2)), signed=True)
     # 3 T + 1/2 passes 1 at T = 1/6 = 0.0010101...: after 00101 the interval [5, 6)/32 still straddles it.
