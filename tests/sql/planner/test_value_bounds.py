@@ -193,3 +193,12 @@ def test_what_only_the_mean_knows_of_is_told() -> None:
     told = explain(made, Fraction(19, 20)).to_dict()["columns"][0]["possible_bias"]
     lost = float((rare - np.clip(rare, least, most)).sum())
     assert lost < 1.3 * told
+
+
+def test_totals_allow_for_what_only_the_mean_knows_of() -> None:
+    rare = np.where(DRAWN.random(OWNERS * MOST) < 0.004, 9 * HIGH // 10, DRAWN.integers(0, 10, OWNERS * MOST))
+    made = priced("SELECT SUM(pay) FROM t", profile(values=rare), epsilon="0.5")
+    ((asked, total),) = made.strategy.totals
+    owners = rare.reshape(OWNERS, MOST).sum(axis=1)
+    expected = float(np.minimum(owners, total.most).sum() * made.strategy.factor_of(asked))
+    assert abs(expected - rare.sum()) < 0.3 * rare.sum()

@@ -13,11 +13,12 @@ from fractions import Fraction
 import numpy as np
 
 from dither.sql.aggregates import Aggregator, Sum
+from dither.sql.expressions import Stored
 from dither.sql.plan import Measure, OwnerTotal, SumRows
 from dither.sql.planner.expected import Expected
 from dither.sql.planner.spread import Floats
 from dither.sql.planner.strategy import totalled
-from dither.sql.planner.values import Values
+from dither.sql.planner.values import OUTSIDE, Values, beyond
 
 _WORTH_IT = 0.9  # owners' totals take longer to compute: their error must be at least so much smaller
 _ROUGH = 0.2  # by how much, relative to it, what a clamp cuts off may differ for how values of an owner are alike
@@ -61,6 +62,10 @@ def _best(expected: Expected, measure: SumRows, instead: float) -> Clamped:
     ends = np.array(clamps, dtype=np.float64)
     values = Values.of(measure.value, expected.profile)
     cuts, squares, whole = _cut_off(expected, values, ends)
+    rare = _rare(expected, measure)
+    if len(rare):
+        over, rows = np.maximum(rare - ends[:, None], 0.0), OUTSIDE * expected.owners.total
+        cuts, squares = np.maximum(cuts, rows * over.mean(axis=1)), np.maximum(squares, rows * (over**2).mean(axis=1))
     doubt = expected.owners.lost_doubt(ends / values.mean_size) * values.mean_size
     noise = expected.deviation(ends, ends)
     # Cut off on both sides, it would not be known of which sign the sum is too small.
@@ -72,6 +77,14 @@ def _best(expected: Expected, measure: SumRows, instead: float) -> Clamped:
     factor = 1 + Fraction(round((float(factors[best]) - 1) * _DIGITS), _DIGITS)
     total = totalled(measure, -clamps[best] if low < 0 else 0, clamps[best] if high > 0 else 0)
     return Clamped(total, factor, float((off if scaled else cuts)[best]), float(errors[best]), instead)
+
+
+def _rare(expected: Expected, measure: SumRows) -> Floats:
+    """Sizes of values beyond the outermost ranks that only the profile's mean tells of."""
+    value = measure.value
+    if not isinstance(value, Stored) or value.name not in expected.profile.columns:
+        return np.empty(0)
+    return np.abs(np.concatenate(beyond(value, expected.profile)))
 
 
 def _cut_off(expected: Expected, values: Values, clamps: Floats) -> tuple[Floats, Floats, float]:

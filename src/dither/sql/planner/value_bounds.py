@@ -18,16 +18,14 @@ from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import Clamp, Stored
 from dither.sql.plan import Measure, OwnerLimit, Project, Scan
 from dither.sql.planner.expected import Expected
-from dither.sql.planner.profile import RANKS
 from dither.sql.planner.spread import Floats
-from dither.sql.planner.values import Values, beyond
+from dither.sql.planner.values import OUTSIDE, Values, beyond
 from dither.sql.question import Output
 
 Bounds = tuple[str, int, int]  # the text of a value, and what it is clamped to
 
 _WORTH_IT = 0.9  # a narrower range must make the error at least so much smaller
 _STEPS = 24
-_OUTSIDE = float(RANKS[0])  # the share of values beyond the outermost rank, at either end
 _SURE = 2.0  # deviations in a bound that holds with 95%
 _ROUGH = 0.3  # by how much, relative to it, what is cut off may differ from the estimate
 
@@ -108,9 +106,9 @@ def _best(expected: Expected, value: Stored, rows: int, *, summed: bool) -> Tigh
     below = np.maximum(least[:, None] - points, 0.0).mean(axis=1)
     lower, upper = beyond(value, expected.profile)
     if len(upper):
-        above = np.maximum(above, _OUTSIDE * np.maximum(upper - most[:, None], 0.0).mean(axis=1))
+        above = np.maximum(above, OUTSIDE * np.maximum(upper - most[:, None], 0.0).mean(axis=1))
     if len(lower):
-        below = np.maximum(below, _OUTSIDE * np.maximum(least[:, None] - lower, 0.0).mean(axis=1))
+        below = np.maximum(below, OUTSIDE * np.maximum(least[:, None] - lower, 0.0).mean(axis=1))
     doubt = np.hypot(_ROUGH * (above + below), _unknown(expected, value, least - low, high - most))
     group = max(1.0, (expected.owners.total - float(expected.owners.lost(rows))) / expected.groups)
     reach = np.maximum(np.abs(least), np.abs(most)) if summed else (most - least) / 2
@@ -137,5 +135,5 @@ def _unknown(expected: Expected, value: Stored, below: Floats, above: Floats) ->
     known = expected.profile
     owners, mean, column = known.owners_of(value.name), known.mean(value.name), known.columns[value.name]
     off = 1.0 if owners is None else min(1.0, max(column.rank_errors[0], column.rank_errors[-1]) / owners / _SURE)
-    by_ranks = min(1.0, _OUTSIDE + off) * np.hypot(below, above)
+    by_ranks = min(1.0, OUTSIDE + off) * np.hypot(below, above)
     return by_ranks if mean is None else np.minimum(by_ranks, mean[1] / _SURE * ((below > 0) | (above > 0)))

@@ -20,6 +20,7 @@ from dither.sql.planner.profile import RANKS, Profile
 Floats = NDArray[np.float64]
 
 LARGEST = 2**52  # values beyond are not tried
+OUTSIDE = float(RANKS[0])  # the share of values beyond the outermost rank, at either end
 _TRIED = 64
 _ALIKE = 0.1  # the part of the variance of values that is between owners
 _COARSE = 8
@@ -84,11 +85,11 @@ def beyond(value: Stored, profile: Profile) -> tuple[Floats, Floats]:
     gap = 0.0 if mean is None else mean[0] - float(between.mean())
     if mean is None or abs(gap) <= mean[1]:
         return np.empty(0), np.empty(0)
-    first, last, share = float(known.values[0]), float(known.values[-1]), float(RANKS[0])
+    first, last = float(known.values[0]), float(known.values[-1])
     at = (np.arange(_TRIED) + 0.5) / _TRIED
     if gap > 0:
-        return np.empty(0), _with_mean(last + at * (high - last), last, high, last + gap / share)
-    return _with_mean(low + at * (first - low), low, first, first + gap / share), np.empty(0)
+        return np.empty(0), _with_mean(last + at * (high - last), last, high, last + gap / OUTSIDE)
+    return _with_mean(low + at * (first - low), low, first, first + gap / OUTSIDE), np.empty(0)
 
 
 def _with_mean(points: Floats, low: float, high: float, mean: float) -> Floats:
