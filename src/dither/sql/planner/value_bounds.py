@@ -18,6 +18,7 @@ from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import Clamp, Stored
 from dither.sql.plan import Measure, OwnerLimit, Project, Scan
 from dither.sql.planner.expected import Expected
+from dither.sql.planner.profile import RANKS
 from dither.sql.planner.spread import Floats
 from dither.sql.planner.values import OUTSIDE, Values, beyond
 from dither.sql.question import Output
@@ -130,10 +131,22 @@ def _unknown(expected: Expected, value: Stored, below: Floats, above: Floats) ->
     """What an average value may lose of which the profile knows nothing, if bounds are moved in by so much.
 
     As many values may lie at the declared bounds as there are beyond the outermost ranks, and as these may be off; but
-    they would move the mean.
+    they would move the mean, as far as the values between are known.
     """
     known = expected.profile
     owners, mean, column = known.owners_of(value.name), known.mean(value.name), known.columns[value.name]
     off = 1.0 if owners is None else min(1.0, max(column.rank_errors[0], column.rank_errors[-1]) / owners / _SURE)
     by_ranks = min(1.0, OUTSIDE + off) * np.hypot(below, above)
-    return by_ranks if mean is None else np.minimum(by_ranks, mean[1] / _SURE * ((below > 0) | (above > 0)))
+    if mean is None:
+        return by_ranks
+    shifts = np.array(column.rank_errors) / (owners or 1.0) / _SURE
+    by_mean = mean[1] / _SURE + _misplaced(np.array(column.values, dtype=np.float64), shifts)
+    return np.minimum(by_ranks, by_mean * ((below > 0) | (above > 0)))
+
+
+def _misplaced(values: Floats, shifts: Floats) -> float:
+    """By how much the mean that quantiles tell may be off for ranks that are off by so much, at either end."""
+    at, ranks = (np.arange(128) + 0.5) / 128, np.array(RANKS, dtype=np.float64)
+    told = float(np.interp(at, ranks, values).mean())
+    others = (float(np.interp(at, np.maximum.accumulate(ranks + sign * shifts), values).mean()) for sign in (-1, 1))
+    return max(abs(told - other) for other in others)
