@@ -84,6 +84,7 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             ],
             "strategy": priced.strategy.why,
             "adjusted": float(max((item.factor for item in priced.measures), default=1)),
+            "narrowed": bool(priced.strategy.bounds),
             "notes": [
                 *notes(question, limits(priced.aggregates)),
                 *narrowed(question, priced.strategy.bounds),

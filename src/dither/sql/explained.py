@@ -39,7 +39,8 @@ def _share(measure: dict[str, Any]) -> str:
 
 def _bias(amount: float, content: dict[str, Any]) -> str:
     together = ", all groups together" if content["groups"] != 1 else ""
-    direction = "too little" if content["adjusted"] == 1 else "too little or too much"
+    one_way = content["adjusted"] == 1 and not content["narrowed"]  # a value below its bounds is moved up
+    direction = "too little" if one_way else "too little or too much"
     return f"about {amount:.3g} {direction}{together}, by the profile; no interval covers it"
 
 

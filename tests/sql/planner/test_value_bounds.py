@@ -117,6 +117,9 @@ def test_explain_says_what_may_be_cut_off() -> None:
     assert 0 < told["columns"][0]["possible_bias"] < 0.2 * PAY.sum()
     assert "Values are clamped" in told["strategy"]
     assert any("Values of pay were moved into [" in note for note in told["notes"])
+    made = priced("SELECT town, SUM(pay) FROM t GROUP BY town", profile(), epsilon="0.5", adjust=False)
+    assert made.strategy.bounds
+    assert "too little or too much, all groups together" in str(explain(made, Fraction(19, 20)))
 
 
 def test_owners_totals_stay_beside_an_average_of_narrowed_values() -> None:

@@ -141,7 +141,7 @@ def _unknown(expected: Expected, value: Stored, below: Floats, above: Floats) ->
         return by_ranks
     shifts = np.array(column.rank_errors) / (owners or 1.0) / _SURE
     by_mean = mean[1] / _SURE + _misplaced(np.array(column.values, dtype=np.float64), shifts)
-    return np.minimum(by_ranks, by_mean * ((below > 0) | (above > 0)))
+    return np.asarray(np.minimum(by_ranks, by_mean * ((below > 0) | (above > 0))))
 
 
 def _misplaced(values: Floats, shifts: Floats) -> float:
