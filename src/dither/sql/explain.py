@@ -79,12 +79,15 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             "confidence": str(float(confidence)),
             "trade": _TRADES[priced.currency],
             "columns": [
-                {**_column(output, by_measure, parts, confidence), "possible_bias": _bias(output, bias)}
-                for output in priced.answered.outputs
+                {
+                    **_column(output, by_measure, parts, confidence),
+                    "possible_bias": _bias(output, bias),
+                    "narrowed": output.aggregate != asked.aggregate and bool(priced.strategy.bounds),
+                }
+                for output, asked in zip(priced.answered.outputs, question.outputs, strict=True)
             ],
             "strategy": priced.strategy.why,
             "adjusted": float(max((item.factor for item in priced.measures), default=1)),
-            "narrowed": bool(priced.strategy.bounds),
             "notes": [
                 *notes(question, limits(priced.aggregates)),
                 *narrowed(question, priced.strategy.bounds),

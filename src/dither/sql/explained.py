@@ -21,7 +21,7 @@ def to_html(content: dict[str, Any]) -> str:
 
 
 def _rows(column: dict[str, Any], content: dict[str, Any]) -> str:
-    bias = "" if column["possible_bias"] is None else _bias(column["possible_bias"], content)
+    bias = "" if column["possible_bias"] is None else _bias(column, content)
     error = " or ".join(_error(error) for error in column["expected_error"])
     found = ""
     for place, measure in enumerate(column["measures"]):
@@ -37,11 +37,11 @@ def _share(measure: dict[str, Any]) -> str:
     return "" if measure["share"] == 1 else f", for {measure['share']:.3g} of the price"
 
 
-def _bias(amount: float, content: dict[str, Any]) -> str:
+def _bias(column: dict[str, Any], content: dict[str, Any]) -> str:
     together = ", all groups together" if content["groups"] != 1 else ""
-    one_way = content["adjusted"] == 1 and not content["narrowed"]  # a value below its bounds is moved up
+    one_way = content["adjusted"] == 1 and not column["narrowed"]  # a value below its bounds is moved up
     direction = "too little" if one_way else "too little or too much"
-    return f"about {amount:.3g} {direction}{together}, by the profile; no interval covers it"
+    return f"about {column['possible_bias']:.3g} {direction}{together}, by the profile; no interval covers it"
 
 
 def to_text(content: dict[str, Any]) -> str:
@@ -73,7 +73,7 @@ def to_text(content: dict[str, Any]) -> str:
         at = " or ".join(_error(error) for error in column["expected_error"])
         lines.append(f"  expected error: {at}, with confidence {content['confidence']}")
         if column["possible_bias"] is not None:
-            lines.append(f"  possible bias: {_bias(column['possible_bias'], content)}")
+            lines.append(f"  possible bias: {_bias(column, content)}")
     return "\n".join([*lines, "", *content["notes"]])
 
 
