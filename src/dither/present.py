@@ -11,6 +11,7 @@ from dither.columns import Coded
 from dither.sql.buying import Mechanism, factor_from, mechanism_from, scale_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import adjusted, narrowed, notes
+from dither.sql.planner.centres import from_centres
 from dither.sql.planner.split import as_released
 from dither.sql.planner.target import Target
 from dither.sql.planner.together import errors_of, scaled, scaled_errors
@@ -78,7 +79,8 @@ def _decoded(value: Value, output: Output) -> Key | Value:
 
 def _as_released(output: Output, released: Released, noisy: dict[str, NoisyMeasure]) -> Output:
     """The output in the form, and over the values, whose measures were released."""
-    return as_released(clamped(output, released.bounds, noisy), noisy)
+    averaged = from_centres(output, released.centres)
+    return as_released(clamped(averaged, released.bounds, noisy), noisy)
 
 
 def _errors(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction) -> list[Fraction]:

@@ -26,7 +26,7 @@ def release(priced: PricedQuestion, engine: Engine) -> Released:
     if priced.question.public:
         parts = zip(priced.aggregates, shares, exact, strict=True)
         noisy = [measure for part in parts for measure in _public(*part)]
-        return Released(priced.asked, noisy, limits=limits(priced.aggregates), bounds=priced.strategy.bounds)
+        return released(priced, noisy)
     return _selected(priced, shares, exact)
 
 
@@ -54,7 +54,15 @@ def _selected(priced: PricedQuestion, shares: list[list[PricedMeasure]], exact: 
             sealed = measures_of(sealed_table, selected.keys)
             noisy += [_noisy(item, part) for item, part in zip(items, sealed, strict=True)]
     keys = tuple(key.to_pylist() for key in selected.keys)
-    return Released(priced.asked, noisy, keys, limits(priced.aggregates), priced.strategy.bounds)
+    return released(priced, noisy, keys)
+
+
+def released(
+    priced: PricedQuestion, noisy: Sequence[NoisyMeasure], keys: tuple[list[int | str | None], ...] | None = None
+) -> Released:
+    """Noisy measures with what it takes to show them."""
+    strategy = priced.strategy
+    return Released(priced.asked, noisy, keys, limits(priced.aggregates), strategy.bounds, strategy.centres)
 
 
 def _noisy(item: PricedMeasure, sealed: Exact) -> NoisyMeasure:

@@ -342,3 +342,20 @@ def test_an_error_is_never_answered_by_a_stored_answer_that_errs_by_more(hospita
         assert again["n"].tolist() == found["n"].tolist()
     assert not hospital.sql(text, error=dear.column("n").half_width).charged
     assert hospital.sql(text, epsilon=2)["n"].tolist() == dear["n"].tolist()
+
+
+def test_an_average_from_a_centre_is_kept_with_it(make: Callable[..., dt.Curator]) -> None:
+    drawn = np.random.default_rng(5)
+    fees = np.minimum(drawn.exponential(100, 5000), 999).astype(int)
+    columns = {"fee": dt.Int(0, 1000, nullable=False, default=0)}
+    hospital = make(dt.PureDP(100), pa.table({"patient": np.arange(5000), "fee": fees}), columns=columns)
+    hospital.profile("visits", share="0.3")
+    text = "SELECT AVG(fee) AS mean FROM visits"
+    ((_, centre),) = hospital._price(text, epsilon=1).strategy.centres
+    assert centre == pytest.approx(fees.mean(), rel=0.1)
+    assert f"sum of differences from {centre}" in str(hospital.explain(text, epsilon=1))
+    answer = hospital.sql(text, epsilon=1)
+    assert answer["mean"][0] == pytest.approx(fees.mean(), rel=0.1)
+    again = hospital.sql("SELECT AVG(fee) AS other FROM visits", epsilon=1, confidence="0.5")
+    assert not again.charged
+    assert again["other"][0] == answer["mean"][0]

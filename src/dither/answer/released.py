@@ -42,6 +42,7 @@ class Released:
     keys: tuple[list[int | str | None], ...] | None = None
     limits: tuple[str, ...] | None = None  # what the plan left out of the data, in words
     bounds: tuple[tuple[str, int, int], ...] = ()  # to which values, by their text, were clamped
+    centres: tuple[tuple[str, int], ...] = ()  # from which averages of values, by their text, took distances
 
     def to_bytes(self) -> bytes:
         bodies = [_encode(measure.values) for measure in self.measures]
@@ -51,6 +52,7 @@ class Released:
             **({} if self.keys is None else {"keys": [list(key) for key in self.keys]}),
             **({} if self.limits is None else {"limits": list(self.limits)}),
             **({"bounds": [list(bounds) for bounds in self.bounds]} if self.bounds else {}),
+            **({"centres": [list(centre) for centre in self.centres]} if self.centres else {}),
             "measures": [
                 {
                     "measure": measure.measure,
@@ -80,7 +82,8 @@ class Released:
         keys = tuple(header["keys"]) if "keys" in header else None
         limits = tuple(header["limits"]) if "limits" in header else None
         bounds = tuple((text, low, high) for text, low, high in header.get("bounds", ()))
-        return cls(header["price"], tuple(measures), keys, limits, bounds)
+        centres = tuple((text, centre) for text, centre in header.get("centres", ()))
+        return cls(header["price"], tuple(measures), keys, limits, bounds, centres)
 
 
 def _encode(values: np.ndarray[Any, Any]) -> tuple[str, bytes]:

@@ -14,7 +14,7 @@ from dither.audit.gaps import Vector, vectors_of
 from dither.audit.sides import Side
 from dither.errors import DitherError
 from dither.present import present
-from dither.sql.notes import limits
+from dither.release import released
 from dither.sql.plan import Choice
 from dither.sql.price import PricedQuestion
 
@@ -94,7 +94,7 @@ def _without_noise(priced: PricedQuestion, sizes: Sequence[Sequence[int]]) -> Re
         for item, count in zip(priced.measures, counts, strict=True)
     ]
     keys: Any = None if question.public else tuple([None] for _ in question.keys)
-    return Released(priced.asked, noisy, keys, limits(priced.aggregates), priced.strategy.bounds)
+    return released(priced, noisy, keys)
 
 
 def _middle(measure: Any) -> int:

@@ -65,3 +65,14 @@ class Average(Aggregator):
         slack = outward * _ROUNDING * (abs(self.middle) + np.abs(distance))
         inside = np.clip(self.middle + distance + slack, float(self.value.low), float(self.value.high))
         return np.asarray(inside / 10.0**self.value.scale, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class AverageFrom(Average):
+    """The same average by distances from a public centre other than the middle."""
+
+    centre: int
+
+    @property
+    def middle(self) -> int:
+        return self.centre

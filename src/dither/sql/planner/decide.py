@@ -1,4 +1,5 @@
-"""All decisions about a question, in their order: rows and totals, then which sums are centred, then the split."""
+"""All decisions about a question, in their order: rows, totals and bounds, then from where sums and averages take
+distances, then the split of the price."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from dither.sql.aggregates import Average, Sum
 from dither.sql.bound import measures, plan
 from dither.sql.check import check
 from dither.sql.plan import Measure
+from dither.sql.planner.centres import centres, from_centres
 from dither.sql.planner.choose import choose
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import Weights, least_error, recentred, shares, summed
@@ -41,6 +43,9 @@ def decide(
                 question, replace(chosen, centred=(*best.strategy.centred, *leaf.measures())), kind, profile
             )
             best = other if other.error < _BETTER * best.error else best
+    for centre in centres(question, profile)[:_MOST_SUMS]:
+        other = _Divided.of(question, replace(best.strategy, centres=(*best.strategy.centres, centre)), kind, profile)
+        best = other if other.error < _BETTER * best.error else best
     return replace(best.strategy, shares=best.shares)
 
 
@@ -49,7 +54,8 @@ def answered(question: Question, strategy: Strategy) -> Question:
     values = [leaf.value for leaf in summed(question) if set(leaf.measures()) <= set(strategy.centred)]
     form = recentred(question, values)
     totals = {measure.text for measure, _ in strategy.totals}
-    return replace(form, outputs=tuple(clamped(output, strategy.bounds, totals) for output in form.outputs))
+    averaged = (from_centres(output, strategy.centres) for output in form.outputs)
+    return replace(form, outputs=tuple(clamped(output, strategy.bounds, totals) for output in averaged))
 
 
 def _can_be_centred(leaf: Sum, divided: _Divided) -> bool:

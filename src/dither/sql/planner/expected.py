@@ -22,7 +22,7 @@ from dither.sql.question import Question
 
 _UNEVEN = 2.0  # how much more than an even share large groups lose, where the profile does not say
 _UNLIKE = 0.15  # by how much, relative to it, the share that groups lose differs from group to group
-_APART = 0.1  # by how many deviations the values of owners with many rows may differ from those of others
+_APART = 0.05  # by how many deviations the values of owners with many rows may differ from those of others
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
 
 

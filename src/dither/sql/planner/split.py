@@ -15,7 +15,7 @@ from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Aggregator, Average, Sum, Variance
 from dither.sql.aggregates.centred_sum import CentredSum
 from dither.sql.aggregates.formula import Formula
-from dither.sql.expressions import Numeric
+from dither.sql.expressions import Clamp, Numeric, Stored
 from dither.sql.plan import Choice, CountOwners, Measure, OwnerTotal, SumRows
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.spread import Owners
@@ -74,35 +74,37 @@ class Weights:
         found: dict[Measure, float] = {}
         for output in question.outputs:
             for leaf in leaves(output.aggregate):
-                for measure, weight in zip(leaf.measures(), self._leaf(leaf), strict=True):
+                weights = self._leaf(leaf, grouped=bool(question.keys))
+                for measure, weight in zip(leaf.measures(), weights, strict=True):
                     found[measure] = found.get(measure, 0.0) + weight
         if not question.public:
             found.setdefault(CountOwners(), self._each(CountOwners()) ** -2)
         return found
 
-    def _leaf(self, leaf: Aggregator) -> list[float]:
+    def _leaf(self, leaf: Aggregator, *, grouped: bool) -> list[float]:
         if isinstance(leaf, CentredSum):
             size = Values.of(leaf.value, self.profile).mean_size
             return [size**-2, (leaf.middle / size) ** 2]
         if isinstance(leaf, (Average, Variance)):
             values = Values.of(leaf.value, self.profile)
             spread = values.spread
-            off = self._off(leaf)
+            off = self._off(leaf, grouped=grouped)
             if isinstance(leaf, Average):
                 return [spread**-2, (off / spread) ** 2]
             return [(2 * off / spread**2) ** 2, spread**-4, ((off**2 + spread**2) / spread**2) ** 2]
         return [self._each(measure) ** -2 for measure in leaf.measures()]
 
-    def _off(self, leaf: Average | Variance) -> float:
+    def _off(self, leaf: Average | Variance, *, grouped: bool) -> float:
         """How far the mean of a group may be from the middle: at most half the range."""
         low, high = leaf.value.bounds
-        if self.profile is None or not self._known(leaf.value):
+        column = leaf.value.value if isinstance(leaf.value, Clamp) else leaf.value
+        name = column.name if isinstance(column, Stored) else None
+        if self.profile is None or name is None or name not in self.profile.columns:
             return max(1.0, (high - low) / 2)
         values = Values.of(leaf.value, self.profile)
-        return max(1.0, values.spread / 2, abs(float(values.points.mean()) - leaf.middle))
-
-    def _known(self, value: Numeric) -> bool:
-        return self.profile is not None and getattr(value, "name", None) in self.profile.columns
+        mean = self.profile.mean(name)
+        unsure = values.spread / 2 if grouped or mean is None else mean[1]
+        return max(1.0, unsure, abs(float(values.points.mean()) - leaf.middle))
 
     def _each(self, measure: Measure) -> float:
         """About what one row adds to a measure."""

@@ -17,12 +17,12 @@ class Strategy:
     those that WHERE and joins leave are aggregated (None: all).
 
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
-    from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the
-    plan's order; without them all get the same. Values, by their text, are clamped to `bounds` before they are added
-    or averaged. Counts and sums of rows are shown multiplied by `factor`, for the rows that the limit leaves out, and
-    totals by their own `factors`, for what clamps cut off. `why` says in a sentence what was chosen, and `bias` by how
-    much measures, over all groups together, may come out too small for it, or with a factor be off either way; neither
-    is recorded.
+    from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the plan's
+    order; without them all get the same. Values, by their text, are clamped to `bounds` before they are added or
+    averaged, and averages take distances from `centres` in place of the middle. Counts and sums of rows are shown
+    multiplied by `factor`, for the rows that the limit leaves out, and totals by their own `factors`, for what clamps
+    cut off. `why` says in a sentence what was chosen, and `bias` by how much measures, over all groups together, may
+    come out too small for it, or with a factor be off either way; neither is recorded.
     """
 
     rows: int | None = None
@@ -35,6 +35,7 @@ class Strategy:
     cut: int | None = None
     factors: tuple[tuple[Measure, Fraction], ...] = ()
     bounds: tuple[tuple[str, int, int], ...] = ()
+    centres: tuple[tuple[str, int], ...] = ()
 
     def factor_of(self, measure: Measure) -> Fraction:
         """What a noisy measure is multiplied by before it is shown."""
@@ -55,6 +56,8 @@ class Strategy:
             found["rows_after_where"] = self.cut
         if self.factor != 1:
             found["factor"] = str(self.factor)
+        if self.centres:
+            found["centres"] = [list(centre) for centre in self.centres]
         if self.bounds:
             found["bounds"] = [list(bounds) for bounds in self.bounds]
         if self.factors:
@@ -74,6 +77,7 @@ class Strategy:
             cut=document.get("rows_after_where"),
             factors=tuple((named[text], Fraction(factor)) for text, factor in document.get("factors", ())),
             bounds=tuple((text, low, high) for text, low, high in document.get("bounds", ())),
+            centres=tuple((text, centre) for text, centre in document.get("centres", ())),
         )
 
 
