@@ -17,5 +17,6 @@ def test_rho_is_an_eighth_of_the_square_of_epsilon(epsilon, rho):
 
 def test_one_candidate_is_the_best_unless_more_are_stated():
     mechanism = Exponential(epsilon=1, sensitivity=1)
-    plain = mechanism.error("0.95", candidates=10)
-    assert plain == mechanism.error("0.95", candidates=10, optimal=1) > mechanism.error("0.95", candidates=10, optimal=2)
+    stated = ({}, {"optimal": 1}, {"optimal": 2})
+    plain, one, two = (mechanism.error("0.95", candidates=10, **given) for given in stated)
+    assert plain == one > two
