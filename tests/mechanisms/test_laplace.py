@@ -101,3 +101,9 @@ def test_a_whole_grid_gives_whole_numbers():
     assert many.value.dtype == object
     assert [value % 100 for value in many.value] == [0, 0]
     assert mechanism.release([0, 100]).value.dtype.kind == "i"
+
+
+@pytest.mark.parametrize("kind", [{"epsilon": 1}, {"epsilon": "0.1", "grid": "1/4"}])
+def test_rounding_of_less_than_nothing_gives_no_discount(kind):
+    with pytest.raises(ParameterError, match="rounded_coordinates must be at least 0"):
+        Laplace(sensitivity=5, rounded_coordinates=-1, **kind)
