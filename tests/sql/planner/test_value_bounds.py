@@ -215,3 +215,15 @@ def test_ranks_that_may_be_anywhere_are_no_shape_even_if_they_fit_the_mean() -> 
     text = "SELECT AVG(pay), COUNT(*) FROM t"
     assert bounds(text, known) != ()
     assert bounds(text, replace(known, columns={"pay": column})) == ()
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVG"])
+def test_tables_with_one_row_of_each_owner_have_tighter_bounds_too(aggregate: str) -> None:
+    table = Table("t", "people", "uid", 1, COLUMNS, 1, owner_type="BIGINT")
+    question = read(f"SELECT {aggregate}(pay) FROM t", Catalog({"t": table}, {}))
+    known = replace(profile(), most=1, rows=RowsPerOwner((OWNERS,), Laplace(epsilon=1, sensitivity=1)))
+    made = price(question, Currency.of(dt.PureDP(9)), profile=known, epsilon="0.01")
+    ((_, least, most),) = made.strategy.bounds
+    assert 0 <= least < np.quantile(PAY, 0.05)
+    assert np.quantile(PAY, 0.9) < most < HIGH / 4
+    assert (made.strategy.rows, made.strategy.totals, made.strategy.factor) == (None, (), 1)

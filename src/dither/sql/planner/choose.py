@@ -49,7 +49,7 @@ def choose(
     if profile is None or profile.rows is None:
         return Strategy()
     limit = _only_limit(question)
-    if limit is None or limit.rows == 1 or limit.child.table.name != profile.table:
+    if limit is None or limit.child.table.name != profile.table:
         return Strategy()
     chooser = _Chooser(
         Expected.of(question, kind, float(cost), profile, limit.rows, adjust),

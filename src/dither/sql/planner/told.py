@@ -21,7 +21,7 @@ def as_stated(rows: int) -> str:
 
 def about_rows(owners: Owners, most: int, rows: int, parts: Sequence[Aggregator], factor: Fraction) -> Iterator[str]:
     """Of a limit on the rows that are read, and of what is scaled up for it."""
-    if not parts or all(measure == CountOwners() for leaf in parts for measure in leaf.measures()):
+    if not parts or most == 1 or all(measure == CountOwners() for leaf in parts for measure in leaf.measures()):
         return
     lost = float(owners.lost(rows)) / owners.total
     if rows == most:

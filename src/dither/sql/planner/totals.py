@@ -42,8 +42,8 @@ class Clamped:
 
 def clamped_totals(expected: Expected, parts: Sequence[Aggregator], rows: int) -> Iterator[tuple[Measure, Clamped]]:
     """Sums that come out better from owners' clamped totals than from at most `rows` rows of each."""
-    if expected.question.keys:
-        return  # how an owner's rows are spread over groups is not known
+    if expected.question.keys or expected.most == 1:
+        return  # how an owner's rows are spread over groups is not known, and one row is its total
     shared = {measure for leaf in parts if type(leaf) is not Sum for measure in leaf.measures()}
     for leaf in dict.fromkeys(leaf for leaf in parts if type(leaf) is Sum):
         (measure,) = leaf.measures()
