@@ -14,7 +14,7 @@ help:
 	@echo "make format    ruff's fixes and formatting"
 	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
 	@echo "make crash     thousands of kills, failing disks and damaged ledgers (about an hour)"
-	@echo "make audit     every mechanism against 10^7 samples a side (40 minutes of computing; SECONDS_A_ROW bounds a row)"
+	@echo "make audit     every mechanism against 10^7 samples a side (25 minutes of computing; SECONDS_A_ROW bounds a row)"
 	@echo "make bench     the benchmarks (installs the peers they compare with)"
 	@echo "make lock      compile the pinned requirements anew"
 	@echo "make clean     remove the environments that make set up"
