@@ -78,6 +78,7 @@ class Profile:
     rows: RowsPerOwner | None = None
     columns: Mapping[str, ColumnQuantiles] = field(default_factory=dict)
     price: Mapping[str, str] = field(default_factory=dict)  # by what it was paid for
+    remembered: dict[Any, Any] = field(init=False, default_factory=dict, compare=False, repr=False)  # what follows
 
     @property
     def owners(self) -> float | None:
@@ -86,6 +87,12 @@ class Profile:
 
     def mean(self, name: str) -> tuple[float, float] | None:
         """A noisy mean of a column over one row of each owner, in its units, and by how much it may be off (95%)."""
+        if ("mean", name) not in self.remembered:
+            self.remembered["mean", name] = self._mean_of(name)
+        found: tuple[float, float] | None = self.remembered["mean", name]
+        return found
+
+    def _mean_of(self, name: str) -> tuple[float, float] | None:
         column, owners = self.columns.get(name), self.owners_of(name)
         if column is None or column.distances is None or owners is None:
             return None

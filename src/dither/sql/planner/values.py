@@ -37,6 +37,15 @@ class Values:
     def of(cls, value: Numeric, profile: Profile | None) -> Values:
         """By the profile of a stored column, or of those that a value is computed from; where that cannot be told,
         evenly over what its bounds allow."""
+        if profile is None:
+            return cls._of(value, None)
+        if value not in profile.remembered:
+            profile.remembered[value] = cls._of(value, profile)
+        found: Values = profile.remembered[value]
+        return found
+
+    @classmethod
+    def _of(cls, value: Numeric, profile: Profile | None) -> Values:
         low, high = (float(end) for end in value.bounds)
         computed = None if isinstance(value, Stored) else _computed(value, profile)
         if computed is not None:
