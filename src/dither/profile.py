@@ -164,9 +164,10 @@ def _rows_text(table: Table) -> str:
     if table.row_level or table.max_rows_per_owner == 1:
         return f"SELECT COUNT(*) FROM {name}"
     last = table.max_rows_per_owner.bit_length() - 1
-    bins = " ".join(f"WHEN q.m < {2 ** (place + 1)} THEN {place}" for place in range(last))
+    many = "m" if table.owner.casefold() != "m" else "n"  # GROUP BY would take an owner of that name for the count
+    bins = " ".join(f"WHEN q.{many} < {2 ** (place + 1)} THEN {place}" for place in range(last))
     owner = _quoted(table.owner)
-    counted = f"SELECT {owner}, COUNT(*) AS m FROM {name} GROUP BY {owner}"
+    counted = f"SELECT {owner}, COUNT(*) AS {many} FROM {name} GROUP BY {owner}"
     return f"SELECT CASE {bins} ELSE {last} END AS bin, COUNT(*) FROM ({counted}) q GROUP BY 1"
 
 

@@ -359,3 +359,15 @@ def test_an_average_from_a_centre_is_kept_with_it(make: Callable[..., dt.Curator
     again = hospital.sql("SELECT AVG(fee) AS other FROM visits", epsilon=1, confidence="0.5")
     assert not again.charged
     assert again["other"][0] == answer["mean"][0]
+
+
+@pytest.mark.parametrize("owner", ["m", "M", "n", "q", "bin"])
+def test_owners_may_be_called_as_a_profile_calls_its_own(tmp_path: Path, owner: str) -> None:
+    rows = pa.table({owner: [1, 1, 2], "age": [30, 31, 40]})
+    with dt.Curator.open(tmp_path / "clinic") as curator:
+        curator.people("patients", budget=dt.PureDP(1000))
+        curator.register(
+            "visits", rows, people="patients", owner=owner, max_rows_per_owner=4, columns={"age": dt.Int(0, 120)}
+        )
+        made = curator.profile("visits", share=1).to_dict()
+    assert [part["owners"] for part in made["rows_per_owner"]] == [1, 1, 0]
