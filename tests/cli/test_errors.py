@@ -130,6 +130,18 @@ def test_a_wrong_price_costs_nothing(clinic: Any, epsilon: str) -> None:
     assert clinic("budget", "clinic", "--json").out == before
 
 
+@pytest.mark.parametrize("asked", ["AVG(fee)", "MEDIAN(fee)"])
+def test_an_error_that_no_price_can_be_found_for(clinic: Any, asked: str) -> None:
+    done = clinic("query", "clinic", f"SELECT {asked} FROM visits", "--error", "5")
+    assert_refused(done, 2, "state --epsilon or --rho.")
+    assert "=" not in done.err
+    assert "()" not in done.err
+
+
+def test_a_profile_that_is_not_there(clinic: Any) -> None:
+    assert_refused(clinic("profile", "clinic", "visits", "--show"), 2, "make one with `dither profile`.")
+
+
 def test_over_budget(clinic: Any) -> None:
     before = clinic("budget", "clinic", "--json").out
     assert_refused(

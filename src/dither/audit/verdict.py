@@ -136,7 +136,8 @@ class Verdict:
     def __str__(self) -> str:
         at = f" at delta {self.delta:.4g}" if self.delta else ""
         bound = f"epsilon >= {self.lower_bound:.4g}{at}, claimed {self.claimed_epsilon:.4g}"
-        sure = f"{self.pairs} pairs, {self.samples:,} samples a side, confidence {float(self.confidence):g}"
+        pairs = "1 pair" if self.pairs == 1 else f"{self.pairs} pairs"
+        sure = f"{pairs}, {self.samples:,} samples a side, confidence {float(self.confidence):g}"
         if self.repeats:
             return f"FAILED: the same call gave the same random outputs twice ({sure})"
         if self.counterexample is not None:

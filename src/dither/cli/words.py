@@ -13,6 +13,8 @@ _WORDS = {
     "make one with `dither init`.": "make one with `dither init`, or check the path.",
     "`dither init`, or restore the folder.": "`dither init`, check the path, or restore the folder.",
     "use refresh for new data, or drop it first": "use `dither refresh` for new data, or `dither drop` it first",
+    "make one with profile()": "make one with `dither profile`",
+    "state epsilon= or rho=.": "state --epsilon or --rho.",
     ": state delimiter='": ": state --delimiter '",
 }
 
