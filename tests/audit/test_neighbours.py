@@ -121,11 +121,13 @@ def test_a_folder_is_rehearsed_from_its_declarations_alone(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "look the same on two neighbours" in shown
     assert "refused" in shown
+    assert "there is no column 'nosuch'" in shown
     with pytest.raises(PolicyError, match="declares no tables"):
         next(rehearse(tmp_path / "nowhere"))
 
 
 def test_a_leak_is_shown_and_has_its_exit_code():
     row = {"name": SUM, "status": "answered", "noise": [], "largest_gap": 2.0, "passed": False, "leak": "too far"}
+    row["refusal"] = ""
     assert "LEAK: too far" in table([row])
     assert REFUTED == 6

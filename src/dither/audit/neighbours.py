@@ -77,6 +77,7 @@ class Recording:
     status: str
     calls: tuple[Call, ...]
     leak: str | None
+    refusal: str = ""  # why it was refused or failed, as the analyst would read it
 
     @property
     def passed(self) -> bool:
@@ -99,7 +100,7 @@ def recorded(one: Curator | Side, other: Curator | Side, question: str, **stated
     if seen.priced is not None and beside.priced is not None:
         moved = zip(seen.priced.measures, seen.exact, beside.exact, strict=True)
         calls = [_call(item, norms(difference(here, there))) for item, here, there in moved]
-    return Recording(question, seen.status, tuple(calls), _leak(seen, beside, question))
+    return Recording(question, seen.status, tuple(calls), _leak(seen, beside, question), seen.error.decode())
 
 
 def _call(item: PricedMeasure, gap: Norms) -> Call:

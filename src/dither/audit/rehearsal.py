@@ -88,6 +88,7 @@ def _row(found: Recording) -> dict[str, Any]:
         "largest_gap": max(shares, default=0.0),
         "passed": found.passed,
         "leak": found.leak,
+        "refusal": found.refusal,
     }
 
 
@@ -99,6 +100,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         gap = f"{row['largest_gap']:.3f}" if row["noise"] else ""
         leak = "" if row["passed"] else f"  LEAK: {row['leak']}"
         lines.append(f"{text:{_WIDTH}}  {row['status']:8}  {gap:>5}{leak}".rstrip())
+        if row["refusal"]:
+            lines.append(f"  {row['refusal']}")
     answered = sum(row["status"] == "answered" for row in rows)
     passed = sum(row["passed"] for row in rows)
     lines.append(f"{passed} of {len(rows)} questions look the same on two neighbours; {answered} were answered")
