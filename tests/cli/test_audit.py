@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import types
 
@@ -16,14 +17,15 @@ def test_one_mechanism_is_shown_in_a_table(capsys):
     head, row = capsys.readouterr().out.splitlines()
     assert head.split()[:4] == ["mechanism", "pairs", "screened", "samples"]
     assert row.split()[0] == "RandomizedResponse:0"
-    assert row.split()[3] == "20,000"
+    assert row.split()[3] in {"20,000", "40,000"}  # twice as many if it came out short and was looked at once more
 
 
 def test_json_has_the_evidence_and_all_examples_of_a_name(capsys):
     assert main(["audit", "--only", "laplace", "--samples", "2000", "--json"]) == OK
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == ["Laplace:0", "Laplace:1", "Laplace:2"]
-    assert all(row["passed"] and row["pairs"] >= 20 and "of 1,000 on" in row["evidence"] for row in rows)
+    assert all(row["passed"] and row["pairs"] >= 20 for row in rows)
+    assert all(re.search("of [12],000 on", row["evidence"]) for row in rows)  # 2,000 at a second look
 
 
 @pytest.mark.parametrize(
