@@ -287,6 +287,18 @@ def test_a_tail_in_the_noise_is_that_of_the_clear_numbers() -> None:
     assert ended.owners[3:].sum() < 20
 
 
+@pytest.mark.parametrize(("highest", "most"), [(59, 20), (15, 10), (40, 31), (8, 8), (7, 7)])
+def test_owners_who_had_more_rows_than_count_have_as_many_as_count(highest: int, most: int) -> None:
+    """Rows left out are near the true ones where what is declared cuts the tail."""
+    rows = np.minimum(np.random.default_rng(6).integers(1, highest + 1, 50_000), most)
+    counted = np.bincount(np.log2(rows).astype(int), minlength=most.bit_length())
+    owners = Owners.of(RowsPerOwner(tuple(map(int, counted)), Laplace(epsilon="0.1", sensitivity=1)), most)
+    assert owners.total == pytest.approx(float(rows.sum()), rel=0.06)
+    for limit in (most // 2, most - 1):
+        true = float(np.maximum(rows - limit, 0).sum())
+        assert float(owners.lost(limit)) == pytest.approx(true, rel=0.35, abs=0.01 * rows.sum())
+
+
 def test_values_of_a_column_and_of_anything_else() -> None:
     question = read("SELECT SUM(paid), SUM(paid * 2), SUM(x) FROM t", CATALOG)
     paid, doubled, x = (output.aggregate.value for output in question.outputs)  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from dither.sql.planner.tail import Floats, having_at_least, smooth
 __all__ = ["Floats", "Owners"]
 
 _POINTS = 8  # numbers of rows that stand for all those between two powers of two
+_CLEAR = 4.0  # noise scales above which owners in the last power of two are there for sure
 _ROUGH = 0.5  # by how much, relative to it, a number of owners that follows from conditions may be off
 _WITHIN = 0.1  # how far the rows of owners between two powers of two may be off, relative to what lies between them
 
@@ -35,14 +36,26 @@ class Owners:
     @classmethod
     def of(cls, found: RowsPerOwner, most: int) -> Owners:
         smoothed = smooth(np.asarray(found.owners, dtype=np.float64), found.scale)
-        powers = np.arange(len(smoothed.owners))
+        at_most = _at_most(smoothed.owners, found.scale, most)
+        below = np.append(smoothed.owners[:-1], smoothed.owners[-1] - (at_most or 0.0))
+        powers = np.arange(len(below))
         steps = np.ceil(2.0 ** (powers[:, None] + np.arange(_POINTS)[None, :] / _POINTS))
         first = np.unique(np.minimum(steps, most))
         ends = np.append(first, most + 1.0)
-        reached = having_at_least(smoothed.owners, np.append(2.0**powers, most + 1.0), ends)
+        reached = having_at_least(below, np.append(2.0**powers, most + 1.0), ends)
         weights = np.maximum(reached[:-1] - reached[1:], 0.0)
         place = np.floor(np.log2(first) + 1e-9).astype(np.intp)
-        return cls((first + ends[1:] - 1) / 2, weights, place, smoothed.covariance, most)
+        if at_most is not None:
+            last = place == powers[-1]
+            wide = np.diff(ends)[last]
+            weights[last] = below[-1] * wide / wide.sum()
+        return cls(
+            np.append((first + ends[1:] - 1) / 2, most),
+            np.append(weights, at_most or 0.0),
+            np.append(place, powers[-1]),
+            smoothed.covariance,
+            most,
+        )
 
     @property
     def total(self) -> float:
@@ -104,3 +117,19 @@ class Owners:
         kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
         gone = self.rows / self.total - kept / np.maximum(1.0, kept @ self.weights)[..., None]
         return np.asarray(np.sqrt(gone**2 @ self.weights))
+
+
+def _at_most(owners: Floats, scale: float, most: int) -> float | None:
+    """Owners with exactly as many rows as are declared to count: all who had more are there.
+
+    They are those by whom the last power of two stands out from how the ones before it go on. None if there are hardly
+    any owners, or they thin out before: then what is declared does not cut them off.
+    """
+    if not owners[-1] > _CLEAR * scale:
+        return None
+    if len(owners) == 1:
+        return float(owners[-1])
+    before = owners[-3] if len(owners) > 2 else 0.0
+    growth = min(2.0, owners[-2] / before) if before > 0 else 2.0
+    goes_on = owners[-2] * growth * math.log2((most + 1) / 2 ** (len(owners) - 1))  # for part of a power of two
+    return max(0.0, float(owners[-1] - goes_on)) if owners[-1] > goes_on / 2 else None
