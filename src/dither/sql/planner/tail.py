@@ -36,7 +36,7 @@ def smooth(noisy: Floats, scale: float) -> Smoothed:
     clear = np.flatnonzero(noisy > _CLEAR * scale)
     if not len(clear):
         return Smoothed(owners, covariance)
-    clear = clear[: 1 + int(np.argmax(np.append(np.diff(clear) > 1, True)))] if len(clear) > 1 else clear
+    clear = clear[: 1 + int(np.argmax(np.append(np.diff(clear) > 1, True)))]  # up to the first gap
     last = int(clear[-1])
     beyond = np.arange(last + 1, len(noisy))
     if len(beyond):
