@@ -107,6 +107,30 @@ def test_drawn_tables_follow_their_declarations():
     assert drawn["regions"].without(4217).num_rows == 2
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        dt.Int(0, 40),
+        dt.Int(0, 40, nullable=False, default=7),
+        dt.Category([f"v{i}" for i in range(30)], nullable=False, default="v3"),
+        dt.Text(),
+    ],
+    ids=repr,
+)
+def test_drawn_keys_that_say_whose_a_row_is_have_one_owner(key):
+    """With few keys to draw from, too: all three tables are registered, and their owners differ."""
+    follows = {"visit": key, "item": key, "qty": dt.Int(0, 9)}
+    chain = [
+        Table("visits", "patients", "patient", 3, {"visit": key, "age": dt.Int(0, 105)}, key=("visit",)),
+        Table("items", "patients", "visit", 6, follows, via=ForeignKey("visit", "visits", "visit"), key=("item",)),
+        Table("parts", "patients", "item", 6, {"item": key}, via=ForeignKey("item", "items", "item")),
+    ]
+    with twins(chain) as (one, other):
+        assert dt.audit.recorded(one, other, "SELECT COUNT(*) FROM parts").passed
+    drawn = draw(chain)["visits"]
+    assert len(set(drawn.owners)) > 5
+
+
 def test_a_folder_is_rehearsed_from_its_declarations_alone(tmp_path, capsys):
     import pyarrow as pa
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dither.columns import Bool, Category, Coded, Column, Date, Fixed, Int, Text, Timestamp
+from dither.errors import DitherError
 from dither.noise import uniform_below
 from dither.sql.catalog import ForeignKey, PublicTable, Table
 
@@ -40,18 +41,47 @@ class Drawn:
 def draw(tables: Sequence[Table | PublicTable], owners: int = 30, extreme: int = 4217) -> dict[str, Drawn]:
     """Rows for every table: 1 to 5 more than an owner may keep, and of owner `extreme` many more.
 
-    A table whose owners are found through a foreign key gets rows that point at rows of the table it names.
+    A table whose owners are found through a foreign key gets rows that point at rows of the table it names, where no
+    two owners have the same key.
     """
     found: dict[str, Drawn] = {}
+    followed = {(t.via.table, t.via.key) for t in tables if isinstance(t, Table) and t.via is not None}
     for table in in_order(tables):
         if isinstance(table, PublicTable):
             rows = list(_public(table))
             found[table.name] = Drawn(table, [-1] * len(rows), rows)
-        elif table.via is not None:
-            found[table.name] = _following(table, table.via, found[table.via.table])
+            continue
+        if table.via is not None:
+            drawn = _following(table, table.via, found[table.via.table])
         else:
-            found[table.name] = _owned(table, [*range(1, owners + 1), extreme], extreme)
+            drawn = _owned(table, [*range(1, owners + 1), extreme], extreme)
+        for key in [key for name, key in followed if name == table.name]:
+            drawn = _apart(drawn, key, extreme)
+        found[table.name] = drawn
     return found
+
+
+def _apart(drawn: Drawn, key: str, extreme: int) -> Drawn:
+    """No key is shared: the bounds and what does not fit are the extreme owner's; the others choose before that one."""
+    column = drawn.table.columns[key]
+    whose: dict[Any, int] = {_stored(column, None): extreme}
+    if isinstance(column, Coded):
+        whose |= {column.low: extreme, column.high: extreme}
+    kept: list[tuple[int, dict[str, Any]]] = []
+    for owner, row in sorted(zip(drawn.owners, drawn.rows, strict=True), key=lambda pair: pair[0] == extreme):
+        if isinstance(column, Text) and owner != extreme and row[key] is not None:
+            row = row | {key: f"{row[key]} of {owner}"}
+        if (column.nullable and row[key] is None) or whose.setdefault(_stored(column, row[key]), owner) == owner:
+            kept.append((owner, row))
+    return Drawn(drawn.table, [owner for owner, _ in kept], [row for _, row in kept])
+
+
+def _stored(column: Column, value: Any) -> int | str | None:
+    """What registration keeps of a value; for one beyond the bounds, what it keeps of NULL."""
+    try:
+        return column.stored_default if value is None else column.encode(value)
+    except DitherError:
+        return column.stored_default
 
 
 def in_order(tables: Sequence[Table | PublicTable]) -> list[Table | PublicTable]:
