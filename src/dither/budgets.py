@@ -45,7 +45,7 @@ class Amount:
         return ", ".join(f"{name} {text}" for name, text in self.figures(up=up).items())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BudgetView:
     """Of one account: granted, spent (rounded up) and left (rounded down)."""
 
@@ -53,6 +53,10 @@ class BudgetView:
     total: Amount
     spent: Amount
     left: Amount
+
+    def __repr__(self) -> str:
+        spent, left = self.spent.shown(up=True), self.left.shown(up=False)
+        return f"<BudgetView: granted {self.total.shown(up=False)}; spent {spent}; left {left}>"
 
     def within(self, people: BudgetView) -> BudgetView:
         """An analyst's account: no more is left of a cap than of the people's budget."""

@@ -56,6 +56,7 @@ def test_a_scale_too_small_is_refuted_under_every_kind_of_claim(claimed):
     assert verdict.counterexample is not None
     assert verdict.delta_at(1.0) > 0.3
     assert "FAILED" in str(verdict)
+    assert str(verdict) in repr(verdict)
 
 
 def test_a_composition_is_a_claim_too():

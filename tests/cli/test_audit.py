@@ -32,6 +32,7 @@ def test_json_has_the_evidence_and_all_examples_of_a_name(capsys):
     ("arguments", "said"),
     [
         (["--only", "Laplas"], "it has: Laplace, Gaussian"),
+        (["--only", "laplace:99"], "it has: Laplace:0, Laplace:1"),
         (["--peer", "nosuch"], "there are audits of: opendp"),
         (["--samples", "many"], "whole number"),
         (["--samples", "3"], "at least 1000"),

@@ -58,7 +58,7 @@ class Profile(NamedTuple):
     claimed: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """Passed, or not: then `counterexample` shows why. All bounds hold together with probability >= confidence.
 
@@ -143,6 +143,9 @@ class Verdict:
         if self.counterexample is not None:
             return f"FAILED: {bound} ({sure}); {self.counterexample}"
         return f"passed: {bound} ({sure})"
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self}>"
 
 
 def _short(data: Any) -> str:

@@ -101,7 +101,8 @@ def _mechanisms(arguments: argparse.Namespace, bar: ProgressBar | None) -> tuple
     else:
         chosen = cases(arguments.only, every=arguments.every)
         if not chosen:
-            known = ", ".join(case.name.partition(":")[0] for case in cases())
+            same = cases(arguments.only.partition(":")[0])
+            known = ", ".join(case.name if same else case.name.partition(":")[0] for case in same or cases())
             raise ParameterError(f"there is no mechanism {arguments.only!r} in the registry; it has: {known}.")
     rows = [row.document() for row in audits(chosen, samples=samples, seconds=seconds, progress=bar)]
     return rows, table(rows)
