@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
+import mechanisms_checks_of_laws as laws
 import numpy as np
 import pytest
 from scipy import stats
@@ -22,6 +23,7 @@ from dither.mechanisms import (
 )
 from dither.mechanisms.rank_choice import RankChoice
 from dither.mechanisms.ranked import sorted_column
+from dither.mechanisms.registry.laws import LAWS
 from dither.mechanisms.scores import read_scores
 
 MANY = 200_000
@@ -127,3 +129,20 @@ def test_many_runs_of_several_quantiles_agree_with_single_runs(listed):
     seen = np.array([[single[pair], joint[pair]] for pair in joint if single[pair] + joint[pair] > 500])
     assert float(stats.chi2_contingency(seen.T).pvalue) > FALSE_ALARM
     assert not set(single) - set(joint)
+
+
+SEVERAL = [
+    (entry, example) for entry in LAWS for example in entry.examples if entry.make in (Quantiles, ListedQuantiles)
+]
+
+
+@pytest.mark.parametrize(("entry", "example"), SEVERAL, ids=lambda given: getattr(given, "make", given))
+def test_many_runs_of_two_quantiles_have_the_exact_joint_law(entry, example):
+    """Enumerated over the choices and the noise of the counts; the law of another epsilon is told apart."""
+    mechanism, other = entry.make(**example), entry.make(**example | {"epsilon": 6})
+    many = len(mechanism.candidates) if entry.make is ListedQuantiles else mechanism.grid.size
+    for records in ([0, 3, 3, 5], [2] * 8):
+        drawn = releases(mechanism)(records, MANY // 2)  # codes and places both begin at 0
+        places = drawn[:, 0] * many + drawn[:, 1]
+        assert laws.p_value(places, laws.exact_law(mechanism)(records)) > laws.FALSE_ALARM
+        assert laws.p_value(places, laws.exact_law(other)(records)) < laws.FALSE_ALARM

@@ -13,7 +13,7 @@ from dither.accounting.pure import PureDP
 from dither.mechanisms.candidates import Candidate, Standing, published, read_candidates, standing
 from dither.mechanisms.codes import Codes
 from dither.mechanisms.exponential import Exponential
-from dither.mechanisms.halving import Rows, Wanted, alike, inside
+from dither.mechanisms.halving import Rows, Wanted, sides
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.listed_quantile import ListedQuantile, Rule
 from dither.mechanisms.outcome import Outcome
@@ -157,21 +157,21 @@ class ListedQuantiles:
         exact = np.column_stack([below, upto - below, part.size - upto])
         noisy = np.asarray(self.counting.release(exact.reshape(-1)).steps).reshape(-1, 3)
         children: dict[Any, tuple[_Part, list[Rows]]] = {}
-        for runs in alike(places, *noisy.T):
-            place, less, upto_here = int(places[runs[0]]), int(below[runs[0]]), int(upto[runs[0]])
-            # From here on only published numbers decide: which q are left to find, and at which share of which side.
-            left, right = inside(part.wanted, noisy[runs[0]])
+        # From here on only published numbers decide: which q are left to find, and at which share of which side.
+        for above, wanted, runs in sides(part.wanted, places, noisy):
+            place, less, upto_here = (int(column[runs[0]]) for column in (places, below, upto))
             chosen = part.first + place
-            for child in (
-                _Part(part.first, chosen, part.before, less, left),
-                _Part(chosen + 1, part.last, part.before + upto_here, part.size - upto_here, right),
-            ):
-                if child.wanted and child.first < child.last:
-                    children.setdefault((child.first, child.last, child.wanted), (child, []))[1].append(rows[runs])
+            if above:
+                child = _Part(chosen + 1, part.last, part.before + upto_here, part.size - upto_here, wanted)
+            else:
+                child = _Part(part.first, chosen, part.before, less, wanted)
+            if child.first < child.last:
+                children.setdefault((child.first, child.last, child.wanted), (child, []))[1].append(rows[runs])
         return [(child, np.concatenate(its)) for child, its in children.values()]
 
     def _chooser(self, q: Fraction, level: int) -> PermuteAndFlip | Exponential:
         """At this level's price; the sensitivity is that of the part's distances, doubled where two parts may move."""
-        moved = self.choosing_epsilon / (2 * self._price._rate(q, level))
+        price = self._price
+        moved = price.choosing_epsilon / (2 * price._rate(q, level))
         kind = PermuteAndFlip if self.rule == "flip" else Exponential
-        return kind(epsilon=self.choosing_epsilon, sensitivity=moved, relation=self.relation)
+        return kind(epsilon=price.choosing_epsilon, sensitivity=moved, relation=self.relation)

@@ -16,7 +16,7 @@ from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
 from dither.mechanisms.bands import Bands
 from dither.mechanisms.codes import Codes, Grid
-from dither.mechanisms.halving import Rows, Wanted, alike, inside
+from dither.mechanisms.halving import Rows, Wanted, sides
 from dither.mechanisms.laplace import Laplace
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.quantile import Quantile, read_relation
@@ -202,7 +202,9 @@ class Quantiles:
         position, q = part.wanted[middle]
         choice = RankChoice.of(part, part.grid, Bands.of(self.grid, self.q[position]), q, self._rate(q, level))
         chosen = choice.draws(rows.size)
-        found[rows, position] = chosen
+        # The others are answered by it too, unless they are found on one of its sides.
+        for i, _ in part.wanted:
+            found[rows, i] = chosen
         if len(part.wanted) == 1:
             return []
         codes, which = np.unique(chosen, return_inverse=True)
@@ -210,19 +212,14 @@ class Quantiles:
         exact = np.array([(below, upto - below, part.size - upto) for below, upto in beside], np.int64)
         noisy = np.asarray(self.counting.release(exact[which].reshape(-1)).steps).reshape(-1, 3)
         children: dict[Any, tuple[_Part, list[Rows]]] = {}
-        for runs in alike(which, *noisy.T):
+        # From here on only published numbers decide: which q are left to find, and at which share of which side.
+        for above, wanted, runs in sides(part.wanted, which, noisy):
             at = int(which[runs[0]])
             code, (below, upto) = int(codes[at]), beside[at]
-            left, right = inside(part.wanted, noisy[runs[0]])
-            sides = [
-                (left, part.before, below, Grid(part.grid.step, part.grid.first, code - 1)),
-                (right, part.before + upto, part.size - upto, Grid(part.grid.step, code + 1, part.grid.last)),
-            ]
-            rest = rows[runs]
-            for i, _ in part.wanted:
-                found[rest, i] = code  # until a side says otherwise
-            for wanted, before, size, grid in sides:
-                if wanted and grid.first <= grid.last:
-                    child = _Part(part.whole, grid, before, size, wanted)
-                    children.setdefault((grid, wanted), (child, []))[1].append(rest)
+            first, last = (code + 1, part.grid.last) if above else (part.grid.first, code - 1)
+            before, size = (part.before + upto, part.size - upto) if above else (part.before, below)
+            grid = Grid(part.grid.step, first, last)
+            if first <= last:
+                child = _Part(part.whole, grid, before, size, wanted)
+                children.setdefault((grid, wanted), (child, []))[1].append(rows[runs])
         return [(child, np.concatenate(its)) for child, its in children.values()]
