@@ -148,14 +148,8 @@ def opendp_runs(n: int, low: float, high: float, epsilon: float) -> dict[str, di
         candidates = array.tolist()
         runs: dict[str, Run] = {}
         for statistic, q in SHARES.items():
-            scored = space >> dp.t.then_quantile_score_candidates(candidates, q)
-
-            def choosing(scale: float, scored: Any = scored) -> Any:
-                return scored >> dp.m.then_noisy_max(dp.max_divergence(), scale, negate=True)
-
-            scale = dp.binary_search(lambda s, choosing=choosing: choosing(s).check(1, epsilon), bounds=(1e-6, 1e6))
-
-            chosen = choosing(scale)
+            scored, scale = opendp_scores(space, candidates, q, epsilon)
+            chosen = scored >> dp.m.then_noisy_max(dp.max_divergence(), scale, negate=True)
 
             def choose(x: Array, chosen: Any = chosen, candidates: Any = candidates) -> float:
                 return float(candidates[chosen(x)])
@@ -163,6 +157,45 @@ def opendp_runs(n: int, low: float, high: float, epsilon: float) -> dict[str, di
             runs[f"{statistic} add_remove"] = choose
         made[f"opendp/{name}"] = runs
     return made
+
+
+def opendp_scores(space: Any, candidates: list[float], q: float, epsilon: float) -> tuple[Any, float]:
+    """OpenDP's scores of the candidates, the smaller the better, and the scale of the noise that epsilon allows."""
+    import opendp.prelude as dp
+
+    scored = space >> dp.t.then_quantile_score_candidates(candidates, q)
+
+    def suffices(scale: float) -> bool:
+        return bool((scored >> dp.m.then_noisy_max(dp.max_divergence(), scale, negate=True)).check(1, epsilon))
+
+    return scored, float(dp.binary_search(suffices, bounds=(1e-6, 1e6)))
+
+
+def same_law(label: str, x: Array, low: float, high: float, epsilon: float) -> None:
+    """With the same list both take the maximum of scores plus exponential noise: scores over scales are compared.
+
+    Equal, so equal laws, but for a candidate that records are tied with: there ours may be nearer to the target.
+    """
+    import opendp.prelude as dp
+
+    from dither.mechanisms import ListedQuantile
+
+    dp.enable_features("contrib", "idealized-numerics")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    ordered = np.sort(x)
+    for name, array in lists(low, high).items():
+        below, upto = (np.searchsorted(ordered, array, side) for side in ("left", "right"))
+        for statistic, q in SHARES.items():
+            scored, scale = opendp_scores(space, array.tolist(), q, epsilon)
+            theirs = np.array(scored(x), float) / scale
+            rate = float(ListedQuantile(epsilon=str(epsilon), q=str(q), candidates=[0, 1]).rate)
+            ours = rate * np.maximum(np.maximum(below - q * x.size, q * x.size - upto), 0)
+            apart, tied = np.abs(ours - theirs), upto > below
+            # Scores are whole multiples of at least rate / 10 here, the scale is found to a part in a million.
+            slack = 1e-5 * (1 + np.abs(theirs))
+            holds = bool((apart <= slack)[~tied].all() and (ours <= theirs + slack).all())
+            found = f"{int((apart > slack).sum())} of {array.size} scores differ, {int(tied.sum())} candidates are tied"
+            require(f"{label}: {statistic}, list {name}: the law of OpenDP's choice is ours but for ties", found, holds)
 
 
 def diffprivlib_runs(n: int, low: float, high: float, epsilon: float) -> dict[str, dict[str, Run]]:
@@ -252,6 +285,8 @@ def compare(
                 made: dict[str, dict[str, Run]] = {}
                 for make in (our_runs, *peers.values()):
                     made |= make(n, kind.lower, kind.upper, epsilon)
+                if "opendp" in peers and set(statistics) & set(SHARES):
+                    same_law(f"n={n:.0e} {data} eps={epsilon:g}", samples[0].x, kind.lower, kind.upper, epsilon)
                 known: dict[Run, Array] = {}
                 for what in made["dither"]:
                     if what.split()[0] not in statistics:
