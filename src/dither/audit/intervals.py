@@ -62,6 +62,26 @@ class Intervals:
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __pow__(self, other: Any) -> Intervals:
+        """A number >= 0 to a power: monotone in both, so the corners hold all."""
+        low, high = _ends(other)
+        with np.errstate(all="ignore"):
+            corners = [base**power for base in (self.low, self.high) for power in (low, high)]
+        return _widened(np.minimum.reduce(corners), np.maximum.reduce(corners))
+
+    @classmethod
+    def chosen(cls, first: npt.NDArray[np.bool_], one: Any, other: Any) -> Intervals:
+        """One number where `first` says so, the other elsewhere."""
+        return cls(*(np.where(first, *ends) for ends in zip(_ends(one), _ends(other), strict=True)))
+
+    def below(self, other: Any) -> npt.NDArray[np.bool_]:
+        """Where the number is certainly smaller."""
+        return np.asarray(self.high < _ends(other)[0])
+
+    def not_below(self, other: Any) -> npt.NDArray[np.bool_]:
+        """Where the number is certainly not smaller."""
+        return np.asarray(self.low >= _ends(other)[1])
+
     def log(self) -> Intervals:
         return self._rising(np.log)
 
@@ -98,7 +118,8 @@ class Intervals:
 
 
 def _widened(low: Reals, high: Reals) -> Intervals:
-    return Intervals(low - np.abs(low) * _WIDER - _SMALLEST, high + np.abs(high) * _WIDER + _SMALLEST)
+    with np.errstate(invalid="ignore"):  # of an infinite end on the wrong side nothing is known
+        return Intervals(low - np.abs(low) * _WIDER - _SMALLEST, high + np.abs(high) * _WIDER + _SMALLEST)
 
 
 def _ends(other: Any) -> tuple[Any, Any]:

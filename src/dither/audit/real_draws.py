@@ -7,6 +7,7 @@ one, by the code that a release runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
@@ -45,7 +46,7 @@ class Numbers:
     def again(self, place: int) -> Source:
         """The same numbers for one place, in the order in which they were asked for; more bits are fresh."""
         uniforms, signs = iter(self.uniforms), iter(self.signs)
-        return _Again(
+        return again(
             lambda: LazyUniform(int(next(uniforms)[place]), 64),
             lambda: int(next(signs)[place]),
         )
@@ -59,6 +60,11 @@ class _Again(Source):
         object.__setattr__(self, "sign", sign)
 
 
+def again(uniform: Callable[[], LazyUniform], sign: Callable[[], int]) -> Source:
+    """A source that hands out what it is told to."""
+    return _Again(uniform, sign)
+
+
 def real_draws(law: RealLaw, scale: Fraction, centre: Fraction, size: int) -> npt.NDArray[np.int64]:
     """`size` independent numbers centre + scale eta, rounded to the nearest whole number."""
     return settled(law, Rounding.of(scale, centre), Numbers(size))[0]
@@ -67,18 +73,33 @@ def real_draws(law: RealLaw, scale: Fraction, centre: Fraction, size: int) -> np
 def settled(law: RealLaw, rounding: Rounding, numbers: Numbers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """The rounded numbers, and which of them the intervals decided."""
     real = law.draw(cast(Source, numbers))
-    eta = real.evaluate(*(_enclosed(cast(Any, words)) for words in real.uniforms))
-    argument = ball(rounding.scale) * (eta + ball(rounding.rest))
+    eta = real.evaluate(*(enclosed(cast(Any, words)) for words in real.uniforms))
+    floors, decided = whole_parts(ball(rounding.scale) * (eta + ball(rounding.rest)))
+    return exactly(law, rounding, floors, decided, numbers.again), decided
+
+
+def whole_parts(numbers: Intervals) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """The floors of numbers known by intervals, and where they are certain."""
     with np.errstate(invalid="ignore"):
-        floors = np.floor(argument.low)
-        decided = (floors == np.floor(argument.high)) & (np.abs(floors) < _EXACT)
+        floors = np.floor(numbers.low)
+        return floors, (floors == np.floor(numbers.high)) & (np.abs(floors) < _EXACT)
+
+
+def exactly(
+    law: RealLaw,
+    rounding: Rounding,
+    floors: npt.NDArray[np.float64],
+    decided: npt.NDArray[np.bool_],
+    numbers: Callable[[int], Source],
+) -> npt.NDArray[np.int64]:
+    """The rounded numbers: from their floors where these are decided, else by a draw from the same numbers."""
     out = np.where(decided, floors, 0).astype(np.int64) + rounding.whole
     for i in np.flatnonzero(~decided).tolist():
-        out[i] = max(-LARGEST, min(LARGEST, rounding.one(law, numbers.again(i))))
-    return out, decided
+        out[i] = max(-LARGEST, min(LARGEST, rounding.one(law, numbers(i))))
+    return out
 
 
-def _enclosed(words: npt.NDArray[np.uint64]) -> Intervals:
+def enclosed(words: npt.NDArray[np.uint64]) -> Intervals:
     """The uniform numbers whose first 64 bits are known: both ends are exact floats of 53 bits."""
     low = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return Intervals(low, low + 2.0**-53)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.audit.real_draws import real_draws
+from dither.audit.rejected_draws import rejected_draws
 from dither.audit.sampling import Sampler, one_by_one
 from dither.audit.tested_releases import bounded, proposed, sparse, stable
 from dither.mechanisms.additive import AdditiveNoise
@@ -143,12 +144,12 @@ def _quantiles(mechanism: Quantiles) -> Sampler:
 
 def _smooth(mechanism: SmoothNoise) -> Sampler:
     """The law's own formula on arrays of random numbers."""
-    if isinstance(mechanism.law, GeneralisedCauchy):  # it rejects, one number at a time
-        return one_by_one(mechanism.release)
 
     def draw(data: Any, size: int) -> npt.NDArray[Any]:
-        centre, scale = mechanism._in_steps(*data)
-        return real_draws(mechanism.law, scale, centre, size)
+        law, (centre, scale) = mechanism.law, mechanism._in_steps(*data)
+        if isinstance(law, GeneralisedCauchy):
+            return rejected_draws(law, scale, centre, size)
+        return real_draws(law, scale, centre, size)
 
     return draw
 
