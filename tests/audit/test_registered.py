@@ -7,9 +7,11 @@ import os
 import pytest
 
 from dither.accounting import ApproxDP, PureDP
+from dither.audit import registered
 from dither.audit.checking import check
 from dither.audit.pairs import LEAST
-from dither.audit.registered import Case, _both, audit, cases, confidence_of, table
+from dither.audit.registered import Case, _both, _sizes, audit, cases, confidence_of, table
+from dither.audit.releases import releases
 from dither.mechanisms import Laplace
 from dither.mechanisms.registry.worst import worst_pairs
 
@@ -72,8 +74,15 @@ def test_every_mechanism_is_tight_or_says_why_not():
     }
 
 
-def test_a_tight_mechanism_that_adds_too_much_noise_is_flagged():
+def test_a_tight_mechanism_that_adds_too_much_noise_is_flagged(monkeypatch):
     """Planted bug: noise for half of the epsilon that is charged."""
+    looks = []
+
+    def looked(*given, **more):
+        looks.append(more["samples"])
+        return check(*given, **more)
+
+    monkeypatch.setattr(registered, "check", looked)
 
     def too_noisy():
         return Laplace(epsilon="0.5", sensitivity=1), [(0, 1), (3, 2), (7, 8)], PureDP(1)
@@ -81,11 +90,12 @@ def test_a_tight_mechanism_that_adds_too_much_noise_is_flagged():
     found = audit(Case("noisy", "", too_noisy, None), samples=20_000, seconds=5, confidence=CONFIDENCE).document()
     assert found["passed"]
     assert found["short"]
-    assert found["samples"] == 40_000, "it was looked at once more"
+    assert looks == [20_000, 40_000], "it was looked at once more"
+    assert found["samples"] in looks, "of the look that showed more"
     assert "SHORT" in table([found])
     known = audit(Case("noisy", "", too_noisy, "it is known"), samples=20_000, seconds=5, confidence=CONFIDENCE)
     assert not known.short
-    assert known.verdict.samples == 20_000
+    assert looks[2:] == [known.verdict.samples] == [20_000]
     assert "SHORT" not in table([known.document()])
 
 
@@ -108,3 +118,57 @@ def test_half_the_claim_is_refuted(name):
     half = claimed.epsilon / 2
     less = ApproxDP(half, claimed.delta) if claimed.delta else PureDP(half)
     assert not check(mechanism, neighbours=pairs, claimed=less, samples=10_000, screening=500, certified_pairs=2)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_mechanism_is_drawn_one_by_one(name, monkeypatch):
+    """Ten millions of each are looked at: many outputs come of a call or two."""
+    mechanism, pairs, _ = EVERY[name].make()
+    calls, real = [], getattr(type(mechanism), "release", None)
+
+    def counted(self, *data, **more):
+        calls.append(data)
+        return real(self, *data, **more)
+
+    monkeypatch.setattr(type(mechanism), "release", counted, raising=False)
+    assert len(releases(mechanism)(pairs[0][0], 300)) == 300
+    assert len(calls) <= 2
+
+
+@pytest.fixture
+def costing(monkeypatch):
+    """A mechanism whose draws take as long as a function of their size says, and what it took in all."""
+    clock = [0.0]
+    monkeypatch.setattr(registered.time, "process_time", lambda: clock[0])
+
+    def made(cost):
+        def draw(data, size):
+            clock[0] += cost(size)
+            return []
+
+        return draw
+
+    made.clock = clock
+    return made
+
+
+def taken(cost, size, screening, pairs, certified):
+    """Seconds to draw what an audit looks at; the search and the proof are drawn by themselves."""
+    searching = size // 8
+    return 2 * (pairs * cost(screening) + certified * (cost(searching) + cost(size - searching)))
+
+
+def test_all_samples_are_taken_if_they_fit(costing):
+    """Also by what is slow at first and costs the less the more is drawn at once."""
+    for cost in (lambda n: n * 4e-6, lambda n: min(n, 10**5) * 1e-5 + n * 1e-7, lambda n: 1e-3 + 2e-4 * n**0.5):
+        assert taken(cost, 10**7, 200_000, 24, 2) < 250
+        assert _sizes(costing(cost), [(0, 1)] * 24, 2, 10**7, 300) == (10**7, 200_000)
+    assert _sizes(costing(lambda n: n * 4e-6), [(0, 1)] * 24, 2, 10**7, 100)[0] < 10**7
+
+
+@pytest.mark.parametrize("each", [1e-5, 1e-3, 0.02])
+def test_fewer_samples_are_taken_if_all_would_take_too_long(costing, each):
+    size, screening = _sizes(costing(lambda n: n * each), [(0, 1)] * 24, 2, 10**7, 300)
+    assert 200 / 300 < taken(lambda n: n * each, size, screening, 24, 2) / 300 < 1.01
+    assert size < 10**7
+    assert costing.clock[0] < 30, "the trial itself is short"

@@ -18,6 +18,7 @@ from dither.mechanisms.registry.worst import worst_pairs
 
 _TRIAL = 10
 _LONG_ENOUGH = 0.2
+_TRYING = 0.01  # of a row's time, for a trial of what is slow to draw
 _ANALYSIS = 2e-7  # seconds that looking at one sample takes
 _CERTIFIED = 2  # of the pairs, the most suspicious ones, besides those known to be worst
 _SCREENING = 50  # one sample in so many looks at every pair
@@ -154,21 +155,34 @@ def _both(first: Verdict, second: Verdict, confidence: Fraction) -> Verdict:
 
 def _sizes(mechanism: Any, pairs: list[Pair], certified: int, samples: int, seconds: float) -> tuple[int, int]:
     """How many samples fit, and how many of them choose the pairs: a third of the time, if there is not enough."""
-    draw = sampler_of(mechanism)
-    size, took = _TRIAL, 0.0
-    while took < _LONG_ENOUGH and size < samples:
-        size *= 4
-        draw(pairs[0][0], size)  # what is worked out once for a size
-        start = time.process_time()
-        draw(pairs[0][0], size)
-        took = time.process_time() - start
-    each = took / size + _ANALYSIS
     enough = min(samples // 2, max(samples // _SCREENING, _FEW))
-    if each * 2 * (len(pairs) * enough + certified * samples) <= seconds:
+    average, fixed, more = _trial(mechanism, pairs[0][0], samples, enough, seconds)
+    # Every side of a pair is drawn once to screen it, and twice if it is among the certified ones.
+    draws = 2 * (len(pairs) + 2 * certified)
+    if fixed * draws + (more + _ANALYSIS) * 2 * (len(pairs) * enough + certified * samples) <= seconds:
         return samples, enough
+    each = average + _ANALYSIS
     screening = max(50, int(seconds / 3 / (each * 2 * len(pairs))))
     fitting = max(200, int(seconds * 2 / 3 / (each * 2 * certified)))
     return min(samples, fitting), min(enough, screening)
+
+
+def _trial(mechanism: Any, data: Any, samples: int, enough: int, seconds: float) -> tuple[float, float, float]:
+    """Seconds that a sample of a short trial took on average; what a larger draw costs, and each further sample.
+
+    Several quantiles cost the less the more are drawn at once: so the last two sizes that were tried tell how they go
+    on, and a trial that leaves most of the time goes on up to the size that screens a pair.
+    """
+    draw = sampler_of(mechanism)
+    size, took, before = _TRIAL, 0.0, 0.0
+    while size < samples and (took < _LONG_ENOUGH or (took < seconds * _TRYING and size < enough)):
+        size, before = 4 * size, took
+        draw(data, size)  # what is worked out once for a size
+        start = time.process_time()
+        draw(data, size)
+        took = time.process_time() - start
+    more = max(0.0, took - before) / (size - size // 4)
+    return took / size, max(0.0, took - more * size), more
 
 
 def table(rows: list[dict[str, Any]]) -> str:
