@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,9 @@ def exponential_pieces(x: Array, mechanism: Quantile, truth: float, *, even: boo
         weights = np.ldexp(weights, runs.doublings)
     step = float(grid.step)
     low, high = runs.starts * step - truth, (runs.starts + runs.widths - 1) * step - truth
-    return Pieces(low, high, weights / weights.sum())
+    mass = weights / weights.sum()
+    felt = mass > 1e-30
+    return Pieces(low[felt], high[felt], mass[felt])
 
 
 # Of the probabilities of a noise's pieces: fine in the middle, and finer and finer in both tails.
@@ -93,3 +96,31 @@ def on_grid(q: float, epsilon: float, lower: float, upper: float, relation: str,
     """The mechanism that `dt.stats.quantile` uses for a column of floats, or for whole numbers if grid is 1."""
     step = Fraction(2) ** math.floor(math.log2((upper - lower) / 2**32)) if grid is None else Fraction(grid)
     return Quantile(q=str(q), epsilon=str(epsilon), lower=lower, upper=upper, grid=step, relation=relation)
+
+
+@cache
+def gauss_legendre(count: int) -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(count)
+
+
+def flip_pieces(x: Array, candidates: Array, q: float, rate: float, truth: float) -> Pieces:
+    """The law of permute-and-flip on a list: the maximum of scores plus exponential noise, by quadrature.
+
+    With z the maximum less the best score, candidate c at d ranks from the best has it with density
+    rate exp(-rate (z + d)) times the probability that all others stay below: prod_j (1 - exp(-rate (z + d_j))).
+    """
+    ordered = np.sort(x)
+    below, upto = (np.searchsorted(ordered, candidates, side) for side in ("left", "right"))
+    apart = np.maximum(0, np.maximum(below - q * x.size, q * x.size - upto))
+    gaps = rate * (apart - apart.min())
+    near = gaps < 45  # what is farther has less than 10^-15 together
+    gaps, kept = gaps[near], candidates[near]
+    levels, counts = np.unique(gaps, return_counts=True)
+    # Gauss-Legendre in u = 1 - exp(-z): then the density of the best candidate is even.
+    nodes, weights = gauss_legendre(400)
+    u, weights = (nodes + 1) / 2, weights / 2
+    heads = np.outer(1 - u, np.exp(-levels))  # exp(-(z + gap))
+    stays = np.log1p(-heads) @ counts
+    mass = (weights[:, None] * np.exp(stays[:, None] - np.log1p(-heads)) * np.exp(-levels)).sum(0)
+    each = mass[np.searchsorted(levels, gaps)]
+    return Pieces(kept - truth, kept - truth, each / each.sum())
