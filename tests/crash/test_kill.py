@@ -107,7 +107,7 @@ def test_killed_at_random_instants(rich: Path, ask: Ask, in_child: Any, tally: A
                 release(ask(ledger, f"{round_} {number}"))
 
         child, started = in_child(work), time.monotonic()
-        least = random.randint(0, 4)
+        least = round_ % 5
         seen = child.released(16 * least)
         pace = (time.monotonic() - started) / least if least else 0.03
         time.sleep(random.uniform(0, pace))

@@ -130,7 +130,7 @@ def test_the_place_in_a_cell_has_a_falling_density():
         return np.expm1(-t) / math.expm1(-1)
 
     for bits in (64, 1):  # from one bit on, the coin and the place are refined together
-        found = [place_in_cell(1, bits) for _ in range(2000)]
+        found = [place_in_cell(1, bits) for _ in range(5000)]
         for place in found:
             while place.bits < 32:
                 place.refine()

@@ -275,4 +275,5 @@ def test_outputs_lie_on_the_grid_of_both_neighbours():
     """Threat 10: no low digits of a record are published."""
     mechanism = Quantile(epsilon="0.01", q="0.5", lower=0, upper=1, grid="0.125")
     for column in ([0.1234567] * 3, [0.1234567] * 3 + [0.7654321]):
-        assert {mechanism.release(column).value for _ in range(300)} == {Fraction(k, 8) for k in range(9)}
+        # The rarest of the nine has probability 0.035.
+        assert {mechanism.release(column).value for _ in range(1200)} == {Fraction(k, 8) for k in range(9)}

@@ -70,7 +70,7 @@ def test_far_is_published_near_is_refused(mechanism):
     for far in (10**4, np.int64(10**4), math.inf, 10**400):
         assert mechanism.release(CANARY, far).value is not REFUSED
     refusals = sum(mechanism.release(CANARY, 0).value is REFUSED for _ in range(200))
-    assert refusals == 200
+    assert refusals >= 198, "each is published with probability delta at most: three of 200 never"
     assert mechanism.published(math.inf) == (1, 1)
     assert mechanism.published(0)[1] <= mechanism.delta
 

@@ -250,6 +250,6 @@ def test_any_number_of_draws(count):
 
 
 def test_geometric_draws_have_no_sign():
-    draws = draw(geometric_affine(Fraction(1000)), 10_000)
+    draws = draw(geometric_affine(Fraction(1000)), 60_000)  # the mean is off by 4 or so, never by 50
     assert draws.min() >= 0
     assert 950 < draws.mean() < 1050

@@ -22,7 +22,7 @@ def test_a_table_is_built_once_its_law_was_asked_for_often_enough():
 
 @pytest.mark.parametrize("draw", [discrete_laplace, rounded_gaussian, geometric])
 def test_draws_have_the_same_law_before_and_after_the_table(draw):
-    scale = Fraction(int.from_bytes(np.random.bytes(4), "little") % 1000 + 20_000, 1000)
+    scale = Fraction(20_347, 1000)  # of no other test: its table is not there yet
     before = draw(scale, 100_000)
     kept = kept_table.cache_info().currsize
     for _ in range(2):

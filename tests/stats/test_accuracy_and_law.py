@@ -52,7 +52,8 @@ def test_neighbours_differ_by_at_most_what_is_paid_for(function, relation):
 def test_the_exact_statistics():
     x = [-3, 0.25, 1, 4, 9.5, 14, None]
     kept = [0, 0.25, 1, 4, 9.5, 10]
-    assert stats.mean(x, **BOUNDS, grid="0.25", **LOUD).value == pytest.approx(np.mean(kept), abs=1e-3)
+    # Its two sums are 40 steps wide: at epsilon 500 one in 10^5 would be off by a step.
+    assert stats.mean(x, **BOUNDS, grid="0.25", epsilon=1500).value == pytest.approx(np.mean(kept), abs=1e-3)
     assert stats.variance(x, **BOUNDS, grid="0.25", **LOUD).value == pytest.approx(np.var(kept), abs=0.3)
     same = stats.variance(x[:-1], **BOUNDS, grid="0.25", relation="replace", **LOUD).value
     assert same == pytest.approx(np.var(kept), abs=0.3)
@@ -72,7 +73,7 @@ def test_the_exact_statistics():
 def test_sums_do_not_overflow():
     big = np.full(1000, 2**62 - 1, np.int64)
     found = stats.sum(big, lower=0, upper=2**60, epsilon=500)
-    assert found.value == pytest.approx(1000 * 2**60, rel=1e-5)
+    assert found.value == pytest.approx(1000 * 2**60, rel=1e-4), "within 50 times the scale of the noise"
 
 
 @pytest.mark.parametrize("value", [2**62 - 1, -(2**62), 2**63 - 1, -(2**63), 1_800_000_000_000_000_000, 2**32 - 1, -1])

@@ -31,7 +31,8 @@ def test_the_noise_is_that_of_the_price_and_half_as_large_off_the_diagonal():
     nothing = [np.zeros(0, np.int64)] * 3
     for relation, moved in ((Relation.ADD_REMOVE, 4), (Relation.REPLACE, 4 * math.sqrt(2))):
         rho = Fraction(1, 10)
-        draws = np.array([_noisy_table(nothing, rho, relation)[0] for _ in range(400)])
+        # 4,800 entries on the diagonal, so that 1.4 times the variance is told apart by ten standard deviations.
+        draws = np.array([_noisy_table(nothing, rho, relation)[0] for _ in range(1200)])
         variance = moved**2 / (2 * float(rho))
         on, off = np.diagonal(draws, axis1=1, axis2=2), draws[:, *np.tril_indices(4, -1)]
         assert np.array_equal(draws, draws.transpose(0, 2, 1))
