@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from dither.noise import discrete_gaussian, discrete_laplace, geometric, rounded_gaussian
