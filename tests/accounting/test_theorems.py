@@ -256,10 +256,10 @@ def test_calibrating_a_thousand_gaussians_is_immediate():
     calibrate("gaussian", ApproxDP(1, "1e-5"), 1000)
     times = []
     for digit in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         calibrate("gaussian", ApproxDP(1, f"1.0{digit}e-6"), 1000)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.005
+        times.append(time.process_time() - start)
+    assert min(times) < 0.05
 
 
 def test_a_family_under_another_relation_is_refused():

@@ -63,7 +63,7 @@ def run_shell(commands: str, where: str, folder: Path) -> None:
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     if done.returncode != 0:

@@ -255,7 +255,7 @@ def test_several_processes_read_one_snapshot(engine: DuckDBEngine, tmp_path: Pat
     children = [context.Process(target=_child, args=(str(tmp_path / "snapshots"), answers)) for _ in range(2)]
     for child in children:
         child.start()
-    assert [answers.get(timeout=60) for _ in children] == [10, 10]
+    assert [answers.get(timeout=600) for _ in children] == [10, 10]
     for child in children:
         child.join()
     assert total(engine) == 10

@@ -158,12 +158,16 @@ class LooksThenCharges(Ledger):
     """Planted bug: what was spent is read, compared and written back in separate steps."""
 
     tally = Fraction(0)
+    looks = 0
 
     def reserve(self, people: str, analyst: str | None, charge: Charge, **named: Any) -> Any:
         seen = self.tally
         if seen + charge.cost > 1:
             raise BudgetExceeded("no")
-        time.sleep(0.02)  # somebody else looks, too
+        LooksThenCharges.looks += 1
+        patience = time.monotonic() + 60
+        while LooksThenCharges.looks < 2 and time.monotonic() < patience:  # somebody else looks, too
+            time.sleep(0.001)
         self.tally = seen + charge.cost
         return super().reserve(people, analyst, Charge(Fraction(1, 10**9)), **named)
 
@@ -385,8 +389,9 @@ def test_planted_look_alikes(clinic: Curator, monkeypatch: pytest.MonkeyPatch, c
 def check_strangers(curator: Curator) -> None:
     alice, bob = curator.analyst("alice"), curator.analyst("bob")
     first = alice.sql(COUNT, epsilon=PRICE)
-    repeats = [bob.sql(COUNT, epsilon=PRICE) for bob in (bob, curator.analyst("carol"), curator.analyst("dan"))]
-    assert spent(curator) == 4 * PRICE, "another analyst's question costs what a new one costs"
+    others = [bob, *(curator.analyst(f"analyst{number}") for number in range(8))]
+    repeats = [other.sql(COUNT, epsilon=PRICE) for other in others]
+    assert spent(curator) == 10 * PRICE, "another analyst's question costs what a new one costs"
     assert len({answer.value for answer in [first, *repeats]}) > 1, "and is answered with noise of its own"
     assert alice.sql(COUNT, epsilon=PRICE).value == first.value
     assert not any("alice" in str(entry.body) for entry in bob.history())
