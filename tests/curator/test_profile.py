@@ -75,7 +75,7 @@ def test_a_profile_tells_the_truth_within_its_noise(make: Any, declared: dict[st
     assert told["rows_per_owner"][-1] == told["rows_per_owner"][-1] | {"from": 64, "to": 64}
     ages = [part["value"] for part in told["columns"]["age"]]
     assert ages == sorted(ages)
-    assert 36 <= ages[3] <= 44
+    assert 32 <= ages[3] <= 48  # of one row of each owner, drawn with a key of the folder: 40, give or take 1.1
     assert set(told["columns"]) == {"age", "paid"}
     assert all(0 <= p["lower_rank"] <= p["rank"] <= p["upper_rank"] <= 1 for p in told["columns"]["paid"])
 
@@ -306,7 +306,8 @@ def test_values_are_clamped_to_what_the_profile_says_and_stay_so(make: Callable[
     owners = 4000
     table = pa.table({"patient": np.arange(owners), "fee": drawn.integers(50, 150, owners), "ward": [0, 1] * 2000})
     columns = {"fee": dt.Int(0, 100_000, nullable=False, default=0), "ward": dt.Int(0, 1, nullable=False, default=0)}
-    hospital = make(dt.PureDP(100), pa.concat_tables([table, table]), max_rows_per_owner=2, columns=columns)
+    # So large a budget that the profile surely shows where the values lie; with a tenth of it, it does not in 6%.
+    hospital = make(dt.PureDP(1000), pa.concat_tables([table, table]), max_rows_per_owner=2, columns=columns)
     text = "SELECT ward, SUM(fee) AS fees, AVG(fee) AS mean FROM visits GROUP BY ward"
     assert hospital._price(text, epsilon=1).strategy.bounds == ()
     hospital.profile("visits", share="0.3")

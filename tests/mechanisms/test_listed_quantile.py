@@ -94,13 +94,13 @@ def p_value(draws, expected_law):
 def test_draws_have_the_exact_law():
     records, candidates = [1, 2, 2, 5, 6, 8, 8, 9, 12], [0, 2, 4, 6, 8, 10]
     mechanism = ListedQuantile(epsilon="0.6", q="0.4", candidates=candidates)
-    draws = [candidates.index(mechanism.release(records).value) for _ in range(2500)]
+    draws = [candidates.index(mechanism.release(records).value) for _ in range(4000)]
     assert p_value(draws, law(records, "0.4", candidates, mechanism.rate)) > FALSE_ALARM
     assert p_value(draws, law(records, "0.4", candidates, mechanism.rate * Fraction(3, 2))) < FALSE_ALARM
     weights = np.exp([-float(mechanism.rate * d) for d in distances(records, "0.4", candidates)])
     by_rho = ListedQuantile(rho=mechanism.epsilon**2 / 8, q="0.4", candidates=candidates)
     assert by_rho.probabilities(records) == pytest.approx(weights / weights.sum(), abs=1e-13)
-    draws = [candidates.index(by_rho.release(records).value) for _ in range(2500)]
+    draws = [candidates.index(by_rho.release(records).value) for _ in range(4000)]
     assert p_value(draws, weights / weights.sum()) > FALSE_ALARM
     assert p_value(draws, weights**1.5 / (weights**1.5).sum()) < FALSE_ALARM
 

@@ -10,7 +10,7 @@ import pytest
 
 from dither import stats
 
-RUNS = 100
+RUNS = 400
 
 
 def errors(q, draw, method, **options):
