@@ -113,9 +113,9 @@ def test_the_order_is_a_keyed_one(load: Any, tmp_path: Any) -> None:
     second = load(source, COLUMNS)
     picks = [dict(one.rows('"_owner", "x"', '"_rank" = 1')) for one in (first, second)]
     agree = sum(picks[0][owner] == picks[1][owner] for owner in picks[0])
-    assert 50 < agree < 150  # 100 expected, standard deviation 8.7
+    assert 35 < agree < 165  # 100 expected, standard deviation 8.7
     for pick in picks:
-        assert all(50 < count < 150 for count in Counter(pick.values()).values())
+        assert all(35 < count < 165 for count in Counter(pick.values()).values())
 
 
 def test_rows_that_differ_are_written_differently(load: Any) -> None:

@@ -16,6 +16,7 @@ from dither.sql.read import read
 
 Q = "SELECT COUNT(*) FROM t WHERE "
 MANY = 1_000_000
+QUICK = 0.5  # seconds of CPU on a slow machine; what is not refused at once takes minutes
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_too_many_comparisons_are_refused_quickly(declared, condition):
     assert "compares with labels" in str(refusal)
     assert "declare the column as Text" in str(refusal)
     assert refusal.column is not None
-    assert seconds < 0.05
+    assert seconds < QUICK
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_too_many_comparisons_are_refused_quickly(declared, condition):
 def test_what_is_answered_is_cheap_and_short(declared, condition):
     seconds, question = cost(Q + condition, declared)
     assert not isinstance(question, UnsupportedQuery), question
-    assert seconds < 0.05
+    assert seconds < QUICK
     (aggregate,) = plan(question)
     assert len(question.canonical()) < 40_000
     assert len(lower(aggregate).sql) < 40_000
@@ -111,7 +112,7 @@ def test_a_typing_error_among_many_labels_is_cheap_to_report(declared):
         seconds, refusal = cost(Q + condition, declared)
         assert isinstance(refusal, UnsupportedQuery)
         assert len(str(refusal)) < 600
-        assert seconds < 0.05
+        assert seconds < QUICK
 
 
 def test_categories_with_the_same_labels_are_compared_by_code(declared):
@@ -127,5 +128,5 @@ def test_matching_takes_linear_time():
     for pattern in ("%a" * 400 + "%b", "%a%b%a%b", "a%" * 300 + "b", "%" + "a_" * 20 + "b%"):
         start = time.thread_time()
         assert not patterns.compiled(patterns.normal_pattern(pattern)).match(text)
-        assert time.thread_time() - start < 0.5
+        assert time.thread_time() - start < 10 * QUICK
     assert labels.MOST_LABELS <= 100_000

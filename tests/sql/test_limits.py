@@ -18,6 +18,7 @@ from dither.sql.read import read
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 Q = "SELECT COUNT(*) FROM t WHERE "
+QUICK = 0.5  # seconds of CPU on a slow machine; what is not refused at once takes minutes
 
 LONG = f"CASE WHEN name = '{'q' * 9_000}' THEN 1 END"
 BRANCHES = " WHEN 1 THEN 1 WHEN 2 THEN 2 WHEN 3 THEN 3 END"
@@ -89,7 +90,7 @@ def test_bombs_are_refused_quickly(catalog, name):
     assert error.hint
     assert len(str(error)) < 400
     assert error.line is not None
-    assert min(times) < 0.05
+    assert min(times) < QUICK
 
 
 def test_many_columns_and_names_take_linear_time(catalog):
