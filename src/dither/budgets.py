@@ -133,21 +133,22 @@ def too_dear(
     An analyst whose own cap is the obstacle is not told what others have left of the people's budget.
     """
     stated = ", ".join(f"{name}={value}" for name, value in asked.items())
-    stated += f" with delta={float(charge.delta):.3g} for keys from the data" if charge.delta else ""
+    if charge.delta and "delta" not in asked:
+        stated += f" with delta={float(charge.delta):.3g} for keys from the data"
     capped = analyst is not None and not (
         charge.cost <= analyst.left.adding and charge.delta <= (analyst.left.delta or 0)
     )
     whose = "this analyst's own cap" if capped else "the people's budget"
-    left = _left(analyst if analyst is not None and capped else people)
+    left = _left(analyst if analyst is not None and capped else people, delta=bool(charge.delta))
     return BudgetExceeded(
         f"the price {stated} does not fit into what is left of {whose}: {left}. "
         "Nothing was charged and no data were read."
     )
 
 
-def _left(account: BudgetView) -> str:
+def _left(account: BudgetView, *, delta: bool) -> str:
     figures = account.left.figures(up=False, digits=6)
-    return ", ".join(f"{name} at most {text}" for name, text in figures.items() if name != "delta")
+    return ", ".join(f"{name} at most {text}" for name, text in figures.items() if delta or name != "delta")
 
 
 def _parts(balance: Balance) -> tuple[Charge, Charge, Charge]:

@@ -14,7 +14,7 @@ from dither.accounting.currency import Currency
 from dither.accounts import Accounts
 from dither.budgets import BudgetView, too_dear
 from dither.declared import Tables
-from dither.errors import BudgetExceeded, PolicyError, QueryFailed
+from dither.errors import BudgetExceeded, ParameterError, PolicyError, QueryFailed
 from dither.lazy import importing
 from dither.parameters import Number, probability
 from dither.policy import PolicyFile
@@ -123,7 +123,7 @@ class Walk:
         priced = self._price(text, analyst, confidence=confidence, **stated)
         explanation, people = explain(priced, confidence), priced.question.people
         left = self._accounts.left(people, analyst)
-        if priced.price.cost > left.adding:
+        if priced.price.cost > left.adding or priced.price.delta > (left.delta or 0):
             short = f"This costs more than is left ({left.shown(up=False)}); only a repeat would be answered."
             explanation.content["notes"].append(short)
         return explanation
@@ -170,6 +170,9 @@ class Walk:
         known = None if request is None else self._ledger.requested(people, analyst, request)
         if known is not None and known.question == priced.known_by_error:
             question = known.question
+        if known is not None and known.question == question and known.charge.delta != charge.delta:
+            priced = self._as_recorded(priced, known)
+            charge, plan = Charge(priced.price.cost, priced.price.delta), priced.recipe()
         if known is None:
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
             if repeated is not None and not self._keeps(priced, repeated):
@@ -189,6 +192,14 @@ class Walk:
             whole, cap = self._accounts.view(people), self._accounts.cap(people, analyst)
             raise too_dear(priced.asked, charge, whole, cap) from None
         return self._run(reservation, priced), reservation.answer is None
+
+    def _as_recorded(self, priced: PricedQuestion, known: Reservation) -> PricedQuestion:
+        """With the noise that was decided for this request: a profile that was made since may decide for another."""
+        from dither.sql.price import again
+
+        with suppress(ParameterError):  # the delta that it took is not stated now: refused as another price
+            return again(priced, Currency.of(self._accounts.budget(known.people)), known.plan)
+        return priced
 
     def _keeps(self, priced: PricedQuestion, stored: bytes) -> bool:
         """Whether a stored release errs by no more than was asked for; a price is kept by any that cost as much."""

@@ -11,23 +11,27 @@ from dither.neighbours import Relation
 from dither.sql import expressions as e
 from dither.sql.bound import plan
 from dither.sql.check import UnsafePlan, check
+from dither.sql.facts import facts
 from dither.sql.plan import (
     Aggregate,
     CountDistinct,
     CountOwners,
     CountRows,
     Filter,
+    JoinOwner,
     Key,
     Measure,
     ModeRows,
     Node,
     OwnerAggregate,
     OwnerLimit,
+    Project,
     QuantileRows,
     Retruncate,
     Scan,
     SumRows,
     Total,
+    UnionAll,
 )
 from dither.sql.read import read
 
@@ -98,6 +102,49 @@ def test_totals_of_owners_spread_over_groups(table):
     assert norms(check((Aggregate(per_owner, (), (total,)),))[0][0]) == (27, 27**2, 27)
     computed = Key(e.Clamp(e.Multiply(by_key.code, e.Constant(0)), 0, 0), True, 0, 0, False)
     assert norms(check((Aggregate(per_owner, (computed,), (total,)),))[0][0]) == (27, 27**2, 27)
+
+
+def test_few_rows_of_an_owner_in_each_group(table):
+    """K rows, k of them at most in each group: squares add up to K k, which is less than K groups of k rows each."""
+
+    by_key = (Key(e.Stored("k", 0, 3, 0, False), True, 0, 3, False),)
+
+    def norms_of(child, low, high, keys=by_key):
+        return norms(check((Aggregate(child, keys, (SumRows(e.Stored("x", low, high, 0, True)),)),))[0][0])
+
+    def totals(source, total):
+        return OwnerAggregate(source, (("k", FEW.code),), (("x", total),))
+
+    counted = Total("count", None, None, 0, 2, True)
+    assert norms_of(totals(limited(table, 3), counted), 0, 2) == (3, 6, 2)
+    assert norms_of(totals(limited(table, 4), counted), 0, 2) == (4, 8, 2)
+    assert norms_of(totals(limited(table, 1), counted), 0, 2) == (1, 1, 1)
+    assert norms_of(totals(limited(table, 3), Total("sum", SMALL, None, -256, 256, True)), -256, 256) == (
+        3 * 128,
+        3 * 128 * 256,
+        256,
+    )
+    assert norms_of(totals(limited(table, 3), counted), 0, 2, keys=()) == (3, 9, 3), "regrouped, all may be in one"
+    # What is not one row of the owner in one group each, or is moved away from 0, has no such bound.
+    assert norms_of(totals(scan(table), counted), 0, 2) == (8, 16, 2)
+    assert norms_of(totals(limited(table, 3), Total("count", None, None, 1, 2, True)), 1, 2) == (6, 12, 2)
+    assert norms_of(totals(limited(table, 3), Total("max", SMALL, None, -5, 9, True)), -5, 9) == (27, 243, 9)
+
+
+@pytest.mark.parametrize("into", ["projected", "joined", "united"])
+def test_what_puts_totals_elsewhere_forgets_what_they_come_to(table, into):
+    """After a join or a union there may be more of them, and a projection may give another column the name."""
+    made = OwnerAggregate(limited(table, 3), (("k", FEW.code),), (("x", Total("count", None, None, 0, 3, False)),))
+    x, k = e.Stored("x", 0, 3, 0, False), e.Stored("k", 0, 3, 0, False)
+    if into == "projected":
+        source = Project(made, (("x", e.Clamp(e.Add(x, x), 0, 3)), ("k", k)))
+    elif into == "joined":
+        source = JoinOwner(made, OwnerAggregate(limited(table, 3), (("other", FEW.code),), ()), ())
+    else:
+        source = UnionAll((made, made))
+    assert facts(made).together == {"x": 3}
+    assert facts(source).together == {}
+    assert check((Aggregate(source, (), (SumRows(x),)),))[0][0].l1 > 3
 
 
 def test_one_total_of_each_owner(table):

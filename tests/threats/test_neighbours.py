@@ -27,8 +27,10 @@ from dither.mechanisms.exact import _unseal, seal
 from dither.sensitivity import Sensitivity
 from dither.sql.check import UnsafePlan, check
 from dither.sql.expressions import Constant
+from dither.sql.facts import facts
 from dither.sql.lower import lower
 from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, OwnerLimit, Retruncate, SumRows
+from dither.sql.planner.strategy import Strategy
 from dither.sql.price import PricedQuestion
 from dither.sql.statement import Statement
 
@@ -97,6 +99,40 @@ def test_the_gap_is_really_there(sides: Sides) -> None:
         seen = [harness.observe(side, SUPPORTED[name]) for side in (sides["D"], sides["without 4217"])]
         gap = harness.difference(seen[0].exact[0], seen[1].exact[0])
         assert sum(map(abs, gap.values())) == reach
+
+
+FEW_IN_GROUP = {
+    "by a wide key": "SELECT eid, COUNT(*) FROM t GROUP BY eid",
+    "all in one group": "SELECT uid, COUNT(*), SUM(x), SUM(amount) FROM t GROUP BY uid",
+    "by several": "SELECT g, h, flag, COUNT(*), COUNT(x), SUM(x), COUNT(DISTINCT uid) FROM t GROUP BY g, h, flag",
+    "filtered": "SELECT n, COUNT(*), SUM(amount * 2) FROM t WHERE x > 0 GROUP BY n",
+    "keys from the data": "SELECT word, COUNT(*), SUM(x) FROM t GROUP BY word",
+}
+
+
+@pytest.mark.parametrize("rows", [(4, 1), (4, 2), (3, 2), (2, 4)])
+@pytest.mark.parametrize("name", FEW_IN_GROUP)
+def test_few_rows_of_an_owner_in_each_group(sides: Sides, name: str, rows: tuple[int, int]) -> None:
+    """The plan of K rows of an owner, k of them in each group, whatever made it be chosen."""
+    strategy = Strategy(rows[0], in_group=rows[1])
+    for one, other in pairs(sides):
+        seen = check_neighbours(one, other, FEW_IN_GROUP[name], epsilon=1, strategy=strategy)
+        assert seen.status == "answered"
+    assert seen.priced is not None
+    moved = [item.sensitivity for item in seen.priced.measures if item.measure == CountRows()]
+    assert [(one.l1, one.l2_squared) for one in moved] == [(rows[0], rows[0] * min(rows))]
+
+
+def test_the_gap_in_many_groups_is_really_there(sides: Sides) -> None:
+    """Owner 4217 moves a count by a wide key as far in L2 as was proven: in 4 groups by one, or in one by 2 of 4."""
+    for text, few, squares in (
+        (FEW_IN_GROUP["by a wide key"], 1, 4),
+        ("SELECT uid, COUNT(*) FROM t GROUP BY uid", 2, 4),
+    ):
+        strategy = Strategy(4, in_group=few)
+        seen = [harness.observe(sides[name], text, epsilon=1, strategy=strategy) for name in ("D", "without 4217")]
+        gap = harness.difference(seen[0].exact[0], seen[1].exact[0])
+        assert sum(step * step for step in gap.values()) == squares
 
 
 # Planted bugs, each caught by the same check.
@@ -172,6 +208,57 @@ def misproven(**norms: int) -> Callable[[Side], Any]:
 )
 def test_planted_wrong_norms(sides: Sides, words: str, norms: dict[str, int]) -> None:
     caught(sides, words, COUNT, price=misproven(**norms))
+
+
+def planted_in_groups(
+    sides: Sides, words: str, text: str, few: int, change: Callable[[PricedQuestion], PricedQuestion]
+) -> None:
+    stated = {"epsilon": 1, "strategy": Strategy(4, in_group=few)}
+    one, other = (planted(sides[name], price=repriced(change)) for name in ("D", "without 4217"))
+    check_neighbours(sides["D"], sides["without 4217"], text, **stated)
+    with pytest.raises(Leak, match=words):
+        check_neighbours(one, other, text, **stated)
+
+
+def test_planted_one_group_of_several(sides: Sides) -> None:
+    """The L2 of one group with k rows is taken for that of all the groups that an owner may be in."""
+
+    def one_group(priced: PricedQuestion) -> PricedQuestion:
+        (item,) = priced.measures
+        few = priced.strategy.in_group or 1
+        wrong = Sensitivity(l1=item.sensitivity.l1, l2_squared=few**2, linf=few, relation=item.sensitivity.relation)
+        return replace(priced, measures=(replace(item, sensitivity=wrong),))
+
+    planted_in_groups(sides, "L2 gap 4 exceeds 1", FEW_IN_GROUP["by a wide key"], 1, one_group)
+
+
+def test_planted_noise_for_one_group_of_several(sides: Sides) -> None:
+    """The norm is right, but the noise is that of one group: what is charged is not what is lost."""
+
+    def quieter(priced: PricedQuestion) -> PricedQuestion:
+        (item,) = priced.measures
+        return replace(priced, measures=(replace(item, mechanism=Gaussian(rho=priced.price.cost, sensitivity=1)),))
+
+    planted_in_groups(sides, "joint privacy loss", FEW_IN_GROUP["by a wide key"], 1, quieter)
+
+
+def test_planted_totals_in_groups_without_a_clamp(sides: Sides) -> None:
+    """All rows of an owner in one group, where one is claimed to count."""
+
+    def unclamped(aggregate: Aggregate) -> Aggregate:
+        child = aggregate.child
+        totals = tuple((name, replace(total, most=4)) for name, total in child.totals)  # type: ignore[attr-defined]
+        wider = replace(child, totals=totals)
+        return replace(aggregate, child=wider, measures=(SumRows(facts(wider).schema["_total0"]),))  # type: ignore[arg-type]
+
+    def change(priced: PricedQuestion) -> PricedQuestion:
+        aggregates = tuple(map(unclamped, priced.aggregates))
+        return replace(priced, aggregates=aggregates, statements=tuple(map(lower, aggregates)))
+
+    text = "SELECT uid, COUNT(*) FROM t GROUP BY uid"
+    planted_in_groups(sides, "L2 gap 16 exceeds 4", text, 1, change)
+    (aggregate,) = sides["D"].price(text, epsilon=1, strategy=Strategy(4, in_group=1)).aggregates
+    assert check((unclamped(aggregate),))[0][0].l2_squared == 16, "the guard sees that the clamp is wider"
 
 
 def test_planted_every_column_gets_the_whole_price(sides: Sides) -> None:

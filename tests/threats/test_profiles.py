@@ -114,16 +114,18 @@ def test_the_profile_decides(pair: tuple[Side, Side]) -> None:
 
 
 def test_what_a_profile_asks_is_within_its_bounds(pair: tuple[Side, Side]) -> None:
-    """Each part as an ordinary question: an owner moves one number of owners by one, one rank by one, or a sum of
-    distances by half the declared range."""
+    """Each part as an ordinary question: an owner moves one number of owners by one, whatever it counts, one rank by
+    one, or a sum of distances by half the declared range."""
     table = pair[0].curator._policy.read().tables["t"]
     currency = Currency.of(harness.BUDGET)
-    for part in parts(table, currency, "0.02"):
-        rows_per_owner = {} if part.column is None else {"rows_per_owner": 1}
+    asked = parts(table, currency, "0.02")
+    assert {part.column for part in asked if part.pairs} == {"x"}
+    for part in asked:
+        rows_per_owner = {} if part.column is None else {"rows_per_owner": 2 if part.pairs else 1}
         seen = check_neighbours(*pair, part.text, epsilon=1, **rows_per_owner)
         assert seen.priced is not None
         moved = [item.sensitivity.l1 for item in seen.priced.measures]
-        if part.column is not None:
+        if part.column is not None and not part.pairs:
             declared = COLUMNS[part.column]
             assert moved.pop(0) == (declared.high - declared.low) // 2  # the sum of distances from the middle
         assert set(moved) == {1}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -51,12 +52,12 @@ def check_gap(priced: PricedQuestion, gap: Sequence[Vector]) -> None:
     for stated in (priced, *_in_every_currency(priced)):
         if not stated.price.cost > 0:
             raise Leak(f"price: a question about data must cost something: {text}")
+        unit, paid = stated.split
         loss = sum(
-            (_loss(stated.currency, item.mechanism, moved) for item, moved in zip(stated.measures, gap, strict=True)),
-            Fraction(0),
+            (_loss(unit, item.mechanism, moved) for item, moved in zip(stated.measures, gap, strict=True)), Fraction(0)
         )
-        if not loss <= stated.price.cost:
-            raise Leak(f"the joint privacy loss {float(loss)} exceeds the price {float(stated.price.cost)} on {text}")
+        if not loss <= paid:
+            raise Leak(f"the joint privacy loss {float(loss)} exceeds the price {float(paid)} on {text}")
 
 
 def check_keys(selection: KeySelection, moved: Vector, text: str) -> None:
@@ -71,7 +72,7 @@ def _in_every_currency(priced: PricedQuestion) -> Iterator[PricedQuestion]:
     """The question at epsilon=1 under each kind of budget that can pay for it."""
     for currency in _CURRENCIES:
         with suppress(DitherError):  # noise too wide to be drawn, or keys from the data under a pure budget
-            yield price(priced.question, currency, epsilon=1, strategy=priced.strategy)
+            yield price(priced.question, currency, epsilon=1, strategy=replace(priced.strategy, gaussian=False))
 
 
 def _loss(currency: str, mechanism: Any, moved: Vector) -> Fraction:

@@ -54,13 +54,19 @@ class _Reach:
     groups: int | None  # None: as many as the data have
     spread: bool
 
-    def of(self, size: int) -> Sensitivity:
-        """Of a vector to which each row adds at most `size`, in its own group."""
+    def of(self, size: int, together: int | None = None) -> Sensitivity:
+        """Of a vector to which each row adds at most `size`, in its own group, and all rows `together` if that is less.
+
+        If no two rows share a group, coordinates are rows: sizes of at most s that add up to at most t have squares
+        that add up to at most s t.
+        """
         if self.rows is None:
             raise UnsafePlan("rows reach an aggregate without a limit per owner.")
+        most = self.rows * size if together is None else min(self.rows * size, max(1, together))
         if self.spread:
-            return _sensitivity(self.rows * size, self.rows * size**2, size)
-        return _sensitivity(self.rows * size, (self.rows * size) ** 2, self.rows * size)
+            largest = min(size, most)
+            return _sensitivity(most, most * largest, largest)
+        return _sensitivity(most, most**2, most)
 
 
 def _aggregate(aggregate: Aggregate) -> tuple[Sensitivity, ...]:
@@ -119,7 +125,8 @@ def _sum_rows(measure: SumRows, reach: _Reach) -> Sensitivity:
     size = max(1, -low, high)
     if not MOST_ROWS * size < LARGEST:
         raise UnsafePlan("a sum may exceed 126 bits.")
-    return reach.of(size)
+    together = reach.known.together.get(measure.value.name) if isinstance(measure.value, e.Stored) else None
+    return reach.of(size, together)
 
 
 def _count_owners(measure: CountOwners, reach: _Reach) -> Sensitivity:

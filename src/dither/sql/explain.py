@@ -34,6 +34,7 @@ _TRADES = {
     "epsilon": "Half the error costs twice the epsilon.",
     "rho": "Half the error costs four times the rho.",
 }
+_GAUSSIAN_TRADE = "Half the error costs about twice the epsilon, at the same delta."
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,11 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             "people": question.people,
             "groups": priced.aggregates[0].group_count if question.public else None,
             "rows_per_owner": max(kept, default=None),
+            "rows_in_group": priced.strategy.in_group if question.keys else None,
             "selected_keys": _selection(priced),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
-            "trade": _TRADES[priced.currency],
+            "trade": _GAUSSIAN_TRADE if priced.strategy.gaussian else _TRADES[priced.currency],
             "columns": [
                 {
                     **_column(output, by_measure, parts, confidence),
@@ -152,7 +154,7 @@ def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
     return {
         "measure": name,
         "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
-        "why": _reason(item.total or item.measure, item.sensitivity),
+        "why": _reason(item.total or item.measure, item.sensitivity) if item.in_group is None else _few(item),
         "mechanism": type(item.mechanism).__name__,
         "scale": None if noise is None else float(shown(item.measure, noise.scale * item.factor)),
     }
@@ -169,6 +171,15 @@ def _selection(priced: PricedQuestion) -> dict[str, Any] | None:
         "scale": float(item.mechanism.noise.scale),
         "delta": float(item.mechanism.delta),
     }
+
+
+def _few(item: PricedMeasure) -> str:
+    """Of rows that are limited in each group too: in L2, not all of an owner's rows can be in one."""
+    each = max(1, abs(item.measure.value.low), abs(item.measure.value.high)) if isinstance(item.measure, SumRows) else 1
+    rows, few = counted(item.sensitivity.l1 / each, "row"), min(item.in_group or 1, int(item.sensitivity.l1 / each))
+    adds = f", and each adds at most {decimal(shown(item.measure, each))}" if isinstance(item.measure, SumRows) else ""
+    most = f"of which at most {few} {'counts' if few == 1 else 'count'} in each group"
+    return f"in L2, since an owner has at most {rows}, {most}{adds}"
 
 
 def _reason(measure: Measure, sensitivity: Sensitivity) -> str:

@@ -99,7 +99,8 @@ def _clamps(aggregate: Aggregate) -> Iterator[str]:
         if isinstance(asked, (SumRows, CountRows)):
             total = _total(aggregate, aggregate.asked.index(asked))
             low, high = (decimal(shown(asked, end)) for end in (total.least, total.most))
-            yield f"Each owner's total was moved into [{low}, {high}] before it was added."
+            each = "total in each group" if aggregate.keys else "total"
+            yield f"Each owner's {each} was moved into [{low}, {high}] before it was added."
 
 
 def _total(aggregate: Aggregate, place: int) -> Total:

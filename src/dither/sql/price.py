@@ -1,7 +1,8 @@
 """The price of a question and the noise it buys, from the plan and declared metadata alone.
 
-Under a pure budget each measure gets discrete Laplace noise, under a zCDP budget rounded Gaussian noise; values are
-chosen by the exponential mechanism, keys by a noisy count of owners.
+Under a pure budget each measure gets discrete Laplace noise, under a zCDP budget rounded Gaussian noise; where epsilons
+and deltas add up, Gaussian noise if a stated delta pays for it and it errs by less. Values are chosen by the
+exponential mechanism, keys by a noisy count of owners.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from fractions import Fraction
 from functools import partial
 
 from dither.accounting.currency import Currency, Price
+from dither.accounting.gaussian_curve import price_in_rho
 from dither.errors import ParameterError
 from dither.parameters import Number, positive, probability
 from dither.sensitivity import Sensitivity
-from dither.sql.bound import measures, plan
+from dither.sql.bound import measures
 from dither.sql.buying import FACTOR, Mechanism, additive, choosing, mechanism_from, parameters_of, selecting
 from dither.sql.check import check
 from dither.sql.lower import lower
-from dither.sql.plan import Aggregate, Choice, Measure, OwnerTotal
-from dither.sql.planner.decide import answered, decide
+from dither.sql.plan import Aggregate, Choice, CountRows, Measure, OwnerTotal, SumRows
+from dither.sql.planner.decide import answered, planned
+from dither.sql.planner.noises import can_be_gaussian, decide_noise, epsilon_with
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.target import Target, solve
@@ -36,7 +39,7 @@ class PricedMeasure:
     """A measure with its proven sensitivity and the mechanism that its share of the price buys.
 
     `total` is there where the measure is computed by owners' totals although it was not asked for so. What is shown of
-    it is the noisy number times `factor`.
+    it is the noisy number times `factor`. At most `in_group` rows of an owner count in each group (None: all).
     """
 
     measure: Measure
@@ -44,6 +47,7 @@ class PricedMeasure:
     mechanism: Mechanism
     total: OwnerTotal | None = None
     factor: Fraction = Fraction(1)
+    in_group: int | None = None
 
     def parameters(self) -> dict[str, str]:
         """The mechanism as text, read back by `mechanism_from`, and the factor, by `factor_from`."""
@@ -65,6 +69,14 @@ class PricedQuestion:
     answered: Question  # the question in the form that was decided
     label: str = ""  # what the ledger calls the question; without one, its canonical text
     target: Target | None = None  # the error that was asked for in place of a price
+    stated_delta: Fraction | None = None  # that may be paid for Gaussian noise
+
+    @property
+    def split(self) -> tuple[str, Fraction]:
+        """What measures get shares of: the price, or the rho that it buys as Gaussian noise."""
+        if not self.strategy.gaussian:
+            return self.currency, self.price.cost
+        return "rho", price_in_rho(self.price.cost, self.price.delta)
 
     @property
     def snapshot(self) -> str:
@@ -118,21 +130,22 @@ def price(
 
     What the plan leaves open is chosen by the profile, unless `rows_per_owner` states it or an earlier run has decided
     it (`strategy`). In place of a price, `error` states the half-width that every column must keep with `confidence`.
-    With `adjust`, counts and sums are scaled up for rows that the profile says are left out.
+    With `adjust`, counts and sums are scaled up for rows that the profile says are left out. `delta` pays for keys from
+    the data; where all keys are public and epsilons and deltas add up, for Gaussian noise: only if it errs by less.
     """
     if sum(stated is not None for stated in (epsilon, rho, error)) != 1:
         raise ParameterError(
             'state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget; or error= instead.'
         )
-    if delta is not None and question.public:
+    if delta is not None and question.public and currency.kind != "basic":
         raise ParameterError(
             "delta= pays for keys taken from the data; all keys of this query are public: leave it out."
         )
+    for_noise = None if delta is None or not question.public else probability(delta, "delta")
     target = None
     if error is not None:
         target = Target(positive(error, "error"), probability(confidence, "confidence"))
-        buy = partial(_mechanism, currency.kind)
-        cost, strategy = solve(question, currency.kind, target, profile, rows_per_owner, buy, adjust)
+        cost, strategy = _solved(question, currency.kind, target, for_noise, profile, rows_per_owner, adjust)
         epsilon, rho = (None, _shown(cost)) if currency.kind == "zcdp" else (_shown(cost), None)
     total = currency.price_of(
         epsilon=None if epsilon is None else positive(epsilon, "epsilon"),
@@ -142,13 +155,32 @@ def price(
         total = currency.with_keys(total, None if delta is None else positive(delta, "delta"))
     asked = {"epsilon": str(epsilon)} if rho is None else {"rho": str(rho)}
     if strategy is None:
-        strategy = decide(question, currency.kind, total.cost, profile, rows_per_owner, adjust)
-    made = replace(_bought(question, currency, total, asked, strategy), target=target)
+        strategy = decide_noise(question, currency.kind, total.cost, for_noise, profile, rows_per_owner, adjust)
+    made = _bought(question, currency, total, asked, strategy, for_noise)
+    made = replace(made, target=target)
     if rows_per_owner is None and adjust:
         return made
     # An answer with another limit, or scaled up, is no answer to this.
     told = {"rows_per_owner": strategy.rows} if rows_per_owner is not None else {"adjust": False}
     return replace(made, label=json.dumps({"question": question.canonical(), **told}))
+
+
+def _solved(
+    question: Question,
+    kind: str,
+    target: Target,
+    delta: Fraction | None,
+    profile: Profile | None,
+    rows_per_owner: int | None,
+    adjust: bool,
+) -> tuple[Fraction, Strategy]:
+    """The smallest price for an error; where a delta may be paid, the smaller epsilon of both noises."""
+    cost, strategy = solve(question, kind, target, profile, rows_per_owner, partial(_mechanism, kind), adjust)
+    if delta is None or not can_be_gaussian(question):
+        return cost, strategy
+    rho, other = solve(question, "zcdp", target, profile, rows_per_owner, partial(_mechanism, "zcdp"), adjust)
+    epsilon = epsilon_with(rho, delta)
+    return (epsilon, replace(other, gaussian=True)) if epsilon < cost else (cost, strategy)
 
 
 def _shown(cost: Fraction) -> str:
@@ -159,16 +191,30 @@ def _shown(cost: Fraction) -> str:
 def again(priced: PricedQuestion, currency: Currency, recipe: str) -> PricedQuestion:
     """The same question at the same price as an earlier recipe decided to answer it."""
     decided = Strategy.read(json.loads(recipe).get("strategy", {}), measures(priced.question))
-    made = _bought(priced.question, currency, priced.price, priced.asked, decided)
-    return replace(made, label=priced.label)
+    total = Price(priced.price.cost) if priced.question.public else priced.price
+    made = _bought(priced.question, currency, total, priced.asked, decided, priced.stated_delta)
+    return replace(made, label=priced.label, target=priced.target)
 
 
 def _bought(
-    question: Question, currency: Currency, total: Price, asked: dict[str, str], strategy: Strategy
+    question: Question,
+    currency: Currency,
+    total: Price,
+    asked: dict[str, str],
+    strategy: Strategy,
+    for_noise: Fraction | None,
 ) -> PricedQuestion:
     totals = dict(strategy.totals)
     form = answered(question, strategy)
-    aggregates = plan(form, rows_per_owner=strategy.rows, totals=totals, cut=strategy.cut)
+    aggregates = planned(form, strategy)
+    kind, cost = currency.kind, total.cost
+    asked = {name: value for name, value in asked.items() if name != "delta"}
+    if strategy.gaussian:
+        if kind != "basic" or for_noise is None or not can_be_gaussian(question):
+            raise ParameterError("Gaussian noise at an epsilon needs a delta, where epsilons and deltas add up.")
+        total = Price(cost, for_noise)
+        asked["delta"] = f"{float(for_noise):.15g}"
+        kind, cost = "zcdp", price_in_rho(cost, for_noise)
     sensitivities = [item for checked in check(aggregates) for item in checked]
     needed = [measure for aggregate in aggregates for measure in aggregate.answers]
     shares = strategy.shares or (Fraction(1, len(needed)),) * len(needed)
@@ -176,16 +222,18 @@ def _bought(
         raise ParameterError("the shares of the price are not those of this plan.")
     priced = []
     for place, (measure, sensitivity) in enumerate(zip(needed, sensitivities, strict=True)):
-        share = total.cost * shares[place]
+        share = cost * shares[place]
         if not question.public and not place:
-            mechanism = selecting(currency.kind, share, sensitivity, total.delta)
+            mechanism = selecting(kind, share, sensitivity, total.delta)
         else:
-            mechanism = _mechanism(currency.kind, share, measure, sensitivity)
+            mechanism = _mechanism(kind, share, measure, sensitivity)
         factor = strategy.factor_of(measure)
-        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure), factor))
+        few = strategy.in_group if question.keys and isinstance(measure, (CountRows, SumRows)) else None
+        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure), factor, few))
     counted = "rho" if currency.kind == "zcdp" else "epsilon"
     statements = tuple(map(lower, aggregates))
-    return PricedQuestion(question, aggregates, statements, tuple(priced), total, asked, counted, strategy, form)
+    made = PricedQuestion(question, aggregates, statements, tuple(priced), total, asked, counted, strategy, form)
+    return replace(made, stated_delta=for_noise)
 
 
 def _mechanism(kind: str, share: Fraction, measure: Measure, sensitivity: Sensitivity) -> Mechanism:

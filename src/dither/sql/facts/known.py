@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from dither.columns import Coded, Column, Text
 from dither.sql import expressions as e
@@ -16,7 +16,8 @@ Stored = e.Stored | e.StoredText
 @dataclass(frozen=True)
 class Facts:
     """`rows`: how many one owner can have, None if any number. `distinct`: columns in which no two rows of one owner
-    (in a public relation: no two rows) agree; None if no such columns are known. `people`: empty if public."""
+    (in a public relation: no two rows) agree; None if no such columns are known. `people`: empty if public.
+    `together`: for some columns, what their sizes add up to at most over all rows of one owner."""
 
     schema: Schema
     people: str
@@ -24,6 +25,7 @@ class Facts:
     distinct: frozenset[str] | None
     row_level: bool = False
     owner_type: str = ""
+    together: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def private(self) -> bool:

@@ -59,7 +59,7 @@ def projected(node: Project, facts: Of) -> Facts:
             renamed.setdefault(value.name, name)
     kept = known.distinct is not None and all(name in renamed for name in known.distinct)
     distinct = frozenset(renamed[name] for name in known.distinct) if kept and known.distinct is not None else None
-    return replace(known, schema=schema, distinct=distinct)
+    return replace(known, schema=schema, distinct=distinct, together={})
 
 
 def _columns(names: Iterable[tuple[str, str]], declared: Mapping[str, Column]) -> dict[str, Stored]:

@@ -25,7 +25,19 @@ def per_owner(node: OwnerAggregate, facts: Of) -> Facts:
         raise UnsafePlan("two columns have one name.")
     distinct = frozenset(name for name, _ in node.keys)
     bounds = [rows for rows in (known.rows, _combinations(schema[name] for name in distinct)) if rows is not None]
-    return replace(known, schema=schema, rows=min(bounds, default=None), distinct=distinct)
+    together = {name: most for name, total in node.totals if (most := _together(total, known)) is not None}
+    return replace(known, schema=schema, rows=min(bounds, default=None), distinct=distinct, together=together)
+
+
+def _together(total: Total, known: Facts) -> int | None:
+    """What all totals of one owner come to at most in size: each row is in one of them, with its own value or as one.
+
+    A clamp to a range with 0 in it brings no total farther from 0.
+    """
+    if known.rows is None or total.function not in ("count", "sum") or not total.least <= 0 <= total.most:
+        return None
+    size = 1 if total.value is None else max(1, *map(abs, interval(total.value, known.schema)))
+    return known.rows * size
 
 
 def _combinations(columns: Iterable[Stored]) -> int | None:

@@ -24,7 +24,7 @@ def joined_public(node: JoinPublic, facts: Of) -> Facts:
         raise UnsafePlan("a public table is joined on other columns than its key.")
     if node.condition is not None:
         verify_condition(node.condition, {**left.schema, **right.schema})
-    return replace(left, schema=_beside(left, right, node.outer))
+    return replace(left, schema=_beside(left, right, node.outer), together={})
 
 
 def joined_owner(node: JoinOwner, facts: Of) -> Facts:
@@ -50,7 +50,8 @@ def joined_owner(node: JoinOwner, facts: Of) -> Facts:
     else:  # a row is known by the rows that it was made of
         distinct = None if left.distinct is None or right.distinct is None else left.distinct | right.distinct
     rows = min(known, default=None)
-    return replace(left, schema=_beside(left, right, node.outer), rows=rows, distinct=distinct)
+    schema = _beside(left, right, node.outer)
+    return replace(left, schema=schema, rows=rows, distinct=distinct, together={})
 
 
 def semi_joined(node: SemiJoin, facts: Of) -> Facts:
@@ -76,7 +77,7 @@ def united(node: UnionAll, facts: Of) -> Facts:
     rows: int | None = 0
     for part in parts:
         rows = _plus(rows, part.rows)
-    return replace(parts[0], schema=schema, rows=rows, distinct=None)
+    return replace(parts[0], schema=schema, rows=rows, distinct=None, together={})
 
 
 def _beside(left: Facts, right: Facts, outer: bool) -> dict[str, Stored]:

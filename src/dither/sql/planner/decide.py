@@ -11,7 +11,7 @@ from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Average, Sum
 from dither.sql.bound import measures, plan
 from dither.sql.check import check
-from dither.sql.plan import Measure
+from dither.sql.plan import Aggregate, Measure
 from dither.sql.planner.centres import centres, from_centres
 from dither.sql.planner.choose import choose
 from dither.sql.planner.profile import Profile
@@ -36,15 +36,15 @@ def decide(
     chosen = choose(question, kind, cost, profile, rows_per_owner, adjust)
     if len(measures(question)) + (not question.public) < 2:
         return chosen
-    best = _Divided.of(question, chosen, kind, profile)
+    best = Divided.of(question, chosen, kind, profile)
     for leaf in summed(question)[:_MOST_SUMS]:
         if _can_be_centred(leaf, best):
-            other = _Divided.of(
+            other = Divided.of(
                 question, replace(chosen, centred=(*best.strategy.centred, *leaf.measures())), kind, profile
             )
             best = other if other.error < _BETTER * best.error else best
     for centre in centres(question, profile)[:_MOST_SUMS]:
-        other = _Divided.of(question, replace(best.strategy, centres=(*best.strategy.centres, centre)), kind, profile)
+        other = Divided.of(question, replace(best.strategy, centres=(*best.strategy.centres, centre)), kind, profile)
         best = other if other.error < _BETTER * best.error else best
     return replace(best.strategy, shares=best.shares)
 
@@ -58,15 +58,29 @@ def answered(question: Question, strategy: Strategy) -> Question:
     return replace(form, outputs=tuple(clamped(output, strategy.bounds, totals) for output in averaged))
 
 
-def _can_be_centred(leaf: Sum, divided: _Divided) -> bool:
+def planned(asked: Question, strategy: Strategy) -> tuple[Aggregate, ...]:
+    """The plan that was decided for a question in the form in which it is answered."""
+    return plan(
+        asked,
+        rows_per_owner=strategy.rows,
+        totals=dict(strategy.totals),
+        cut=strategy.cut,
+        in_group=strategy.in_group,
+    )
+
+
+def _can_be_centred(leaf: Sum, divided: Divided) -> bool:
     """Where the count is paid for anyway, and the sum is not one of owners' totals."""
     _, count = Average(leaf.value).measures()
     totals = dict(divided.strategy.totals)
-    return count in divided.needed and not set(leaf.measures()) & set(totals)
+    grouped = divided.strategy.in_group is not None  # then sums and counts are clamped each by itself
+    return count in divided.needed and not grouped and not set(leaf.measures()) & set(totals)
 
 
 @dataclass(frozen=True)
-class _Divided:
+class Divided:
+    """A strategy with the measures of its plan, how far one owner moves each, and how much their errors count."""
+
     strategy: Strategy
     kind: str
     needed: Sequence[Measure]
@@ -74,9 +88,9 @@ class _Divided:
     weights: Mapping[Measure, float]
 
     @classmethod
-    def of(cls, question: Question, strategy: Strategy, kind: str, profile: Profile | None) -> _Divided:
+    def of(cls, question: Question, strategy: Strategy, kind: str, profile: Profile | None) -> Divided:
         asked = answered(question, strategy)
-        aggregates = plan(asked, rows_per_owner=strategy.rows, totals=dict(strategy.totals), cut=strategy.cut)
+        aggregates = planned(asked, strategy)
         needed = [measure for aggregate in aggregates for measure in aggregate.answers]
         moved = [one for part in check(aggregates) for one in part]
         return cls(strategy, kind, needed, moved, Weights(profile).of(asked))

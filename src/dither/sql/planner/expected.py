@@ -14,6 +14,7 @@ from dither.sql.aggregates import Aggregator, Average, Variance
 from dither.sql.bound import plan
 from dither.sql.check import check
 from dither.sql.plan import Choice, CountOwners, CountRows, Measure, SumRows
+from dither.sql.planner.agreeing import agreeing
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.selectivity import groups_kept, kept, share
 from dither.sql.planner.spread import Floats, Owners
@@ -32,7 +33,8 @@ class Expected:
 
     `share` is the part of the price for each measure; `moved` are L1 and L2 of each, by an owner of whom `most` rows
     count; `each` is about what one row adds to it; `kept` is the share of rows that conditions keep. With `adjust`,
-    counts and sums are scaled up for rows left out.
+    counts and sums are scaled up for rows left out. `in_group` rows of an owner count in each group (None: all), and
+    `agree` is the share of pairs of an owner's rows that fall into one group (None: not known).
     """
 
     question: Question
@@ -46,6 +48,8 @@ class Expected:
     each: dict[Measure, float]
     adjust: bool
     kept: float
+    in_group: int | None = None
+    agree: float | None = None
 
     @classmethod
     def of(cls, question: Question, kind: str, cost: float, profile: Profile, most: int, adjust: bool) -> Expected:
@@ -63,7 +67,20 @@ class Expected:
             asked_for = groups_kept(question.source, (key.code for key in question.keys), profile)
             groups = max(1.0, float(aggregates[0].group_count) * asked_for)
         known = dict(zip(needed, moved, strict=True))
-        return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each, adjust, asked)
+        return cls(
+            question,
+            kind,
+            cost / len(needed),
+            profile,
+            most,
+            owners,
+            groups,
+            known,
+            each,
+            adjust,
+            asked,
+            agree=agreeing(question, profile),
+        )
 
     def after_conditions(self) -> Expected:
         """The same if rows are limited that conditions keep; nothing is scaled up then."""
@@ -72,12 +89,17 @@ class Expected:
 
     def best_rows(self, parts: Iterable[Aggregator]) -> int:
         """The number of rows of each owner with the smallest error of all these aggregates."""
+        return self.best(parts)[0]
+
+    def best(self, parts: Iterable[Aggregator]) -> tuple[int, float]:
+        """The same, and that error."""
         steps = {min(self.most, round(2 ** (step / 8))) for step in range(8 * self.most.bit_length() + 1)}
         candidates = np.array(sorted(steps, reverse=True), dtype=np.float64)
         error = np.zeros(len(candidates))
         for leaf in parts:
             error += self._relative(leaf, candidates)
-        return int(candidates[int(np.argmin(error))])
+        place = int(np.argmin(error))
+        return int(candidates[place]), float(error[place])
 
     def error(self, parts: Iterable[Aggregator], rows: int) -> float:
         """The sum of squared errors, each relative to what is measured."""
@@ -94,13 +116,26 @@ class Expected:
         kept = np.maximum(self.owners.total - self.owners.lost(rows), 1e-6 * self.owners.total)
         return np.asarray(self.owners.total / kept)
 
+    def lost_in_groups(self, rows: float | Floats) -> Floats:
+        """Of the rows of each owner that are read, those in one group with too many others."""
+        if self.in_group is None or self.agree is None:
+            return np.zeros(np.shape(rows))
+        return self.owners.lost_in_groups(rows, self.in_group, self.agree)
+
     def noise(self, measure: Measure, rows: Floats) -> Floats:
         """The standard deviation of the noise if so many rows of each owner count."""
         (l1, l2), part = self.moved[measure], rows / self.most
         if isinstance(measure, CountOwners):
             groups = np.minimum(rows, self.groups) if self.groups > 1 else np.ones(len(rows))
             return self.deviation(groups, np.sqrt(groups))
-        return self.deviation(l1 * part, l2 * (np.sqrt(part) if l2 < 0.999 * l1 else part))
+        if l2 < 0.999 * l1:
+            return self.deviation(l1 * part, l2 * np.sqrt(part))
+        few = isinstance(measure, (CountRows, SumRows))
+        return self.deviation(l1 * part, l2 * (self.in_groups(rows) / self.most if few else part))
+
+    def in_groups(self, rows: Floats) -> Floats:
+        """How far in L2 an owner of whom so many rows count moves a count."""
+        return rows if self.in_group is None else np.sqrt(rows * np.minimum(rows, self.in_group))
 
     def deviation(self, l1: Floats, l2: Floats) -> Floats:
         """Of the noise on what one owner moves by so much."""
@@ -112,12 +147,16 @@ class Expected:
             return self._of_average(leaf, rows)
         found = np.zeros(len(rows))
         for measure in leaf.measures():
-            size = max(1.0, self.owners.total * self.each[measure] / self.groups)
+            size = self.size(measure)
             if self.adjust and isinstance(measure, (CountRows, SumRows)):
                 found += self._scaled_up(measure, rows) / size**2
             else:
                 found += (self._bias(measure, rows) ** 2 + self.noise(measure, rows) ** 2) / size**2
         return found
+
+    def size(self, measure: Measure) -> float:
+        """About what a measure comes to in one group."""
+        return max(1.0, self.owners.total * self.each[measure] / self.groups)
 
     def _scaled_up(self, measure: Measure, rows: Floats) -> Floats:
         """The squared error of a count or sum that is scaled up for the rows left out.
@@ -132,7 +171,11 @@ class Expected:
             uneven = min(_UNEVEN, math.sqrt(self.groups)) / self.groups
             off = (off + (_UNLIKE * self.owners.lost(rows)) ** 2) * uneven**2
             off += (factor - 1) * self.owners.total / self.groups
-        off += self.owners.lost_squares(rows) / self.groups
+        # Rows that an owner loses are all in one group, or as often as pairs of rows are.
+        off += (1.0 if self.agree is None else self.agree) * self.owners.lost_squares(rows) / self.groups
+        if self.in_group is not None:
+            lost = self.lost_in_groups(rows) * factor
+            off += (lost * min(_UNEVEN, math.sqrt(self.groups)) / self.groups) ** 2
         return np.asarray(squares + self.each[measure] ** 2 * off)
 
     def _of_average(self, leaf: Aggregator, rows: Floats) -> Floats:
@@ -153,7 +196,7 @@ class Expected:
             reached = replace(self.owners, rows=np.minimum(self.owners.rows, self.groups))
             lost = reached.lost(rows) if self.groups > 1 else np.zeros(len(rows))
         else:
-            lost = self.owners.lost(rows) * self.each[measure]
+            lost = (self.owners.lost(rows) + self.lost_in_groups(rows)) * self.each[measure]
         return lost * min(_UNEVEN, math.sqrt(self.groups)) / self.groups
 
 

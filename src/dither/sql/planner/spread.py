@@ -86,6 +86,17 @@ class Owners:
         squares = np.maximum(np.einsum("...i,ij,...j", each, self.covariance, each), 0.0)
         return np.asarray(np.sqrt(squares + ((_WITHIN * owners * width) ** 2).sum(axis=-1)))
 
+    def lost_in_groups(self, most: float | Floats, in_group: int, agree: float) -> Floats:
+        """About so many of the first `most` rows of each owner are beyond the first `in_group` of their group, if of
+        two rows of an owner a share of `agree` falls into one group.
+
+        Every owner may have rows spread over 1/agree groups alike, a binomial number in each, or a share of `agree` of
+        the owners all of theirs in one group: whichever loses more.
+        """
+        kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
+        one = agree * np.maximum(kept - in_group, 0.0)
+        return np.asarray(np.maximum(_beyond_in_each(kept, in_group, agree), one) @ self.weights)
+
     def _beyond(self, most: float | Floats) -> Floats:
         return np.maximum(self.rows - np.asarray(most, dtype=np.float64)[..., None], 0.0)
 
@@ -117,6 +128,22 @@ class Owners:
         kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
         gone = self.rows / self.total - kept / np.maximum(1.0, kept @ self.weights)[..., None]
         return np.asarray(np.sqrt(gone**2 @ self.weights))
+
+
+def _beyond_in_each(rows: Floats, first: int, share: float) -> Floats:
+    """How many of an owner's rows are expected beyond the first ones in 1/share groups with a binomial number in each.
+
+    E(X - k)+ = E X - k + the sum of (k - j) P(X = j) over j < k.
+    """
+    if not share > 0:
+        return np.zeros(rows.shape)
+    inside = min(share, 1 - 1e-9)
+    odds, chance = inside / (1 - inside), np.exp(rows * math.log1p(-inside))  # P(X = 0)
+    found = rows * inside - first
+    for number in range(first):
+        found = found + (first - number) * chance
+        chance = chance * np.maximum(rows - number, 0.0) / (number + 1) * odds
+    return np.asarray(np.maximum(found, 0.0) / inside)
 
 
 def _at_most(owners: Floats, scale: float, most: int) -> float | None:

@@ -14,15 +14,17 @@ from dither.sql.plan import CountRows, Measure, OwnerTotal, SumRows
 @dataclass(frozen=True)
 class Strategy:
     """At most `rows` rows of each owner are read from a table (None: as many as it declares), and at most `cut` of
-    those that WHERE and joins leave are aggregated (None: all).
+    those that WHERE and joins leave are aggregated (None: all). In each group at most `in_group` rows of an owner count
+    (None: all). With `gaussian`, a price in epsilon and delta buys Gaussian noise in place of Laplace noise.
 
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the plan's
     order; without them all get the same. Values, by their text, are clamped to `bounds` before they are added or
     averaged, and averages take distances from `centres` in place of the middle. Counts and sums of rows are shown
     multiplied by `factor`, for the rows that the limit leaves out, and totals by their own `factors`, for what clamps
-    cut off. `why` says in a sentence what was chosen, and `bias` by how much measures, over all groups together, may
-    come out too small for it, or with a factor be off either way; neither is recorded.
+    cut off. `why` says in a sentence what was chosen, `bias` by how much measures, over all groups together, may
+    come out too small for it, or with a factor be off either way, and `promised` is the sum of squared errors to
+    expect, each relative to what is measured, where a profile tells; none of these is recorded.
     """
 
     rows: int | None = None
@@ -36,6 +38,9 @@ class Strategy:
     factors: tuple[tuple[Measure, Fraction], ...] = ()
     bounds: tuple[tuple[str, int, int], ...] = ()
     centres: tuple[tuple[str, int], ...] = ()
+    in_group: int | None = None
+    gaussian: bool = False
+    promised: float | None = None
 
     def factor_of(self, measure: Measure) -> Fraction:
         """What a noisy measure is multiplied by before it is shown."""
@@ -62,6 +67,10 @@ class Strategy:
             found["bounds"] = [list(bounds) for bounds in self.bounds]
         if self.factors:
             found["factors"] = [[asked.text, str(factor)] for asked, factor in self.factors]
+        if self.in_group is not None:
+            found["rows_in_group"] = self.in_group
+        if self.gaussian:
+            found["noise"] = "Gaussian"
         return found
 
     @classmethod
@@ -78,6 +87,8 @@ class Strategy:
             factors=tuple((named[text], Fraction(factor)) for text, factor in document.get("factors", ())),
             bounds=tuple((text, low, high) for text, low, high in document.get("bounds", ())),
             centres=tuple((text, centre) for text, centre in document.get("centres", ())),
+            in_group=document.get("rows_in_group"),
+            gaussian=document.get("noise") == "Gaussian",
         )
 
 

@@ -11,13 +11,12 @@ from dither.digits import decimal
 from dither.errors import ParameterError
 from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Aggregator, Average, Variance
-from dither.sql.bound import plan
 from dither.sql.buying import Mechanism
 from dither.sql.check import check
 from dither.sql.measures import shown
 from dither.sql.plan import Aggregate, Choice, Measure
 from dither.sql.planner.choose import choose
-from dither.sql.planner.decide import answered
+from dither.sql.planner.decide import answered, planned
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import leaves
 from dither.sql.planner.spread import Owners
@@ -60,7 +59,7 @@ def solve(
         chosen = choose(question, kind, cost, profile, rows_per_owner, adjust)
         found = _Plan.of(answered(question, chosen), kind, chosen, profile, buy)
         cost = found.smallest(target)
-        decided = (chosen.rows, chosen.totals, chosen.cut, chosen.factor, chosen.bounds)
+        decided = (chosen.rows, chosen.totals, chosen.cut, chosen.factor, chosen.bounds, chosen.in_group)
         if decided in tried or len(tried) == _ROUNDS:
             break
         tried.add(decided)
@@ -82,7 +81,7 @@ class _Plan:
 
     @classmethod
     def of(cls, question: Question, kind: str, chosen: Strategy, profile: Profile | None, buy: Buy) -> _Plan:
-        aggregates = plan(question, rows_per_owner=chosen.rows, totals=dict(chosen.totals), cut=chosen.cut)
+        aggregates = planned(question, chosen)
         needed = [measure for aggregate in aggregates for measure in aggregate.answers]
         moved = dict(zip(needed, (one for part in check(aggregates) for one in part), strict=True))
         rows = _group_size(question, aggregates, chosen, profile)

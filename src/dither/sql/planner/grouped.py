@@ -1,0 +1,34 @@
+"""How many rows of an owner count in each group: few of them need less Gaussian noise.
+
+With K rows of an owner, all in one group, counts by groups move by K in L2; with at most k of them in each group by
+sqrt(K k). What that leaves out depends on how often rows of an owner share a group, which only a profile tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dither.sql.aggregates import Aggregator, Count, Sum
+from dither.sql.aggregates.count_owners import CountDistinctOwner
+from dither.sql.aggregates.distinct import CountDistinctValues
+from dither.sql.planner.expected import Expected
+
+_WORTH_IT = 0.9  # totals of owners in each group take longer: the error must be at least so much smaller
+_TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # rows of an owner in one group
+_COUNTED = (Count, Sum, CountDistinctOwner, CountDistinctValues)  # others divide a sum by a count: both must be whole
+
+
+def few_in_group(expected: Expected, parts: Sequence[Aggregator]) -> Expected:
+    """The same with a limit on the rows of an owner in each group, if that promises a smaller error."""
+    aggregates = [output.aggregate for output in expected.question.outputs]
+    if expected.kind != "zcdp" or not all(type(aggregate) in _COUNTED for aggregate in aggregates):
+        return expected
+    if expected.agree is None:
+        return expected
+    tried = [replace(expected, in_group=k) for k in _TRIED if k < expected.most]
+    errors = [one.best(parts)[1] for one in tried]
+    least = min(errors, default=np.inf)
+    return tried[errors.index(least)] if least < _WORTH_IT**2 * expected.best(parts)[1] else expected
