@@ -167,7 +167,7 @@ def test_answers_are_near_the_truth_at_a_high_price(make: Any) -> None:
     for place, ward in enumerate((1, 2, 3)):
         mine = [(age, paid) for age, paid, at in rows if at == ward]
         assert abs(answer["count"][place] - len(mine)) <= 1
-        assert abs(answer["sum_age"][place] - sum(age for age, _ in mine)) <= 3
+        assert abs(answer["sum_age"][place] - sum(age for age, _ in mine)) <= 5
         assert answer["avg_paid"][place] == pytest.approx(sum(paid for _, paid in mine) / len(mine), abs=1)
         assert abs(answer["count_2"][place] - len(mine)) <= 1
 
