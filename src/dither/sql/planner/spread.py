@@ -133,17 +133,17 @@ class Owners:
 def _beyond_in_each(rows: Floats, first: int, share: float) -> Floats:
     """How many of an owner's rows are expected beyond the first ones in 1/share groups with a binomial number in each.
 
-    E(X - k)+ = E X - k + the sum of (k - j) P(X = j) over j < k.
+    E(X - k)+ = E X - k + the sum of (k - j) P(X = j) over j < k. There are two groups at least.
     """
     if not share > 0:
         return np.zeros(rows.shape)
-    inside = min(share, 1 - 1e-9)
+    inside = min(share, 0.5)
     odds, chance = inside / (1 - inside), np.exp(rows * math.log1p(-inside))  # P(X = 0)
     found = rows * inside - first
     for number in range(first):
         found = found + (first - number) * chance
         chance = chance * np.maximum(rows - number, 0.0) / (number + 1) * odds
-    return np.asarray(np.maximum(found, 0.0) / inside)
+    return np.asarray(np.clip(found / inside, 0.0, np.maximum(rows - first, 0.0)))
 
 
 def _at_most(owners: Floats, scale: float, most: int) -> float | None:
