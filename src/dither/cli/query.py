@@ -85,7 +85,9 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     price.add_argument("--epsilon", help="the price, for all columns and rows together, such as 0.1")
     price.add_argument("--rho", help="the price in rho, where the budget counts in it")
     price.add_argument("--error", help="instead of a price: how far any number may be off; the least price is paid")
-    parser.add_argument("--delta", help="the delta to pay, where a question needs one")
+    parser.add_argument(
+        "--delta", help="the delta to pay, where a question needs one or may have Gaussian noise for it"
+    )
     parser.add_argument(
         "--analyst", help="who asks, as capped by init; without it the people's own budget alone is charged"
     )
