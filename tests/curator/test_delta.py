@@ -21,17 +21,17 @@ DELTA = Fraction(1, 10**6)
 Make = Callable[..., dt.Curator]
 
 
-def visits(patients: int = 2000) -> pa.Table:
+def visits(patients: int = 1000) -> pa.Table:
     drawn = np.random.default_rng(5)
-    owner = np.repeat(np.arange(patients), 30)
-    return pa.table({"patient": owner, "zip": drawn.integers(0, 1000, len(owner))})
+    owner = np.repeat(np.arange(patients), 100)
+    return pa.table({"patient": owner, "zip": drawn.integers(0, 20_000, len(owner))})
 
 
 @pytest.fixture
 def clinic(make: Make) -> dt.Curator:
     """Epsilons and deltas add up: 100 and 4e-6 of them."""
     budget = dt.ApproxDP(100, "4e-6", composition="basic")
-    columns = {"zip": dt.Int(0, 999, nullable=False, default=0)}
+    columns = {"zip": dt.Int(0, 19_999, nullable=False, default=0)}
     return make(budget, visits(), max_rows_per_owner=400, columns=columns)
 
 
@@ -53,7 +53,7 @@ def test_delta_is_charged_where_noise_is_gaussian(clinic: dt.Curator) -> None:
 
 
 def _by_zip() -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {place: [] for place in range(1000)}
+    found: dict[int, list[int]] = {place: [] for place in range(20_000)}
     table = visits()
     for owner, place in zip(table["patient"].to_pylist(), table["zip"].to_pylist(), strict=True):
         found[place].append(owner)

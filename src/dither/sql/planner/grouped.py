@@ -16,7 +16,7 @@ from dither.sql.aggregates.count_owners import CountDistinctOwner
 from dither.sql.aggregates.distinct import CountDistinctValues
 from dither.sql.planner.expected import Expected
 
-_WORTH_IT = 0.9  # totals of owners in each group take longer: the error must be at least so much smaller
+SLOWER = 0.75  # totals of owners in each group take much longer: the error must be at least so much smaller
 _TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # rows of an owner in one group
 _COUNTED = (Count, Sum, CountDistinctOwner, CountDistinctValues)  # others divide a sum by a count: both must be whole
 
@@ -31,4 +31,4 @@ def few_in_group(expected: Expected, parts: Sequence[Aggregator]) -> Expected:
     tried = [replace(expected, in_group=k) for k in _TRIED if k < expected.most]
     errors = [one.best(parts)[1] for one in tried]
     least = min(errors, default=np.inf)
-    return tried[errors.index(least)] if least < _WORTH_IT**2 * expected.best(parts)[1] else expected
+    return tried[errors.index(least)] if least < SLOWER**2 * expected.best(parts)[1] else expected
