@@ -144,8 +144,9 @@ class Curator(Walk):
     def profile(self, table: str, *, share: Number = "0.02", columns: Iterable[str] | None = None) -> Profile:
         """Spend a share of the people's whole budget on noisy facts about a table that better plans follow from.
 
-        How many rows owners have, in powers of two, and quantiles of numbers (of `columns`, or of all). It is charged
-        once: asking again for the same share, or for less, costs nothing.
+        How many rows owners have, in powers of two, quantiles and means of numbers (of `columns`, or of all), and how
+        often two rows of an owner agree in a column of many whole numbers. It is charged once: asking again for the
+        same share, or for less, costs nothing.
         """
         from dither.profile import parts
 
