@@ -29,6 +29,7 @@ COLUMNS = {
     "x": dt.Int(0, 10),
     "colour": dt.Category(["green", "red", "blue"], nullable=False, default="green"),
 }
+LATER = "PERCENTILE_DISC(0.6) WITHIN GROUP (ORDER BY x)"  # below, at this price, no other value is near its rank
 MODE = "MODE() WITHIN GROUP (ORDER BY colour)"
 
 
@@ -54,9 +55,11 @@ def test_public_groups(curator: dt.Curator) -> None:
 
 
 def test_values_chosen_in_public_groups(curator: dt.Curator) -> None:
-    text = f"SELECT region, COUNT(*), MAX(x), {MODE} AS often, SUM(x) FROM t WHERE region <> 'e' GROUP BY region"
+    text = (
+        f"SELECT region, COUNT(*), {LATER} AS late, {MODE} AS often, SUM(x) FROM t WHERE region <> 'e' GROUP BY region"
+    )
     rows = asked(curator, text)
-    assert rows[-2:] == [("n", 8, 9, "red", 36), ("s", 8, 7, "blue", 31)]
+    assert rows[-2:] == [("n", 8, 5, "red", 36), ("s", 8, 7, "blue", 31)]
 
 
 def test_keys_from_the_data(curator: dt.Curator) -> None:
@@ -74,9 +77,9 @@ def test_two_keys_from_the_data(curator: dt.Curator) -> None:
 
 def test_other_statements_follow_the_selected_keys(curator: dt.Curator) -> None:
     """Distinct values and chosen values come from statements of their own, in which a group may be missing."""
-    text = f"SELECT key, COUNT(DISTINCT x), MAX(x), {MODE} AS often, COUNT(*) FROM t GROUP BY key"
+    text = f"SELECT key, COUNT(DISTINCT x), {LATER} AS late, {MODE} AS often, COUNT(*) FROM t GROUP BY key"
     rows = asked(curator, text, delta="1e-9")
-    expected = [("a", 2, 9, "red", 3), ("b", 2, 7, "blue", 5), ("c", 0, None, "blue", 3), (None, 2, 6, None, 4)]
+    expected = [("a", 2, 3, "red", 3), ("b", 2, 7, "blue", 5), ("c", 0, None, "blue", 3), (None, 2, 5, None, 4)]
     for found, wanted in zip(rows, expected, strict=True):
         assert all(value in (shown, None) for shown, value in zip(found, wanted, strict=True)), (found, wanted)
 

@@ -206,12 +206,13 @@ def _rows_text(table: Table) -> str:
 
 
 def _pairs_text(table: Table, column: str) -> str:
-    """Of two rows of an owner the least and the greatest value are the same if both are."""
+    """Of two rows of an owner the least and the greatest value are the same if both are; NULL is a group, too."""
     name, owner = _quoted(column), _quoted(table.owner)
     end = "_" if not table.owner.endswith("_") else "z"  # no name below is the owner's
-    ends = f"MIN({name}) AS least{end}, MAX({name}) AS most{end}"
+    ends = f"COUNT({name}) AS known{end}, MIN({name}) AS least{end}, MAX({name}) AS most{end}"
     counted = f"SELECT {owner}, COUNT(*) AS rows{end}, {ends} FROM {_quoted(table.name)} GROUP BY {owner}"
-    return f"SELECT COUNT(*) FROM ({counted}) q WHERE q.rows{end} = 2 AND q.least{end} = q.most{end}"
+    agree = f"(q.known{end} = 2 AND q.least{end} = q.most{end}) OR q.known{end} = 0"
+    return f"SELECT COUNT(*) FROM ({counted}) q WHERE q.rows{end} = 2 AND ({agree})"
 
 
 def _quantiles_text(table: Table, column: str) -> str:

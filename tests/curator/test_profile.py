@@ -113,6 +113,16 @@ def test_pairs_whatever_owners_are_called(make: Any, owner: str) -> None:
     assert clinic.profile("visits", share="0.5").to_dict()["agreeing"]["z"]["share"] == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("values", "share"), [([None] * 6, 1.0), ([None, 5] * 3, 0.0), ([None, None, 5, 5, 1, 2], 2 / 3)]
+)
+def test_null_is_a_group_in_which_rows_agree(make: Any, values: list[int | None], share: float) -> None:
+    source = pa.table({"patient": [1, 1, 2, 2, 3, 3], "z": pa.array(values, pa.int64())})
+    clinic = make(dt.PureDP(2000), source, max_rows_per_owner=2, columns={"z": dt.Int(0, 999)})
+    told = clinic.profile("visits", share="0.5").to_dict()["agreeing"]["z"]["share"]
+    assert told == pytest.approx(share, abs=0.1)
+
+
 def test_it_is_shown_to_the_analyst_alike(hospital: dt.Curator) -> None:
     alice = hospital.analyst("alice")
     with pytest.raises(dt.PolicyError, match="no profile"):

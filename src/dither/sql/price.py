@@ -24,7 +24,7 @@ from dither.sql.check import check
 from dither.sql.lower import lower
 from dither.sql.plan import Aggregate, Choice, CountRows, Measure, OwnerTotal, SumRows
 from dither.sql.planner.decide import answered, planned
-from dither.sql.planner.noises import can_be_gaussian, decide_noise, epsilon_with
+from dither.sql.planner.noises import WORTH_IT, can_be_gaussian, decide_noise, epsilon_with
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.target import Target, solve
@@ -174,13 +174,13 @@ def _solved(
     rows_per_owner: int | None,
     adjust: bool,
 ) -> tuple[Fraction, Strategy]:
-    """The smallest price for an error; where a delta may be paid, the smaller epsilon of both noises."""
+    """The smallest price for an error; where a delta may be paid, with Gaussian noise if that is clearly less."""
     cost, strategy = solve(question, kind, target, profile, rows_per_owner, partial(_mechanism, kind), adjust)
     if delta is None or not can_be_gaussian(question):
         return cost, strategy
     rho, other = solve(question, "zcdp", target, profile, rows_per_owner, partial(_mechanism, "zcdp"), adjust)
     epsilon = epsilon_with(rho, delta)
-    return (epsilon, replace(other, gaussian=True)) if epsilon < cost else (cost, strategy)
+    return (epsilon, replace(other, gaussian=True)) if epsilon < WORTH_IT * cost else (cost, strategy)
 
 
 def _shown(cost: Fraction) -> str:

@@ -27,8 +27,9 @@ from dither.sql.price import PricedQuestion, again, price
 from dither.sql.read import read
 
 MOST = 1000
+ZIPS = 200
 COLUMNS = {
-    "zip": Int(0, 9999, nullable=False, default=0),
+    "zip": Int(0, ZIPS - 1, nullable=False, default=0),
     "year": Int(1900, 2100, nullable=False, default=1900),
     "x": Int(-10, 100, nullable=False, default=0),
     "g": Category(["a", "b"]),
@@ -39,7 +40,7 @@ BASIC = dt.ApproxDP(1, "1e-6", composition="basic")
 BY_ZIP = "SELECT zip, COUNT(*) FROM t GROUP BY zip"
 
 
-def profile(agree: float = 0.008, *, column: str = "zip", epsilon: Any = 1) -> Profile:
+def profile(agree: float = 1 / ZIPS, *, column: str = "zip", epsilon: Any = 1) -> Profile:
     """A million owners with 10 rows on average; of two rows of an owner a share agrees."""
     drawn = np.random.default_rng(7)
     rows = drawn.poisson(10 * drawn.lognormal(0, 1, 10**6) / math.exp(0.5))
@@ -59,7 +60,7 @@ def test_rows_that_seldom_share_a_group_are_limited_in_each() -> None:
     rows, few = made.strategy.rows, made.strategy.in_group
     assert rows is not None
     assert few is not None
-    assert 1 <= few < 6 < rows
+    assert 2 < few < rows / 4
     assert (item.sensitivity.l1, item.sensitivity.l2_squared) == (rows, rows * few)
     assert isinstance(item.mechanism, Gaussian)
     assert item.mechanism.sensitivity**2 >= rows * few
@@ -71,22 +72,47 @@ def test_rows_that_seldom_share_a_group_are_limited_in_each() -> None:
     assert item.mechanism.scale * made.strategy.factor < Fraction(3, 4) * scale
 
 
-def test_the_error_is_near_what_it_promises() -> None:
-    """Rows of an owner fall into 1/agree groups of its own, drawn here: what limits cost beside what was expected."""
-    made = priced(BY_ZIP, profile())
+def zipf(power: float) -> Any:
+    """Shares of zip codes."""
+    shares = np.arange(1, ZIPS + 1) ** -power
+    return shares / shares.sum()
+
+
+def losses(made: PricedQuestion, shares: Any) -> Any:
+    """By how much counts of a table like the profile's are off before noise, rows falling into groups by shares."""
     rows, few, factor = made.strategy.rows or MOST, made.strategy.in_group or MOST, float(made.strategy.factor)
     drawn = np.random.default_rng(3)
     counts = drawn.poisson(10 * drawn.lognormal(0, 1, 10**5) / math.exp(0.5))  # a tenth of the owners
     owner = np.repeat(np.arange(10**5), counts)
-    group = (owner * 7919 + drawn.integers(0, 125, len(owner)) * 80) % 10_000
+    group = drawn.choice(ZIPS, len(owner), p=shares)
     rank = np.concatenate([np.arange(n) for n in counts])
-    _, place, held = np.unique(owner[rank < rows] * 10_000 + group[rank < rows], return_index=True, return_counts=True)
-    kept = np.bincount(group[rank < rows][place], weights=np.minimum(held, few), minlength=10_000)
-    off = 10 * (factor * kept - np.bincount(group, minlength=10_000))  # ten such tables together, all off alike
-    noise = float(made.measures[0].mechanism.scale) * factor  # type: ignore[union-attr]
-    promised = math.sqrt(made.strategy.promised or 0) * 1000
-    assert math.hypot(float(np.sqrt(np.mean(off**2))) / math.sqrt(10), noise) < 1.2 * promised
-    assert noise < promised
+    _, place, held = np.unique(owner[rank < rows] * ZIPS + group[rank < rows], return_index=True, return_counts=True)
+    kept = np.bincount(group[rank < rows][place], weights=np.minimum(held, few), minlength=ZIPS)
+    return 10 * (factor * kept - np.bincount(group, minlength=ZIPS))  # ten such tables together, all off alike
+
+
+def noise_of(made: PricedQuestion) -> float:
+    return float(made.measures[0].mechanism.scale * made.strategy.factor)  # type: ignore[union-attr]
+
+
+def test_the_error_is_near_what_it_promises() -> None:
+    """Rows of an owner fall into groups alike, drawn here: what limits cost beside what was expected."""
+    made = priced(BY_ZIP, profile())
+    off = losses(made, zipf(0))
+    promised = math.sqrt(made.strategy.promised or 0) * 10**7 / ZIPS
+    assert math.hypot(float(np.sqrt(np.mean(off**2))) / math.sqrt(10), noise_of(made)) < 1.2 * promised
+    assert noise_of(made) < promised
+
+
+@pytest.mark.parametrize("power", [0, 0.02, 0.2, 0.5, 0.8, 1.2])
+def test_popular_groups_are_not_shown_too_small(power: float) -> None:
+    """What the limit in groups takes from the most popular one is less than its noise, or the limit is not chosen."""
+    shares = zipf(power)
+    made = priced(BY_ZIP, profile(float((shares**2).sum())))
+    assert (made.strategy.in_group is None) == (power > 0.3)
+    unlimited = replace(made, strategy=replace(made.strategy, in_group=None))
+    taken = losses(unlimited, shares)[0] - losses(made, shares)[0]
+    assert 0 <= taken < noise_of(made)
 
 
 @pytest.mark.parametrize("agree", [0.5, 1.0])
@@ -113,8 +139,8 @@ def test_nothing_else_is_limited_in_groups(text: str, budget: Any) -> None:
     assert priced(text, profile(), budget, epsilon=1, rows_per_owner=30).strategy.in_group is None
 
 
-def test_sums_and_several_keys() -> None:
-    made = priced("SELECT zip, year, COUNT(*), SUM(x), COUNT(DISTINCT uid) FROM t GROUP BY zip, year", profile())
+def test_sums_and_counts_of_owners_beside_counts() -> None:
+    made = priced("SELECT zip, COUNT(*), SUM(x), COUNT(DISTINCT uid) FROM t GROUP BY zip", profile())
     rows, few = made.strategy.rows or MOST, made.strategy.in_group or MOST
     assert few < rows
     found = {type(item.measure).__name__: item.sensitivity for item in made.measures}
@@ -128,8 +154,8 @@ def test_each_key_that_the_profile_knows_is_a_bound() -> None:
     known = profile(0.3)
     both = replace(known, pairs={**known.pairs, **profile(0.002, column="year").pairs})
     question = read("SELECT zip, year, COUNT(*) FROM t GROUP BY zip, year", CATALOG)
-    assert agreeing(question, both) == pytest.approx(0.002, abs=1e-4)
-    assert agreeing(question, known) == pytest.approx(0.3, abs=1e-4)
+    assert agreeing(question, both) == pytest.approx(0.002, abs=2e-4)
+    assert agreeing(question, known) == pytest.approx(0.3, abs=2e-3)
     assert agreeing(question, replace(known, pairs={})) is None
     noisy = profile(0.0, epsilon="0.0001")  # as many pairs as the noise may hide
     assert 0.01 < (agreeing(question, noisy) or 0) < 0.05
@@ -138,7 +164,7 @@ def test_each_key_that_the_profile_knows_is_a_bound() -> None:
 def test_owners_who_lose_rows_lose_them_in_many_groups() -> None:
     """So Laplace noise does with fewer rows of each, too: what few owners lose is not all in one group."""
     rows = [priced(BY_ZIP, known, PURE).strategy.rows or MOST for known in (profile(), replace(profile(), pairs={}))]
-    assert rows[0] < 0.8 * rows[1]
+    assert rows[0] < 0.9 * rows[1]
 
 
 def test_it_is_explained() -> None:

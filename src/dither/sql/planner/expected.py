@@ -23,7 +23,7 @@ from dither.sql.question import Question
 
 _UNEVEN = 2.0  # how much more than an even share large groups lose, where the profile does not say
 _UNLIKE = 0.15  # by how much, relative to it, the share that groups lose differs from group to group
-_APART = 0.05  # by how many deviations the values of owners with many rows may differ from those of others
+_APART = 0.02  # by how many deviations the values of owners with many rows may differ from those of others
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
 
 
@@ -121,6 +121,15 @@ class Expected:
         if self.in_group is None or self.agree is None:
             return np.zeros(np.shape(rows))
         return self.owners.lost_in_groups(rows, self.in_group, self.agree)
+
+    def largest_is_whole(self, rows: int) -> bool:
+        """Whether even the most popular group that there may be loses less to the limit in groups than noise hides."""
+        if self.in_group is None or self.agree is None:
+            return True
+        lost = self.owners.lost_in_largest(rows, self.in_group, self.agree, self.groups)
+        limited = [measure for measure in self.moved if isinstance(measure, (CountRows, SumRows))]
+        at = np.array([float(rows)])
+        return all(lost * self.each[measure] <= float(self.noise(measure, at)[0]) for measure in limited)
 
     def noise(self, measure: Measure, rows: Floats) -> Floats:
         """The standard deviation of the noise if so many rows of each owner count."""

@@ -1,15 +1,15 @@
 """How many rows of an owner count in each group: few of them need less Gaussian noise.
 
 With K rows of an owner, all in one group, counts by groups move by K in L2; with at most k of them in each group by
-sqrt(K k). What that leaves out depends on how often rows of an owner share a group, which only a profile tells.
+sqrt(K k). What that leaves out depends on how often rows of an owner share a group, which only a profile tells; popular
+groups lose most. So it is done only where even the most popular group that the profile leaves possible loses less than
+noise hides: otherwise that group would be shown too small, and its interval would not say so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from dither.sql.aggregates import Aggregator, Count, Sum
 from dither.sql.aggregates.count_owners import CountDistinctOwner
@@ -28,7 +28,10 @@ def few_in_group(expected: Expected, parts: Sequence[Aggregator]) -> Expected:
         return expected
     if expected.agree is None:
         return expected
-    tried = [replace(expected, in_group=k) for k in _TRIED if k < expected.most]
-    errors = [one.best(parts)[1] for one in tried]
-    least = min(errors, default=np.inf)
-    return tried[errors.index(least)] if least < SLOWER**2 * expected.best(parts)[1] else expected
+    least, chosen = SLOWER**2 * expected.best(parts)[1], expected
+    for few in _TRIED:
+        limited = replace(expected, in_group=few)
+        rows, error = limited.best(parts)
+        if error < least and few < rows and limited.largest_is_whole(rows):
+            least, chosen = error, limited
+    return chosen

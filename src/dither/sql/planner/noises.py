@@ -22,7 +22,7 @@ from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.question import Question
 
-_WORTH_IT = 0.9  # delta is spent for it: the error must be at least so much smaller
+WORTH_IT = 0.9  # delta is spent for it: the error, or epsilon, must be at least so much smaller
 _DIGITS = 5  # of an epsilon that was found
 
 
@@ -56,7 +56,7 @@ def decide_noise(
         errors = plain.promised, other.promised
     else:
         errors = (_noise(question, plain, kind, cost, profile), _noise(question, other, "zcdp", rho, profile))
-    if errors[1] < (_WORTH_IT if other.in_group is None else SLOWER) ** 2 * errors[0]:
+    if errors[1] < (WORTH_IT if other.in_group is None else SLOWER) ** 2 * errors[0]:
         return replace(other, why=_joined(other.why, _gaussian(*errors)))
     return replace(plain, why=_joined(plain.why, _laplace(*errors)))
 
@@ -91,7 +91,8 @@ def _gaussian(laplace: float, gaussian: float) -> str:
 def _laplace(laplace: float, gaussian: float) -> str:
     times = math.sqrt(gaussian / laplace)
     return (
-        f"Noise is Laplace and no delta is paid: by these estimates Gaussian noise would err {times:.3g} times as much."
+        f"Noise is Laplace and no delta is paid: by these estimates Gaussian noise would err {times:.3g} times as "
+        "much, which is not clearly less."
     )
 
 

@@ -124,8 +124,13 @@ class Profile:
         """The share of owners with several rows of whom two agree in a column, and by how much noise moves it."""
         if self.rows is None or name not in self.pairs:
             return None
-        found, several = self.pairs[name], max(1, sum(self.rows.owners[1:]))
+        found, several = self.pairs[name], self.several
         return found.owners / several, float(half_width(found.mechanism, _CONFIDENCE)) / _SURE / several
+
+    @property
+    def several(self) -> int:
+        """How many owners have two rows or more, one at least."""
+        return max(1, sum(self.rows.owners[1:])) if self.rows is not None else 1
 
     def to_dict(self) -> dict[str, Any]:
         """Everything released, with intervals at confidence 95%."""
