@@ -67,6 +67,8 @@ def test_keys_from_the_data(curator: dt.Curator) -> None:
     text = "SELECT key, COUNT(*), SUM(x) FROM t GROUP BY key"
     expected = [("a", 3, 15), ("b", 5, 23), ("c", 3, 0), (None, 4, 21)]
     assert asked(curator, text, delta="1e-9") == expected
+    paid = curator.sql(text, epsilon=900, delta="1e-9")
+    assert (dict(paid.price), paid.charged) == ({"epsilon": "900", "delta": "1e-09"}, False)
 
 
 def test_two_keys_from_the_data(curator: dt.Curator) -> None:

@@ -146,13 +146,17 @@ class Curator(Walk):
 
         How many rows owners have, in powers of two, quantiles and means of numbers (of `columns`, or of all), and how
         often two rows of an owner agree in a column of many whole numbers. It is charged once: asking again for the
-        same share, or for less, costs nothing.
+        same share of the same columns, or for less, costs nothing. If it does not fit into what is left, nothing is.
         """
         from dither.profile import parts
 
         known = self._policy.catalog().table(table)
         currency = Currency.of(self._accounts.budget(known.people))
-        for part in parts(known, currency, share, columns):
+        asked = parts(known, currency, share, columns)
+        with self._policy.steady():
+            catalog = self._policy.catalog()
+            self._fits({"share": str(share)}, [(part.priced(catalog, currency), part.request) for part in asked])
+        for part in asked:
             with self._policy.steady():
                 self._stored(None, part.priced(self._policy.catalog(), currency), part.request)
         return self.profiled(table)

@@ -62,7 +62,7 @@ def released(
 ) -> Released:
     """Noisy measures with what it takes to show them."""
     strategy = priced.strategy
-    return Released(priced.asked, noisy, keys, limits(priced.aggregates), strategy.bounds, strategy.centres)
+    return Released(priced.paid, noisy, keys, limits(priced.aggregates), strategy.bounds, strategy.centres)
 
 
 def _noisy(item: PricedMeasure, sealed: Exact) -> NoisyMeasure:

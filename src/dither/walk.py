@@ -5,7 +5,7 @@ read -> price -> reserve (durable) -> exact aggregates (sealed) -> noise -> sett
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -160,6 +160,20 @@ class Walk:
             for part in known_parts(table, question)
         }
         return profile_from(table, {part: answer for part, answer in stored.items() if answer is not None})
+
+    def _fits(self, asked: dict[str, str], several: Sequence[tuple[PricedQuestion, str]]) -> None:
+        """Refuse questions that are asked one after the other if what is still to pay of them exceeds what is left."""
+        from dither.ledger import Charge
+
+        people, cost, delta = several[0][0].question.people, Fraction(0), Fraction(0)
+        for priced, request in several:
+            charge = Charge(priced.price.cost, priced.price.delta)
+            stored = self._ledger.find(people, None, priced.known_as, priced.snapshot, charge)
+            if stored is None and self._ledger.requested(people, None, request) is None:
+                cost, delta = cost + charge.cost, delta + charge.delta
+        whole = self._accounts.view(people)
+        if cost > whole.left.adding or delta > (whole.left.delta or 0):
+            raise too_dear(asked, Charge(cost, delta), whole, None)
 
     def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> tuple[bytes, bool]:
         """The stored release for this question, already paid for or fresh, and whether it was charged now."""

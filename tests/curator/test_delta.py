@@ -44,7 +44,7 @@ def test_delta_is_charged_where_noise_is_gaussian(clinic: dt.Curator) -> None:
     answer = clinic.sql(OWNERS, epsilon=1, delta="1e-6")
     assert spent(clinic) == (1, DELTA)
     assert dict(answer.price) == {"epsilon": "1", "delta": "1e-06"}
-    assert "price: delta 1e-06, epsilon 1" in str(answer)
+    assert "price: epsilon 1, delta 1e-06" in str(answer)
     exact = np.array([len(set(owners)) for owners in _by_zip().values()])
     off = np.array(answer.to_arrow().columns[-1].to_pylist()) - exact
     scale = clinic.explain(OWNERS, epsilon=1, delta="1e-6").to_dict()["columns"][0]["measures"][0]["scale"]

@@ -67,7 +67,8 @@ def unbounded(column: Value) -> bool:
 
 def price_line(answer: Answer) -> str:
     """What was paid for the answer, now or before."""
-    price = "price: " + ", ".join(f"{name} {amount}" for name, amount in answer.price.items())
+    in_order = sorted(answer.price.items(), key=lambda item: item[0] == "delta")
+    price = "price: " + ", ".join(f"{name} {amount}" for name, amount in in_order)
     return price if answer.charged else f"{price} (paid before; nothing was charged now)"
 
 

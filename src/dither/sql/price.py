@@ -72,6 +72,12 @@ class PricedQuestion:
     stated_delta: Fraction | None = None  # that may be paid for Gaussian noise
 
     @property
+    def paid(self) -> dict[str, str]:
+        """The price as it was asked for, with the delta that is charged for keys from the data or for noise."""
+        charged = {"delta": f"{float(self.price.delta):.15g}"} if self.price.delta else {}
+        return {**self.asked, **charged}
+
+    @property
     def split(self) -> tuple[str, Fraction]:
         """What measures get shares of: the price, or the rho that it buys as Gaussian noise."""
         if not self.strategy.gaussian:

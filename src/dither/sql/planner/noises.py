@@ -90,9 +90,10 @@ def _gaussian(laplace: float, gaussian: float) -> str:
 
 def _laplace(laplace: float, gaussian: float) -> str:
     times = math.sqrt(gaussian / laplace)
+    hardly = ", which is too little less to pay a delta for" if times < 1 else ""
     return (
         f"Noise is Laplace and no delta is paid: by these estimates Gaussian noise would err {times:.3g} times as "
-        "much, which is not clearly less."
+        f"much{hardly}."
     )
 
 
