@@ -113,6 +113,21 @@ def test_pairs_whatever_owners_are_called(make: Any, owner: str) -> None:
     assert clinic.profile("visits", share="0.5").to_dict()["agreeing"]["z"]["share"] == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.parametrize("budget", [dt.PureDP(4), dt.ApproxDP(4, "1e-6"), dt.ApproxDP(4, "1e-6", "basic")])
+def test_a_profile_that_does_not_fit_as_a_whole_costs_nothing(make: Any, declared: dict[str, Any], budget: Any) -> None:
+    """It is asked in parts: the first would fit."""
+    columns = {name: declared["columns"][name] for name in ("age", "paid")}
+    clinic = make(budget, skewed(), max_rows_per_owner=LIMIT, columns=columns)
+    clinic.profile("visits", share="0.2")
+    before, entries = clinic.budget("patients"), len([*clinic.ledger()])
+    with pytest.raises(dt.BudgetExceeded, match=r"the price share=0\.85 does not fit.*Nothing was charged"):
+        clinic.profile("visits", share="0.85")
+    assert (clinic.budget("patients"), len([*clinic.ledger()])) == (before, entries)
+    clinic.profile("visits", share="0.2")
+    assert clinic.budget("patients") == before, "what was paid for is there"
+    clinic.profile("visits", share="0.79")
+
+
 @pytest.mark.parametrize(
     ("values", "share"), [([None] * 6, 1.0), ([None, 5] * 3, 0.0), ([None, None, 5, 5, 1, 2], 2 / 3)]
 )
