@@ -15,12 +15,13 @@ from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 
+from dither.accounting.conversion import COST_UNIT
 from dither.accounting.currency import Currency
 from dither.answer.released import Released
 from dither.columns import Fixed, Int
 from dither.errors import ParameterError, PolicyError
 from dither.mechanisms import Quantile
-from dither.parameters import Number, positive
+from dither.parameters import Number, floor_units, positive
 from dither.sql.bound import measures
 from dither.sql.buying import mechanism_from
 from dither.sql.catalog import Catalog, Table
@@ -86,19 +87,26 @@ class Part:
 
 
 def parts(table: Table, currency: Currency, share: Number, columns: Iterable[str] | None = None) -> list[Part]:
-    """The questions of a profile that costs this share of the whole budget."""
+    """The questions of a profile that costs this share of the whole budget.
+
+    Each costs whole units of the ledger, rounded down: charges are rounded up, and together they must fit the share.
+    """
     part = positive(share, "share")
     if not part <= 1:
         raise ParameterError(f"share is the part of the whole budget to spend, at most 1; got {float(part):g}.")
     wanted = _wanted(table, columns)
     total = currency.cap_cost * part
     paired = [name for name in _paired(table) if name in wanted]
-    pair = total * _FOR_PAIRS / max(1, len(paired))
+    pair = _in_units(total * _FOR_PAIRS / max(1, len(paired)))
     pairs = [_part(table, name, _pairs_text(table, name), pair, pairs=True) for name in paired]
     total *= 1 - _FOR_PAIRS if pairs else 1
-    rows = _part(table, None, _rows_text(table), total * (_FOR_ROWS if wanted else 1))
-    each = total * (1 - _FOR_ROWS) / max(1, len(wanted))
+    rows = _part(table, None, _rows_text(table), _in_units(total * (_FOR_ROWS if wanted else 1)))
+    each = _in_units(total * (1 - _FOR_ROWS) / max(1, len(wanted)))
     return [rows, *(_part(table, name, _quantiles_text(table, name), each) for name in wanted), *pairs]
+
+
+def _in_units(cost: Fraction) -> Fraction:
+    return max(1, floor_units(cost, COST_UNIT)) * COST_UNIT
 
 
 def known_parts(table: Table, question: Question | None) -> list[Part]:
