@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from dither.errors import QueryFailed as QueryFailed
     from dither.errors import RelationMismatch as RelationMismatch
     from dither.errors import UnsupportedQuery as UnsupportedQuery
+    from dither.limits import Limits as Limits
     from dither.mechanisms import REFUSED as REFUSED
     from dither.mechanisms import BoundedLocalSensitivity as BoundedLocalSensitivity
     from dither.mechanisms import Exponential as Exponential
@@ -104,6 +105,7 @@ HOMES = {
     "Laplace": "dither.mechanisms",
     "LedgerCorrupt": "dither.errors",
     "LedgerError": "dither.errors",
+    "Limits": "dither.limits",
     "ListedQuantile": "dither.mechanisms",
     "ListedQuantiles": "dither.mechanisms",
     "NameAndShame": "dither.mechanisms",

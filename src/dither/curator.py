@@ -15,6 +15,7 @@ from dither.declared import Owner, private_table, public_table
 from dither.engines.sources import delimited
 from dither.errors import PolicyError
 from dither.lazy import importing
+from dither.limits import Limits
 from dither.parameters import Number
 from dither.policy import PolicyFile
 from dither.registration import Registrar
@@ -140,6 +141,10 @@ class Curator(Walk):
         if budget is not None:
             self._accounts.open(people or self._accounts.only_people(), known_as, budget)
         return Analyst(self, known_as)
+
+    def limits(self, limits: Limits | None = None) -> Limits:
+        """What one question may take; with an argument, change it from the next question on."""
+        return self._policy.read().limits if limits is None else self._registrar.limit(limits)
 
     def profile(self, table: str, *, share: Number = "0.02", columns: Iterable[str] | None = None) -> Profile:
         """Spend a share of the people's whole budget on noisy facts about a table that better plans follow from.

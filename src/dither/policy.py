@@ -21,6 +21,7 @@ from typing import Any
 
 from dither.columns import Column, column_from
 from dither.errors import PolicyError
+from dither.limits import Limits, limits_from
 from dither.sql.catalog import Catalog, ForeignKey, PublicTable, Table
 
 _FORMAT = 2
@@ -34,6 +35,7 @@ class Policy:
     tables: Mapping[str, Table]
     last_snapshot: int = 0
     public: Mapping[str, PublicTable] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
 
     def catalog(self) -> Catalog:
         return Catalog(self.tables, self.public)
@@ -96,6 +98,7 @@ class PolicyFile:
             "last_snapshot": policy.last_snapshot,
             "tables": {name: _declare(table) for name, table in policy.tables.items()},
             "public": {name: _declare_public(table) for name, table in policy.public.items()},
+            "limits": policy.limits.declaration(),
         }
         write_durably(self._path, json.dumps(content, indent=1).encode())
 
@@ -150,6 +153,7 @@ def _parse(path: Path) -> Policy:
             {name: _table(name, declared) for name, declared in content["tables"].items()},
             content["last_snapshot"],
             {name: _public_table(name, declared) for name, declared in public.items()},
+            limits_from(content.get("limits", {})),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise PolicyError(f"{path.name} is damaged; restore it from a backup. Budgets are not affected.") from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.declared import linked
 from dither.errors import PolicyError
+from dither.limits import Limits
 from dither.policy import Policy, PolicyFile
 from dither.sql.catalog import PublicTable, Table
 
@@ -63,6 +64,16 @@ class Registrar:
                 raise PolicyError(f"{', '.join(below)} find their owners in {table.name!r}; drop them first.")
             self.ledger.record("drop", _event(table))
             self._switch(declared.without_table(table.name))
+
+    def limit(self, limits: Limits) -> Limits:
+        """Set what one question may take."""
+        if not isinstance(limits, Limits):
+            raise PolicyError(f"limits are stated as dt.Limits(max_cells=...); got {type(limits).__name__}.")
+        with self.policy.locked():
+            stated = {name: str(value) for name, value in limits.declaration().items()}
+            self.ledger.record("limits", stated)
+            self._switch(replace(self.policy.read(), limits=limits))
+        return limits
 
     def _load(
         self,
