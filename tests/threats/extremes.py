@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ from dither.accounting import ApproxDP
 from dither.audit.sides import Side
 from dither.columns import Bool, Category, Coded, Column, Date, Fixed, Int, Text, Timestamp
 from dither.curator import Curator
+from dither.errors import PolicyError
 from dither.limits import Limits
 from dither.sql.catalog import EACH_ROW
+from dither.sql.price import PricedQuestion
 
 GONE = 74
 EVENTS, ITEMS = 4, 6  # most rows of an owner
 MULTIBYTE = "😀"
+MOST_GROUPS = 70_000
 Row = dict[str, Any]
 
 COLUMNS: dict[str, Column] = {
@@ -198,7 +202,19 @@ def make_side(folder: Path, name: str, *, gone: bool, like: Side | None = None) 
         source = _arrow(columns if table != "p" else {"uid": Int(0, 1)} | columns, kept)
         curator.register(table, source, people="everybody", **declared)
     curator.register_public("pub", _arrow(CODES, list(codes())), columns=CODES, key="code")
-    return Side.of(curator)
+    return _small_answers(Side.of(curator))
+
+
+def _small_answers(side: Side) -> Side:
+    """Answers of millions of rows take too long to compare in thousands: refused here, whatever the limits are."""
+
+    def price(text: str, **stated: Any) -> PricedQuestion:
+        priced = side.price(text, **stated)
+        if priced.question.public and any(part.group_count > MOST_GROUPS for part in priced.aggregates):
+            raise PolicyError("too many groups to compare quickly.")
+        return priced
+
+    return replace(side, price=price)
 
 
 def make_pairs(folder: Path) -> dict[str, tuple[Side, Side]]:
