@@ -136,7 +136,7 @@ def maybe_truth(draw: Draw, source: Relation) -> str:
 # Axes
 
 
-@axis("characters", 600_000)
+@axis("characters", 200_000)
 def characters(draw: Draw, size: int) -> str:
     source = lengthened(draw, any_rows(draw), size)
     value = source.grown["text"]
@@ -145,7 +145,7 @@ def characters(draw: Draw, size: int) -> str:
     return select(draw, source, [of_text(draw, value, source, size)], maybe_key(draw, source), maybe_truth(draw, source))
 
 
-@axis("characters in one expression", 1_200_000)
+@axis("characters in one expression", 600_000)
 def characters_at_once(draw: Draw, size: int) -> str:
     source = any_rows(draw)
     start, length = text(draw, source, size)

@@ -230,7 +230,7 @@ def lengthened(draw: Draw, source: Relation, size: int) -> Relation:
     number_ = draw.choice(source.numbers)
     sql, uid, owner = derived(source, f"{number_} AS n, {start} AS c")
     times, level = max(1, size // length), 0
-    while times >= 2 and level < 9:
+    while times >= 2 and level < 7:
         by = min(times, draw.choice([2, 2, 3, 5, 8, 16]))
         grown = draw.choice(LEVELS)(draw, " || ".join(["c"] * by), "his")
         sql = f"SELECT {uid}his, n, {grown} AS c FROM ({sql}) q{level}"
