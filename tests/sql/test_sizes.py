@@ -141,14 +141,14 @@ def proven(table: str) -> int:
 @pytest.mark.parametrize("part", range(8))
 def test_lengths_at_every_nesting(sides: Sides, part: int) -> None:
     tight = 0
-    for seed in range(part * 30, part * 30 + 30):
+    for seed in range(part * 15, part * 15 + 15):
         table = nested(seed)
         longest = max(sides.lengths(table), default=0)
         assert longest <= proven(table)
         tight += longest == proven(table)
         sides.moved(f"SELECT SUM(LENGTH(c)) FROM ({table}) AS z")
         sides.moved(f"SELECT LENGTH(c || 'a') AS k, COUNT(*), SUM(LENGTH(c)) FROM ({table}) AS z GROUP BY k")
-    assert tight > 5, "bounds that are never met would prove nothing about those that are too small"
+    assert tight > 2, "bounds that are never met would prove nothing about those that are too small"
 
 
 SECRET = "CASE WHEN age = 9 AND ill THEN s ELSE LEFT(s, 0) END"
@@ -163,7 +163,7 @@ def repeated(*times: int) -> str:
 
 
 def test_one_persons_text_repeated(sides: Sides) -> None:
-    table = repeated(10, 10, 100)
+    table = repeated(10, 10, 10, 10)
     assert proven(table) == 60_000
     sides.moved(f"SELECT SUM(LENGTH(c)) FROM ({table}) AS z")
     sides.moved(f"SELECT LENGTH(c || 'a') AS k, COUNT(*) FROM ({table}) AS z GROUP BY k")
@@ -205,7 +205,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_planted_length_forgotten_in_derived_tables(sides: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = f"SELECT SUM(LENGTH(c)) FROM ({repeated(10, 10, 100)}) AS z"
+    text = f"SELECT SUM(LENGTH(c)) FROM ({repeated(10, 10, 10, 10)}) AS z"
     sides.moved(text)
     forgotten(monkeypatch)
     with pytest.raises(AssertionError, match="more than is claimed"):
