@@ -231,10 +231,10 @@ def test_planted_clamp_left_out_without_proof(sides: Sides, monkeypatch: pytest.
     aggregate = Aggregate(OwnerLimit(Scan(TABLE, NAMES), 2), (), (SumRows(clamp),))
     sides.moved(text)
     statement = lower.lower(aggregate)
-    assert sides.all.execute(statement.sql).fetchone() == (2 + 2 + sum(min(row["age"], 2) for row in ROWS[2:]),)
+    assert sides.all.execute(statement.sql).fetchall() == [(2 + 2 + sum(min(row["age"], 2) for row in ROWS[2:]),)]
     monkeypatch.setattr(writer, "no_op", lambda clamp, schema: True)
     unproven = lower.lower(Aggregate(aggregate.child, (), aggregate.measures))
-    assert sides.all.execute(unproven.sql).fetchone() == (sum(row["age"] for row in ROWS),)
+    assert sides.all.execute(unproven.sql).fetchall() == [(sum(row["age"] for row in ROWS),)]
 
 
 # Codes
