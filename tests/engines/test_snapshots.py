@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dither.columns import Category, Fixed, Int
+from dither.columns import Category, Fixed, Int, Text
 from dither.engines import sanitise, snapshot
 from dither.engines.duckdb import MOST_OPEN, DuckDBEngine
 from dither.engines.protocol import EngineError
@@ -154,6 +154,18 @@ def test_a_failed_verification_stores_nothing(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(PolicyError, match="does not hold what was declared"):
         engine.load(TABLE, pa.table({"id": [1], "x": [50], "r": ["n"]}))
     assert not engine.has(TABLE)
+
+
+def test_texts_are_as_long_as_declared_and_no_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: a load that lets longer texts through is seen, since questions rely on their length."""
+    table = Table("notes", "people", "id", 2, {"s": Text(max_length=4)}, snapshot=1)
+    source = pa.table({"id": [1, 2, 3], "s": ["é😀ab", "12345", "e\u0301abc"]})
+    engine = DuckDBEngine(tmp_path / "snapshots")
+    assert engine.load(table, source).replaced == {"s": 2}
+    stored = sanitise.Reading.stored
+    monkeypatch.setattr(sanitise.Reading, "stored", lambda self: stored(self).replace('"_value', '"_raw'))
+    with pytest.raises(PolicyError, match="does not hold what was declared"):
+        engine.load(replace(table, snapshot=2), source)
 
 
 ROW_NUMBER = 'row_number() OVER (PARTITION BY "_owner")'

@@ -28,6 +28,11 @@ def most_rows(node: Node) -> int:
     return facts(Limits(None).source(node)).rows or 1
 
 
+def most_in_all(node: Node) -> int:
+    """How many rows a relation can have of all owners together: what the sums over it are proven to hold."""
+    return facts(Limits(None).source(node)).total
+
+
 class Limits:
     """Puts a limit on the rows that each owner has in every table that is read row by row."""
 

@@ -10,6 +10,7 @@ from dither.sql.plan import Key
 # Registration refuses larger tables, so sums of small values provably fit 64 bits.
 MOST_ROWS = 2**36
 MOST_GROUPS = 10_000_000  # that one answer may have
+MOST_CODE = 2**62  # in size, of a group's key: results come in words of 64 bits
 
 
 def schema_name(table: Table | PublicTable) -> str:
