@@ -134,12 +134,15 @@ class Walk:
         with importing():
             import flint  # noqa: F401 - what a price buys is computed with balls
 
+            from dither.sql.admission import admit
             from dither.sql.price import price
 
         question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
         private = [table for table in question.tables if isinstance(table, Table)]
         profile = self._profile_for(question, private)
-        return price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
+        priced = price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
+        admit(priced, self._policy.read().limits)
+        return priced
 
     def _profile_for(self, question: Question, private: list[Table]) -> Profile | None:
         """Of the table whose rows a question limits."""
