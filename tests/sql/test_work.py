@@ -264,9 +264,10 @@ def test_what_could_take_too_much_is_refused_and_not_charged(make: Make, kind: s
 
 
 def check_refused(curator: dt.Curator, text: str, words: str) -> None:
+    alice = curator.analyst("alice", budget=dt.ApproxDP(1, "1e-7"))
     before = [entry.kind for entry in curator.ledger()]
     messages = []
-    for ask in (curator.explain, curator.sql, curator.analyst("alice").sql):
+    for ask in (curator.explain, curator.sql, alice.sql):
         with pytest.raises(dt.UnsupportedQuery, match=words) as raised:
             ask(text, epsilon="0.1")
         messages.append(str(raised.value))
