@@ -33,7 +33,7 @@ class Limits:
     max_cells: int = 5_000_000
     max_join_rows_per_owner: int = 10_000
     max_growth: int = 128
-    max_characters: int = 1_000_000
+    max_characters: int = 65_536
     max_answer_bytes: int = 256 * 2**20
     max_stored_bytes: int = 4 * 2**30
     statement_memory: int = 4 * 2**30
