@@ -20,7 +20,7 @@ from dither.sql.bound import plan
 from dither.sql.catalog import Catalog, PublicTable, Table
 from dither.sql.dialect import DUCKDB
 from dither.sql.flow import characters, flow, longest
-from dither.sql.lower import _used, lower
+from dither.sql.lower import lower, used
 from dither.sql.plan import Aggregate, Filter, JoinOwner, Node, Project, Retruncate, SemiJoin
 from dither.sql.read import read
 from dither.sql.work import Work, work
@@ -88,7 +88,7 @@ class Real:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, aggregate: Aggregate) -> None:
         ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
-        self.connection, self.blocks = connection, Blocks(DUCKDB, _used(aggregate), ranked)
+        self.connection, self.blocks = connection, Blocks(DUCKDB, used(aggregate), ranked)
 
     def one(self, block: Block, asked: str) -> int:
         (found,) = self.connection.execute(f"SELECT {asked} FROM {block.body}").fetchone()
@@ -261,6 +261,18 @@ def test_what_could_take_too_much_is_refused_and_not_charged(make: Make, kind: s
     curator = make()
     text, words = REFUSED[kind]
     check_refused(curator, text, words)
+
+
+def test_texts_of_joined_rows_are_not_held_without_a_limit(make: Make) -> None:
+    curator = make(per_owner=100)
+    text = "SELECT COUNT(DISTINCT a.name) FROM visits AS a JOIN visits AS b ON a.pid = b.pid AND a.name < b.name"
+    words = r"may hold texts of [\d,]+ characters for each row that is read; at most 2,048 are held"
+    check_refused(curator, text, words)
+    with pytest.raises(dt.UnsupportedQuery, match=words) as raised:
+        curator.sql(text, epsilon="0.1")
+    rows = int(re.search(r"rows_per_owner=(\d+)", str(raised.value))[1])
+    curator.sql(text, epsilon="0.1", rows_per_owner=rows)
+    curator.sql("SELECT COUNT(DISTINCT name) FROM visits", epsilon="0.1")
 
 
 def check_refused(curator: dt.Curator, text: str, words: str) -> None:

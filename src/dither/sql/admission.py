@@ -15,7 +15,7 @@ from dither.sql.work import Work, work
 def admit(priced: PricedQuestion, limits: Limits) -> Work:
     """What a question takes at most, or `UnsupportedQuery` if that is above the limits."""
     found = work(priced.aggregates)
-    for check in (_characters, _joins, _growth, _cells, _bytes, _time):
+    for check in (_characters, _joins, _growth, _texts, _cells, _bytes, _time):
         check(priced, found, limits)
     return found
 
@@ -48,6 +48,17 @@ def _growth(priced: PricedQuestion, found: Work, limits: Limits) -> None:
         )
 
 
+def _texts(priced: PricedQuestion, found: Work, limits: Limits) -> None:
+    """A question may hold twice the texts that its tables have anyway."""
+    most = max(limits.max_held_characters, 2 * found.texts)
+    if found.held > most:
+        _refuse(
+            f"joins and groups may hold texts of {found.held:,} characters for each row that is read; at most {most:,} "
+            "are held",
+            _fitting(priced, limits, lambda other: other.held <= most),
+        )
+
+
 def _fitting(priced: PricedQuestion, limits: Limits, fits: Callable[[Work], bool]) -> str:
     """A number of rows of each owner with which the question is admitted, as large as a search finds."""
 
@@ -62,7 +73,7 @@ def _fitting(priced: PricedQuestion, limits: Limits, fits: Callable[[Work], bool
         low, high = (middle, high) if admitted(middle) else (low, middle - 1)
     if low:
         return f"With rows_per_owner={low} it fits."
-    return "Ask with fewer joins, or by equalities of keys; tables may declare max_rows."
+    return "Ask with fewer joins and shorter texts, or by equalities of keys; tables may declare max_rows."
 
 
 def _cells(priced: PricedQuestion, found: Work, limits: Limits) -> None:

@@ -103,6 +103,25 @@ def flow(node: Node) -> Flow:
     return RULES[type(node)](node)
 
 
+def held(node: Node, used: frozenset[str]) -> int:
+    """How many characters of the columns in use are held at once: by the side of a join that is looked up in, by rows
+    that are truncated, and by keys of totals."""
+    found = sum(held(child, used) for child in node.children())
+    if isinstance(node, (JoinPublic, JoinOwner, SemiJoin)):
+        found += _carried(node.public if isinstance(node, JoinPublic) else node.other, used)
+    if isinstance(node, (SemiJoin, Retruncate)):
+        found += _carried(node.child, used)
+    if isinstance(node, OwnerAggregate):
+        known = flow(node.child)
+        found += known.rows * sum(_named(node.keys, known.lengths).values())
+    return found
+
+
+def _carried(node: Node, used: frozenset[str]) -> int:
+    known = flow(node)
+    return known.rows * sum(length for name, length in known.lengths.items() if name in used)
+
+
 def _scan(node: Scan | PublicScan) -> Flow:
     rows, declared = most_rows(node.table), node.table.columns
     texts = {name: declared[own] for own, name in node.names}

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dither.sql import expressions as e
-from dither.sql.flow import Flow, flow, longest
+from dither.sql.flow import Flow, flow, held, longest
+from dither.sql.lower import used
 from dither.sql.plan import (
     Aggregate,
     Choice,
@@ -49,8 +50,9 @@ class Work:
     `rows` are read from tables, and `made` by joins and on the way, both of the one statement that makes most of each
     row; `met` are the rows of one owner that one join makes before they are limited. `cells` are noisy numbers, which
     are `groups` times `measures`; with `selected` keys there may be as many groups as rows. `characters` of texts are
-    computed for one row, and `written` for each row that is read. `bytes` are stored for good. `cost` is in
-    row-operations. `declared` says whether all tables declare `max_rows`.
+    computed for one row, and `written` for each row that is read, for which `held` are held at once; `texts` are those
+    that a table itself has in one row. `bytes` are stored for good. `cost` is in row-operations. `declared` says
+    whether all tables declare `max_rows`.
     """
 
     rows: int
@@ -61,6 +63,8 @@ class Work:
     selected: bool
     characters: int
     written: int
+    held: int
+    texts: int
     bytes: int
     cost: int
     declared: bool
@@ -87,6 +91,7 @@ def work(aggregates: tuple[Aggregate, ...]) -> Work:
     most = max(flows, key=lambda known: known.made / max(1, known.read))
     groups = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
     measures = sum(len(aggregate.measures) for aggregate in aggregates)
+    scans = [node for part in aggregates for node in part.walk() if isinstance(node, (Scan, PublicScan))]
     drawn = groups * (_CELL * measures + _CANDIDATE * _candidates(aggregates))
     return Work(
         rows=most.read,
@@ -97,14 +102,11 @@ def work(aggregates: tuple[Aggregate, ...]) -> Work:
         selected=not aggregates[0].public,
         characters=max(known.characters for known in flows),
         written=max(-(-known.written // max(1, known.read)) for known in flows),
+        held=max(-(-_held(part) // max(1, known.read)) for part, known in zip(aggregates, flows, strict=True)),
+        texts=max(sum(flow(scan).lengths.values()) for scan in scans),
         bytes=_bytes(aggregates, groups),
         cost=OVERHEAD + drawn + sum(map(_cost, flows)),
-        declared=all(
-            node.table.max_rows is not None
-            for aggregate in aggregates
-            for node in aggregate.walk()
-            if isinstance(node, (Scan, PublicScan))
-        ),
+        declared=all(scan.table.max_rows is not None for scan in scans),
     )
 
 
@@ -123,6 +125,15 @@ def _aggregated(aggregate: Aggregate) -> Flow:
         values.append(aggregate.chosen_from)
         held += known.rows
     return replace(known.computing(values), made=known.made + held)
+
+
+def _held(aggregate: Aggregate) -> int:
+    """Characters that are held at once: on the way, of keys, and of texts to tell apart."""
+    known = flow(aggregate.child)
+    told = [key.code for key in aggregate.keys]
+    told += [measure.value for measure in aggregate.measures if isinstance(measure, CountDistinct)]
+    texts = sum(longest(value, known.lengths) for value in told if isinstance(value, e.Textual))
+    return held(aggregate.child, used(aggregate)) + known.rows * texts
 
 
 def _cost(known: Flow) -> int:
