@@ -63,6 +63,7 @@ class Curator(Walk):
         *,
         owner: Owner,
         max_rows_per_owner: int | None = None,
+        max_rows: int | None = None,
         columns: Mapping[str, Column],
         key: str | Iterable[str] = (),
         people: str | None = None,
@@ -74,15 +75,16 @@ class Curator(Walk):
         """Load a table into a protected snapshot. Without people=, budget= makes people named after the table.
 
         The owner of a row is in a column, or where a dt.ForeignKey leads, or with dt.EACH_ROW each row is its own and
-        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`. The fields of a
-        CSV file are separated by commas, or by `delimiter`.
+        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`. A source with
+        more than `max_rows` rows is refused, and by it questions that would take too much are. The fields of a CSV file
+        are separated by commas, or by `delimiter`.
         If the load fails, nothing is left behind: no table, no snapshot, no people.
         """
         if (people is None) == (budget is None):
             raise PolicyError(
                 "give people=, whose budget pays for this table, or budget= to make people named after it."
             )
-        table = private_table(name, people or name, owner, max_rows_per_owner, columns, key)
+        table = private_table(name, people or name, owner, max_rows_per_owner, columns, key, max_rows)
         if budget is None:
             self._accounts.known(table.people)
             opening = None
@@ -102,12 +104,13 @@ class Curator(Walk):
         *,
         columns: Mapping[str, Column],
         key: str | Iterable[str],
+        max_rows: int | None = None,
         delimiter: str | None = None,
         strict: bool = False,
         progress: Progress | None = None,
     ) -> LoadReport:
         """Load a table that tells about nobody: no people, no budget. No two of its rows may have the same `key`."""
-        table = public_table(name, columns, key)
+        table = public_table(name, columns, key, max_rows)
         return self._registrar.register(table, delimited(source, delimiter), strict=strict, progress=progress)
 
     def apply(self, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> Applied:

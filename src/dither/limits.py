@@ -20,9 +20,10 @@ class Limits:
     """The limits of one curator's folder; stated once, and for every question from then on.
 
     Refused before the charge, from declarations and the plan alone: `max_cells` (groups times measures of an answer),
-    `max_join_rows_per_owner` (rows of one owner that a join may make before they are limited), `max_characters` (of all
-    texts computed for one row), `max_answer_bytes` (stored for one answer) and `max_stored_bytes` (for all answers of
-    one analyst).
+    `max_join_rows_per_owner` (rows of one owner that a join may make before they are limited), `max_growth` (rows that
+    joins make and aggregates hold for each row that is read), `max_characters` (of all texts computed for each row),
+    `max_held_characters` (of texts that joins and groups hold for each row, if its tables have no longer ones),
+    `max_answer_bytes` (stored for one answer) and `max_stored_bytes` (for all answers of one analyst).
 
     The circuit breaker: a statement that takes more than `statement_memory` bytes or `statement_seconds` of computing
     is stopped, which is an incident; after `max_incidents` the people's questions are refused until they are thawed.
@@ -32,7 +33,9 @@ class Limits:
 
     max_cells: int = 5_000_000
     max_join_rows_per_owner: int = 10_000
-    max_characters: int = 1_000_000
+    max_growth: int = 128
+    max_characters: int = 65_536
+    max_held_characters: int = 2_048
     max_answer_bytes: int = 256 * 2**20
     max_stored_bytes: int = 4 * 2**30
     statement_memory: int = 4 * 2**30

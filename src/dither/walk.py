@@ -134,12 +134,15 @@ class Walk:
         with importing():
             import flint  # noqa: F401 - what a price buys is computed with balls
 
+            from dither.sql.admission import admit
             from dither.sql.price import price
 
         question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
         private = [table for table in question.tables if isinstance(table, Table)]
         profile = self._profile_for(question, private)
-        return price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
+        priced = price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
+        admit(priced, self._policy.read().limits)
+        return priced
 
     def _profile_for(self, question: Question, private: list[Table]) -> Profile | None:
         """Of the table whose rows a question limits."""
@@ -198,6 +201,7 @@ class Walk:
                 if not self._engine.has(table):
                     # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
                     raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
+            self._room(analyst, priced)
         try:
             reservation = self._ledger.reserve(
                 people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
@@ -206,6 +210,18 @@ class Walk:
             whole, cap = self._accounts.view(people), self._accounts.cap(people, analyst)
             raise too_dear(priced.asked, charge, whole, cap) from None
         return self._run(reservation, priced), reservation.answer is None
+
+    def _room(self, analyst: str | None, priced: PricedQuestion) -> None:
+        """Refuse an answer that may not fit beside those that this very analyst has stored."""
+        from dither.sql.work import work
+
+        limits, stored = self._policy.read().limits, self._ledger.stored_bytes(analyst)
+        most = min(work(priced.aggregates).bytes, limits.max_answer_bytes)
+        if stored + most > limits.max_stored_bytes:
+            raise PolicyError(
+                f"your stored answers have {stored:,} bytes, and this one may have {most:,}; at most "
+                f"{limits.max_stored_bytes:,} are kept for an analyst. Ask for fewer groups."
+            )
 
     def _as_recorded(self, priced: PricedQuestion, known: Reservation) -> PricedQuestion:
         """With the noise that was decided for this request: a profile that was made since may decide for another."""
@@ -256,7 +272,8 @@ class Walk:
                 priced = again(priced, Currency.of(self._accounts.budget(reservation.people)), reservation.plan)
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
             if recorded == ("reserved", priced.snapshot, priced.recipe()):
-                return self._ledger.settle(reservation.id, release(priced, self._engine).to_bytes())
+                released = release(priced, self._engine).within(self._policy.read().limits.max_answer_bytes)
+                return self._ledger.settle(reservation.id, released.to_bytes())
         with suppress(Exception):  # a ledger that cannot even be told keeps the charge, and says so to the next caller
             self._ledger.fail(reservation.id)
         return None

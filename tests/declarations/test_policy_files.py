@@ -126,6 +126,7 @@ DIFFERENT = [
         r"tables\.orders: differs.*columns\.price\.upper is 99.0 in the file and 99.5 as reg",
     ),
     ("max_rows_per_owner = 10", "max_rows_per_owner = 11", "max_rows_per_owner is 11 in the file and 10 as registered"),
+    ("each_row = true", "each_row = true\nmax_rows = 9", "max_rows is 9 in the file and none as registered"),
     ('key = "id"', 'key = ["id", "day"]', "key is id, day in the file and id as registered|to be the key of"),
     (
         'labels = ["nut", "bolt"]',

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from dither.columns import Column
 from dither.digits import counted
-from dither.errors import DitherError
+from dither.errors import DitherError, PolicyError
 from dither.mechanisms.exact import Exact
 from dither.sql.catalog import PublicTable, Table
-from dither.sql.statement import MOST_ROWS, Statement
+from dither.sql.statement import MOST_ROWS, Statement, most_rows
 
-__all__ = ["MOST_ROWS", "Engine", "EngineError", "LoadReport", "Progress", "Statement"]
+__all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "check_rows"]
 
 _MUCH = 0.2  # a share of values that did not fit of which the declaration is probably the reason
 _EXPECTED = {
@@ -82,6 +82,18 @@ class LoadReport:
                 "  the file is not all UTF-8, and values with other bytes were read as NULL: convert it first, such as "
                 "with iconv -f LATIN1 -t UTF-8 if it is in Latin-1"
             )
+
+
+def check_rows(table: Table | PublicTable, rows: int) -> None:
+    """Refuse to store more rows than were declared; for the curator only, who knows how many there are."""
+    if rows <= most_rows(table):
+        return
+    if table.max_rows is None:
+        raise PolicyError(f"table {table.name!r} has more than {MOST_ROWS} rows; load it in parts.")
+    raise PolicyError(
+        f"table {table.name!r} is declared with max_rows={table.max_rows}, and the source has more rows; nothing was "
+        "stored. Load fewer, or drop the table and register it with a larger number."
+    )
 
 
 def expectations(columns: Mapping[str, Column], replaced: Mapping[str, int]) -> dict[str, str]:

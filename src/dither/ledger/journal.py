@@ -17,7 +17,7 @@ from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
 from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
-from dither.ledger.store import Store, check_tables, has_tables, make_tables
+from dither.ledger.store import Store, add_tables, check_tables, has_tables, is_older, make_tables
 from dither.ledger.units import Units
 
 COLUMNS = "sequence, version, kind, body, state, mac"
@@ -113,6 +113,16 @@ class Journal:
             self.hold_to(page, mark)
             self._trusted = page.head, page.book
         self.anchor_up_to(page.head.sequence)
+
+    def upgrade(self, count: Callable[[sqlite3.Connection], None]) -> None:
+        """Bring tables of the first layout up to this one; entries stay as they are."""
+        with self._store.transaction(write=False) as connection:
+            if not is_older(connection):
+                return
+        with self._store.transaction(write=True) as connection:
+            if is_older(connection):
+                add_tables(connection)
+                count(connection)
 
     def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
         """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""

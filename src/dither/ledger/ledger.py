@@ -56,6 +56,7 @@ class Ledger:
         try:
             if create:
                 journal.create(origin)
+            journal.upgrade(lambda connection: index.count_all(connection, place))
             journal.open(origin)
         except BaseException:
             journal.close()
@@ -72,6 +73,7 @@ class Ledger:
         place = Folder(Path(folder))
         journal, origin, _ = cls._journal_of(place, anchor)
         try:
+            journal.upgrade(lambda connection: index.count_all(connection, place))
             journal.restore_anchor(origin, lambda page: verify(page, place))
         finally:
             journal.close()
@@ -202,11 +204,18 @@ class Ledger:
                 index.settle(page, reservation_id, page.append("settle", body))
                 if not large:
                     index.store_answer(page, reservation_id, answer)
+                index.count_bytes(page, reservation_id, len(answer))
         with self._journal.reading() as page:
             stored = index.reservation(page, self._folder, reservation_id).answer
         if stored is None:
             raise QueryFailed
         return stored
+
+    def stored_bytes(self, analyst: str | None) -> int:
+        """How many bytes all stored answers of this very analyst have, of whatever people."""
+        known_as = None if analyst is None else canonical_name(analyst, "analyst")
+        with self._journal.reading() as page:
+            return index.bytes_of(page, known_as)
 
     def fail(self, reservation_id: int) -> None:
         """Settle as failed: the charge stands, and there will never be an answer. Changes nothing once settled."""

@@ -6,7 +6,7 @@ Every rule that SQL can express stands here as well as in the code.
 from __future__ import annotations
 
 APPLICATION = 0x64697468  # "dith", in the file's header
-LAYOUT = 1
+LAYOUT = 2  # the first had no table of stored bytes
 
 _ENTRIES = """
 CREATE TABLE entries (
@@ -43,6 +43,12 @@ CREATE TABLE answers (
   content BLOB NOT NULL
 ) STRICT"""
 
+_STORED = """
+CREATE TABLE stored (
+  analyst TEXT PRIMARY KEY,
+  bytes INTEGER NOT NULL CHECK (bytes >= 0)
+) STRICT"""
+
 
 def _forbid(table: str, what: str, when: str = "") -> str:
     name = f"{table}_no_{what.split()[0].lower()}"
@@ -69,4 +75,6 @@ STATEMENTS = (
     _forbid("reservations", "DELETE"),
     _forbid("answers", "UPDATE"),
     _forbid("answers", "DELETE"),
+    _STORED.strip(),
 )
+ADDED = STATEMENTS[-1:]  # since the first layout

@@ -33,7 +33,7 @@ from dither.sql.writer import Writer
 def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
     ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
-    blocks = Blocks(dialect, _used(aggregate), ranked)
+    blocks = Blocks(dialect, used(aggregate), ranked)
     block = blocks.of(aggregate.child)
     writer = blocks.writer(block)
     keys = [writer.any(key.code) if key.public else writer.code(key.code) for key in aggregate.keys]
@@ -100,7 +100,7 @@ def _two_steps(aggregate: Aggregate, block: Block, keys: list[str], measures: li
     )
 
 
-def _used(aggregate: Aggregate) -> frozenset[str]:
+def used(aggregate: Aggregate) -> frozenset[str]:
     """The names of all columns that any expression of the plan reads: no other column need be carried along."""
     return frozenset(
         inner.name

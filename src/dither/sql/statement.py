@@ -18,6 +18,11 @@ def schema_name(table: Table | PublicTable) -> str:
     return f"t_{table.name.lower()}"
 
 
+def most_rows(table: Table | PublicTable) -> int:
+    """How many rows a table's snapshot has at most: as declared, or as many as any table may have."""
+    return MOST_ROWS if table.max_rows is None else table.max_rows
+
+
 CANDIDATES = "_candidates"  # what `TwoSteps.measures` calls a table of keys k0.. and the "_place" of each
 
 
