@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dither.errors import ParameterError
 from dither.parameters import whole
 from dither.sensitivity.graphs import Graph, is_igraph, is_networkx
+from dither.sensitivity.reading import place_of, read_column
 from dither.stats.tables import table_columns
 
 Vertices = Any  # None, how many there are, or their names
@@ -87,13 +88,8 @@ def _places(names: Any) -> dict[Any, int]:
 def _named(column: Any, places: dict[Any, int]) -> npt.NDArray[np.int64]:
     """The numbers of the vertices that a column names; what names none becomes a number that no graph has."""
 
-    def number(item: Any) -> int:
-        try:
-            return places.get(item, _NO_VERTEX)
-        except TypeError:  # not even a name
-            return _NO_VERTEX
-
-    return np.array([number(item) for item in _listed(column)], dtype=np.int64)
+    found = (place_of(item, places) for item in _listed(column))
+    return np.array([_NO_VERTEX if place is None else place for place in found], dtype=np.int64)
 
 
 def _says_its_vertices(graph: GraphLike) -> bool:
@@ -120,10 +116,8 @@ def _is_row(row: Any, count: int) -> bool:
 
 def _listed(column: Any) -> Sequence[Any]:
     """A column as a list of Python values, with None for nulls."""
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
+    columnar = any(hasattr(column, method) for method in ("to_pylist", "to_list", "tolist"))
+    return read_column(column).elements() if columnar else list(column)
 
 
 def _vertex_numbers(column: Any) -> npt.NDArray[np.int64]:
@@ -135,16 +129,17 @@ def _vertex_numbers(column: Any) -> npt.NDArray[np.int64]:
         raise ParameterError(
             f"vertices are whole numbers 0..n-1; got a column of {kind}. If they have names, give vertices=[names]."
         )
-    nulls = getattr(column, "null_count", 0)
-    if nulls() if callable(nulls) else nulls:  # NumPy would turn the other rows into rounded floats
-        return _one_by_one(_listed(column))
-    values = np.asarray(column)
+    read = read_column(column)
+    values = read.values
+    if values.dtype.kind == "O":
+        return _one_by_one(read.elements())
     if values.dtype.kind == "u":
         values = np.minimum(values, np.uint64(2**63 - 1))  # beyond every graph; it must not wrap around into one
     if values.dtype.kind == "f":  # pandas has made floats of a column with nulls
         vertex = (np.floor(values) == values) & (np.abs(values) <= _MOST_VERTICES)
         values = np.where(vertex, values, _NO_VERTEX).astype(np.int64)
-    return _one_by_one(values.tolist()) if values.dtype.kind == "O" else np.asarray(values, dtype=np.int64)
+    numbers = np.asarray(values, dtype=np.int64)
+    return numbers if read.null is None else np.where(read.null, _NO_VERTEX, numbers)
 
 
 def _one_by_one(values: Sequence[Any]) -> npt.NDArray[np.int64]:
