@@ -69,6 +69,12 @@ def read_column(column: Column) -> Reading:
     return read
 
 
+def listed(records: Iterable[Any]) -> list[Any]:
+    """Each record of a column, or of anything else that can be walked through, as a Python value."""
+    columnar = any(hasattr(records, method) for method in ("to_pylist", "to_list", "tolist"))
+    return read_column(records).elements() if columnar else list(records)
+
+
 def place_of(record: object, places: Mapping[Any, int]) -> int | None:
     """The place of one record among declared values; None if it is none of them, or cannot even be compared."""
     try:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from dither.errors import ParameterError
 from dither.sensitivity.reading import place_of, read_column
 from dither.sensitivity.records import _number
+from dither.sensitivity.tables import table_columns
 from dither.stats.columns import booleans
 from dither.stats.kinds import column_type, holds_numbers
-from dither.stats.tables import table_columns
 
 _FORMS = (
     "a table of 0 and 1 with a column for each candidate (a NumPy array, an Arrow, pandas or polars table, a list of "

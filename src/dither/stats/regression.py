@@ -21,9 +21,9 @@ from dither.mechanisms.exact import seal
 from dither.mechanisms.gaussian import Gaussian
 from dither.neighbours import Relation
 from dither.parameters import Number, interval, probability, sqrt_up
+from dither.sensitivity.tables import table_columns
 from dither.stats.kinds import number_column
 from dither.stats.price import Price
-from dither.stats.tables import table_columns
 
 Matrix = npt.NDArray[np.float64]
 # Every column becomes whole numbers in [-_UNIT, _UNIT].
