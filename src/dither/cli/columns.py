@@ -35,7 +35,7 @@ column declarations, one --column each (values that do not fit become NULL):
   {"age": {"kind": "int", "lower": 0, "upper": 105}}"""
 
 _NAMED = re.compile(r"([^=\[]+)(?:\[(.+?)\])?=(.*)", re.DOTALL)  # NAME=..., or NAME[NAME IN THE SOURCE]=...
-_PYTHON = re.compile(r"\b(?<!such as )(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(.*?\)(?=[:.]|$)")
+_PYTHON = re.compile(r"\b(?<!such as )(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(.{0,500}?\)(?=[:.]|$)")
 
 
 def column(text: str) -> tuple[str, Column]:
