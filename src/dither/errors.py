@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dither.escape import visible_lines
+
 
 class DitherError(Exception):
-    """Root of every error that dither raises on purpose."""
+    """Root of every error that dither raises on purpose. Names that it quotes cannot act on a terminal."""
+
+    def __str__(self) -> str:
+        return visible_lines(super().__str__())
 
 
 class ParameterError(DitherError, ValueError):

@@ -157,7 +157,7 @@ def _parse(path: Path) -> Policy:
             {name: _public_table(name, declared) for name, declared in public.items()},
             limits_from(content.get("limits", {})),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise PolicyError(f"{path.name} is damaged; restore it from a backup. Budgets are not affected.") from None
 
 
