@@ -20,7 +20,7 @@ from dither.mechanisms.bands import Bands
 from dither.mechanisms.codes import Grid
 from dither.mechanisms.exact import Exact, SealedTable, _unseal, seal
 from dither.mechanisms.exponential import Exponential
-from dither.mechanisms.group_choice import GroupChoice, Masses, Runs
+from dither.mechanisms.group_choice import GroupChoice, Masses
 from dither.mechanisms.histograms import Histograms
 from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.quantile import Quantile
@@ -122,14 +122,16 @@ def choose_values(
     masses = Masses(mechanism.bands if isinstance(mechanism, Quantile) else Bands.even(grid), high)
     chosen = np.empty(groups, np.int64)
     for part, lines in Histograms.of(place, histogram.codes, histogram.counts, groups, low, high).parts():
-        chosen[part] = GroupChoice.of(_runs(mechanism, lines), masses).draw()
+        chosen[part] = _chosen(mechanism, lines, masses)
     return chosen
 
 
-def _runs(mechanism: Quantile | Exponential, lines: Histograms) -> Runs:
-    if isinstance(mechanism, Quantile):
-        return lines.by_rank(mechanism.q, mechanism.rate)
-    return lines.by_count(mechanism.rate)
+def _chosen(mechanism: Quantile | Exponential, lines: Histograms, masses: Masses) -> Any:
+    if isinstance(mechanism, Exponential):
+        return GroupChoice.of(lines.by_count(mechanism.rate), masses).draw()
+    if lines.large:  # one group, of which the mechanism by itself looks at the ranks near the target alone
+        return mechanism.release_from_counts(seal(lines.codes), seal(lines.counts)).value
+    return GroupChoice.of(lines.by_rank(mechanism.q, mechanism.rate), masses).draw()
 
 
 def _content(sealed: SealedTable, kind: type[Any]) -> Any:

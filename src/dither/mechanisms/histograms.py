@@ -77,6 +77,11 @@ class Histograms:
             )
             start = stop
 
+    @property
+    def large(self) -> bool:
+        """Whether there are so many lines that `parts` takes a group of them alone."""
+        return self.codes.size > _LINES_AT_ONCE
+
     def by_count(self, rate: Fraction) -> Runs:
         """Scored by how often a code occurs: its gap is how much less often that is than the most frequent one."""
         lines, tails = self._at()
