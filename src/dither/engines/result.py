@@ -69,17 +69,13 @@ def _narrow(column: Any) -> Any:
     return column.cast(pa.int64()) if pa.types.is_decimal(column.type) else column
 
 
-def _codes(column: Any) -> npt.NDArray[np.int64]:
+def _codes(column: Any) -> npt.NDArray[Any]:
+    """Whole numbers of any width; whoever reads them clamps them to what was declared."""
     import pyarrow as pa
 
     if column.null_count:
         raise EngineError
-    if pa.types.is_signed_integer(column.type):
-        return _words(column.cast(pa.int64()))
-    wide = _integers(column)
-    if wide.dtype != np.int64:
-        raise EngineError
-    return wide
+    return _words(column.cast(pa.int64())) if pa.types.is_signed_integer(column.type) else _integers(column)
 
 
 def dense(result: Any, keys: Sequence[Key], measures: int) -> list[npt.NDArray[Any]]:
