@@ -15,9 +15,8 @@ import pytest
 
 from dither.columns import Bool, Int, Text
 from dither.engines.protocol import EngineError
-from dither.engines.result import dense, sealed
+from dither.engines.result import dense
 from dither.errors import UnsupportedQuery
-from dither.mechanisms.exact import _unseal
 from dither.sql import computed, intervals, lower, writer
 from dither.sql import expressions as e
 from dither.sql.bound import plan
@@ -198,28 +197,27 @@ def test_the_guard_refuses_longer_texts_by_itself() -> None:
 # Holes put back
 
 
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A computed text has the length of any text, or so it is believed, by planner and guard alike."""
+def guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guard takes a computed text for as long as a stored one."""
     monkeypatch.setattr(known, "longest", lambda value, schema: 6)
+
+
+def planner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(computed, "Text", lambda max_length: Text(max_length=6))
 
 
 def test_planted_length_forgotten_in_derived_tables(sides: Sides, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"SELECT SUM(LENGTH(c)) FROM ({repeated(10, 10, 10, 10)}) AS z"
     sides.moved(text)
-    forgotten(monkeypatch)
+    guard(monkeypatch)
+    planner(monkeypatch)
     with pytest.raises(AssertionError, match="more than is claimed"):
         sides.moved(text)
 
 
-def test_planted_length_forgotten_by_the_planner_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(computed, "Text", lambda max_length: Text(max_length=6))
-    with pytest.raises(UnsafePlan, match="misstates the text column"):
-        check(plan(read(f"SELECT SUM(LENGTH(c)) FROM ({repeated(2, 2)}) AS z", CATALOG)))
-
-
-def test_planted_length_forgotten_by_the_guard_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "longest", lambda value, schema: 6)
+@pytest.mark.parametrize("forgetful", [guard, planner])
+def test_planted_length_forgotten_by_one_of_the_two(monkeypatch: pytest.MonkeyPatch, forgetful: Any) -> None:
+    forgetful(monkeypatch)
     with pytest.raises(UnsafePlan, match="misstates the text column"):
         check(plan(read(f"SELECT SUM(LENGTH(c)) FROM ({repeated(2, 2)}) AS z", CATALOG)))
 
@@ -308,11 +306,3 @@ def test_a_code_that_no_word_holds_is_refused() -> None:
     key = Key(far, True, 2**63, 2**63 + 1, False)
     with pytest.raises(UnsafePlan, match="misstates the values of a key"):
         check((Aggregate(OwnerLimit(Scan(TABLE, NAMES), 2), (key,), (CountRows(),)),))
-
-
-def test_the_numbers_are_sealed_as_they_come(sides: Sides) -> None:
-    """What these tests open is what an engine hands on."""
-    statement = lower.lower(plan(read(KEYS["stored"], CATALOG))[0])
-    table = sides.all.sql(statement.sql).to_arrow_table()
-    opened = [_unseal(one).tolist() for one in sealed(table, statement)]  # type: ignore[union-attr]
-    assert opened == [one.tolist() for one in dense(table, statement.keys, statement.measures)]
