@@ -48,7 +48,9 @@ class Curator(Walk):
         if path.is_dir() and any(path.iterdir()) and not (path / "ledger.sqlite").exists():
             raise PolicyError(f"{path} is not empty and holds no ledger; name a new folder for the curator.")
         ledger = Ledger.open(path, anchor=anchor, create=create)
-        return cls(ledger, DuckDBEngine(path / "snapshots"), PolicyFile(path))
+        policy = PolicyFile(path)
+        engine = DuckDBEngine(path / "snapshots", limits=lambda: policy.read().limits)
+        return cls(ledger, engine, policy)
 
     # What the curator declares
 
