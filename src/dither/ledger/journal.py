@@ -17,10 +17,12 @@ from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
 from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
-from dither.ledger.store import Store, check_tables, has_tables, make_tables
+from dither.ledger.schema import OF_THE_BREAKER
+from dither.ledger.store import Store, check_tables, has_tables, make_tables, upgrade_tables
 from dither.ledger.units import Units
 
 COLUMNS = "sequence, version, kind, body, state, mac"
+INCIDENTS = f"SELECT sequence FROM entries WHERE {OF_THE_BREAKER} ORDER BY sequence"
 
 
 @dataclass
@@ -105,6 +107,7 @@ class Journal:
     def open(self, origin: str) -> None:
         """Trust this ledger, or refuse it: seals, tables and anchor must agree."""
         mark = self._anchor.read()  # before the ledger, which may only be further
+        self._upgrade()
         with self._store.transaction(write=False) as connection:
             if not has_tables(connection):
                 raise LedgerCorrupt("the ledger is empty, but its anchor is not.")
@@ -114,6 +117,14 @@ class Journal:
             self._trusted = page.head, page.book
         self.anchor_up_to(page.head.sequence)
 
+    def _upgrade(self) -> None:
+        """Bring a ledger of an earlier layout to this one; its entries stay as they are."""
+        with self._store.transaction(write=False) as connection:
+            current = connection.execute("PRAGMA user_version").fetchone() != (1,)
+        if not current:
+            with self._store.transaction(write=True) as connection:
+                upgrade_tables(connection)
+
     def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
         """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""
         with self._store.transaction(write=True) as connection:
@@ -121,6 +132,7 @@ class Journal:
                 raise LedgerError(
                     f"there is a file {self._anchor.path}; move it away if it is not this ledger's anchor."
                 )
+            upgrade_tables(connection)
             page = self._load(connection)
             _check_origin(page, origin)
             prove(page)
@@ -212,6 +224,8 @@ class Journal:
         page.book.pending.update(
             number for (number,) in connection.execute("SELECT id FROM reservations WHERE settled IS NULL")
         )
+        for (number,) in connection.execute(INCIDENTS).fetchall():
+            page.book.interrupt(page.entry(number))
         if not same(page.head.state, page.book.commitment(self._key)):
             raise LedgerCorrupt("the accounts or open reservations of the ledger were changed.")
         return page

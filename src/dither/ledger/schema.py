@@ -6,7 +6,9 @@ Every rule that SQL can express stands here as well as in the code.
 from __future__ import annotations
 
 APPLICATION = 0x64697468  # "dith", in the file's header
-LAYOUT = 1
+LAYOUT = 2
+
+OF_THE_BREAKER = "kind IN ('incident', 'freeze', 'thaw')"
 
 _ENTRIES = """
 CREATE TABLE entries (
@@ -54,6 +56,7 @@ _NEVER_LESS = """ WHEN NEW.opened <> OLD.opened OR NEW.cap <> OLD.cap OR NEW.cap
 _SETTLED_ONCE = """ WHEN OLD.settled IS NOT NULL OR NEW.id <> OLD.id OR NEW.question <> OLD.question
   OR NEW.cost <> OLD.cost OR NEW.delta <> OLD.delta OR NEW.request IS NOT OLD.request"""
 
+SECOND_LAYOUT = f"CREATE INDEX entries_of_the_breaker ON entries (sequence) WHERE {OF_THE_BREAKER}"
 STATEMENTS = (
     _ENTRIES.strip(),
     _ACCOUNTS.strip(),
@@ -61,6 +64,7 @@ STATEMENTS = (
     _ANSWERS.strip(),
     "CREATE INDEX reservations_by_question ON reservations (question, cost, delta)",
     "CREATE INDEX reservations_open ON reservations (id) WHERE settled IS NULL",
+    SECOND_LAYOUT,
     _forbid("entries", "UPDATE"),
     _forbid("entries", "DELETE"),
     _forbid("accounts", "UPDATE", _NEVER_LESS),
@@ -70,3 +74,4 @@ STATEMENTS = (
     _forbid("answers", "UPDATE"),
     _forbid("answers", "DELETE"),
 )
+FIRST_LAYOUT = tuple(statement for statement in STATEMENTS if statement != SECOND_LAYOUT)

@@ -161,16 +161,28 @@ def make_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
 
 
+def upgrade_tables(connection: sqlite3.Connection) -> None:
+    """Bring the first layout to this one, within the caller's transaction; leaves anything else as it is."""
+    (layout,) = connection.execute("PRAGMA user_version").fetchone()
+    if layout == 1 and _statements(connection) == sorted(schema.FIRST_LAYOUT):
+        connection.execute(schema.SECOND_LAYOUT)
+        connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
+
+
 def check_tables(connection: sqlite3.Connection) -> None:
     """Refuse a newer layout, and any table, index or trigger that differs from ours."""
     (layout,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if layout > schema.LAYOUT:
         raise LedgerError(f"the ledger has layout {layout}, made by a newer dither; upgrade dither.")
-    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
-    expected = [(statement,) for statement in schema.STATEMENTS]
-    if (application, layout, found) != (schema.APPLICATION, schema.LAYOUT, expected):
+    expected = schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)
+    if (application, layout, _statements(connection)) != expected:
         raise LedgerCorrupt("the tables of the ledger were changed.")
+
+
+def _statements(connection: sqlite3.Connection) -> list[str]:
+    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    return sorted(str(statement) for (statement,) in found)
 
 
 # A connection must not cross a fork: the child would share file offsets and believe in locks it does not hold.
