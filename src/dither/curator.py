@@ -24,7 +24,9 @@ from dither.walk import Walk
 if TYPE_CHECKING:
     from dither.declarations import Applied
     from dither.engines.protocol import LoadReport, Progress
+    from dither.profile import Part
     from dither.sql.planner.profile import Profile
+    from dither.sql.price import PricedQuestion
 
 
 class Curator(Walk):
@@ -164,9 +166,20 @@ class Curator(Walk):
             catalog = self._policy.catalog()
             self._fits({"share": str(share)}, [(part.priced(catalog, currency), part.request) for part in asked])
         for part in asked:
-            with self._policy.steady():
-                self._stored(None, part.priced(self._policy.catalog(), currency), part.request)
+
+            def pricing(part: Part = part) -> PricedQuestion:
+                return part.priced(self._policy.catalog(), currency)
+
+            self._answer(None, pricing, part.request)
         return self.profiled(table)
+
+    def freeze(self, people: str) -> None:
+        """Answer nothing new about these people until they are thawed; what was paid for can still be asked again."""
+        self._ledger.breaker.freeze(people)
+
+    def thaw(self, people: str) -> None:
+        """Answer questions about these people again, and count incidents from none."""
+        self._ledger.breaker.thaw(people)
 
     def verify(self) -> int:
         """Check the whole ledger against its key and its anchor; the number of entries."""

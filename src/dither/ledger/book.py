@@ -98,7 +98,7 @@ class Book:
         people, counted = link.body["people"], self.incidents.get(link.body["people"], frozenset())
         if link.kind == "incident":
             number = link.body["reservation"]
-            if number in counted or number in self.pending or not number < link.sequence:
+            if number in counted or (link.body["reason"] == "stopped" and number in self.pending):
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger counts an incident that cannot be.")
             self.incidents[people] = counted | {number}
         elif link.kind == "freeze":

@@ -26,12 +26,12 @@ class Breaker:
     def incident(self, reservation_id: int, reason: str, *, most: int) -> None:
         """Record an incident of a charged question, once, and freeze its people if that makes `most` since the thaw.
 
-        A question that is still open is settled as failed; the charge stands.
+        A question whose statement was stopped is settled as failed in the same transaction; the charge stands.
         """
         if reason not in REASONS:
             raise PolicyError(f"the reason of an incident is one of: {', '.join(REASONS)}; got {reason!r}.")
         with self.journal.writing() as page:
-            if index.is_open(page, reservation_id):
+            if index.is_open(page, reservation_id) and reason == "stopped":
                 index.settle(page, reservation_id, page.append("fail", {"reservation": reservation_id}))
             people = page.entry(reservation_id).body["people"]
             counted = page.book.incidents.get(people, frozenset())
