@@ -16,7 +16,7 @@ from dither.accounting.currency import Currency
 from dither.accounts import Accounts
 from dither.budgets import BudgetView, too_dear
 from dither.declared import Tables
-from dither.errors import BudgetExceeded, ParameterError, PolicyError, QueryFailed
+from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.grid import Clock, doubled, release_after
 from dither.lazy import importing
 from dither.parameters import Number, probability
@@ -201,6 +201,7 @@ class Walk:
     ) -> tuple[str, PricedQuestion, bytes | None]:
         """What the ledger calls this question, the noise recorded for its request id, and an answer paid for before."""
         from dither.ledger import Charge
+        from dither.recall import as_recorded, keeps_to
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
         question, snapshot = priced.known_as, priced.snapshot
@@ -209,11 +210,11 @@ class Walk:
             if known.question == priced.known_by_error:
                 question = known.question
             if known.question == question and known.charge.delta != charge.delta:
-                priced = self._as_recorded(priced, known)
+                priced = as_recorded(priced, Currency.of(self._accounts.budget(people)), known)
             answered = self._reserve(analyst, priced, request, question) if known.state == "settled" else known
             return question, priced, answered.answer
         repeated = self._ledger.find(people, analyst, question, snapshot, charge)
-        if repeated is not None and not self._keeps(priced, repeated):
+        if repeated is not None and not keeps_to(priced, repeated):
             question = priced.known_by_error
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
         return question, priced, repeated
@@ -221,23 +222,19 @@ class Walk:
     def _reserve(self, analyst: str | None, priced: PricedQuestion, request: str | None, question: str) -> Reservation:
         """The charge, durable; or the reservation that was made under this request id."""
         from dither.ledger import Charge
+        from dither.recall import check_labels
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
+        snapshot, plan = priced.snapshot, priced.recipe()
         try:
             reservation = self._ledger.reserve(
-                people,
-                analyst,
-                charge,
-                question=question,
-                snapshot=priced.snapshot,
-                plan=priced.recipe(),
-                request=request,
+                people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
             )
         except BudgetExceeded:
             whole, cap = self._accounts.view(people), self._accounts.cap(people, analyst)
             raise too_dear(priced.asked, charge, whole, cap) from None
         if reservation.answer is not None:
-            self._check_labels(reservation, priced)
+            check_labels(self._ledger, reservation, priced)
         return reservation
 
     def _stored(
@@ -251,33 +248,6 @@ class Walk:
                     raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
         reservation = self._reserve(analyst, priced, request, question)
         return reservation, None if reservation.answer is not None else self._attempt(reservation, priced)
-
-    def _as_recorded(self, priced: PricedQuestion, known: Reservation) -> PricedQuestion:
-        """With the noise that was decided for this request: a profile that was made since may decide for another."""
-        from dither.sql.price import again
-
-        with suppress(ParameterError):  # the delta that it took is not stated now: refused as another price
-            return again(priced, Currency.of(self._accounts.budget(known.people)), known.plan)
-        return priced
-
-    def _keeps(self, priced: PricedQuestion, stored: bytes) -> bool:
-        """Whether a stored release errs by no more than was asked for; a price is kept by any that cost as much."""
-        from dither.present import keeps
-
-        return priced.target is None or keeps(priced.question, stored, priced.target)
-
-    def _check_labels(self, reservation: Reservation, priced: PricedQuestion) -> None:
-        """Stored numbers are in the order of the keys declared then; they are never shown under other labels."""
-        if reservation.snapshot == priced.snapshot:
-            return
-        tables = {table.name for table in priced.question.tables}
-        for entry in self._ledger.entries():
-            table = entry.body.get("table")
-            if entry.kind == "register" and table in tables and entry.sequence > reservation.id:
-                raise PolicyError(
-                    f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
-                    "again, perhaps declared differently; ask anew under another request id."
-                )
 
     def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
         """Exact aggregates and noise; None if anything at all went wrong, which is then recorded."""
@@ -321,14 +291,10 @@ class Walk:
                 with suppress(Exception):
                     self._incident(reservation, "late")
             self._clock.sleep(float(doubled(after, taken) - taken))
-        stored = None
         if drawn is not None:
             with suppress(Exception):
-                stored = self._ledger.settle(reservation.id, drawn)
-            if stored is None:
-                with suppress(Exception):
-                    self._ledger.fail(reservation.id)
-        if stored is None:
-            # Raised here and not where it failed: an exception remembers the one it was raised beside.
-            raise QueryFailed
-        return stored
+                return self._ledger.settle(reservation.id, drawn)
+            with suppress(Exception):
+                self._ledger.fail(reservation.id)
+        # Raised here and not where it failed: an exception remembers the one it was raised beside.
+        raise QueryFailed
