@@ -24,7 +24,9 @@ from dither.walk import Walk
 if TYPE_CHECKING:
     from dither.declarations import Applied
     from dither.engines.protocol import LoadReport, Progress
+    from dither.profile import Part
     from dither.sql.planner.profile import Profile
+    from dither.sql.price import PricedQuestion
 
 
 class Curator(Walk):
@@ -48,7 +50,9 @@ class Curator(Walk):
         if path.is_dir() and any(path.iterdir()) and not (path / "ledger.sqlite").exists():
             raise PolicyError(f"{path} is not empty and holds no ledger; name a new folder for the curator.")
         ledger = Ledger.open(path, anchor=anchor, create=create)
-        return cls(ledger, DuckDBEngine(path / "snapshots"), PolicyFile(path))
+        policy = PolicyFile(path)
+        engine = DuckDBEngine(path / "snapshots", limits=lambda: policy.read().limits)
+        return cls(ledger, engine, policy)
 
     # What the curator declares
 
@@ -165,9 +169,20 @@ class Curator(Walk):
             catalog = self._policy.catalog()
             self._fits({"share": str(share)}, [(part.priced(catalog, currency), part.request) for part in asked])
         for part in asked:
-            with self._policy.steady():
-                self._stored(None, part.priced(self._policy.catalog(), currency), part.request)
+
+            def pricing(part: Part = part) -> PricedQuestion:
+                return part.priced(self._policy.catalog(), currency)
+
+            self._answer(None, pricing, part.request)
         return self.profiled(table)
+
+    def freeze(self, people: str) -> None:
+        """Answer nothing new about these people until they are thawed; what was paid for can still be asked again."""
+        self._ledger.breaker.freeze(people)
+
+    def thaw(self, people: str) -> None:
+        """Answer questions about these people again, and count incidents from none."""
+        self._ledger.breaker.thaw(people)
 
     def verify(self) -> int:
         """Check the whole ledger against its key and its anchor; the number of entries."""

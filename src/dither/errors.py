@@ -41,6 +41,23 @@ class BudgetExceeded(DitherError):
     """The price does not fit into what is left of a budget. Nothing was charged and no data were read."""
 
 
+class PeopleFrozen(DitherError):
+    """Nothing new is answered about these people until the curator thaws them. Nothing was charged."""
+
+    def __init__(self, people: str) -> None:
+        super().__init__(
+            f"questions about the people {people!r} are frozen until their curator thaws them with "
+            f"thaw({people!r}). Nothing was charged; answers that were paid for can still be asked for again."
+        )
+
+
+class Busy(DitherError):
+    """Every worker runs a statement of somebody else. Nothing was charged and no data were read."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(f"all {workers} workers are busy; try again. Nothing was charged.")
+
+
 class QueryFailed(DitherError):
     """The query failed after it was charged. Always the same words, whatever the cause."""
 

@@ -27,8 +27,8 @@ class Limits:
 
     The circuit breaker: a statement that takes more than `statement_memory` bytes or `statement_seconds` of computing
     is stopped, which is an incident; after `max_incidents` the people's questions are refused until they are thawed.
-    `workers` is how many statements run at once. With `answer_on_grid`, in seconds, when an answer is given follows
-    from its plan alone.
+    `workers` is how many statements run at once, and `wait_seconds` how long a question waits for one of them before it
+    is refused. With `answer_on_grid`, in seconds, when an answer is given follows from its plan alone.
     """
 
     max_cells: int = 5_000_000
@@ -42,6 +42,7 @@ class Limits:
     statement_seconds: int = 600
     max_incidents: int = 3
     workers: int = 4
+    wait_seconds: int = 10
     answer_on_grid: Number | None = None
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import audit, budget, demo, init, ledger, price, profile, query, register, tables
+from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, tables
 from dither.cli.common import Formatter
 from dither.cli.output import visible_output
 from dither.cli.usage import Parser, UsageError
@@ -30,6 +30,8 @@ COMMANDS = (
     query.add_explain,
     budget.add,
     ledger.add,
+    freeze.add_freeze,
+    freeze.add_thaw,
     price.add,
     audit.add,
 )

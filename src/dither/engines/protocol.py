@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from dither.mechanisms.exact import Exact
 from dither.sql.catalog import PublicTable, Table
 from dither.sql.statement import MOST_ROWS, Statement, most_rows
 
-__all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "check_rows"]
+__all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "StatementStopped", "check_rows"]
 
 _MUCH = 0.2  # a share of values that did not fit of which the declaration is probably the reason
 _EXPECTED = {
@@ -33,6 +34,10 @@ class EngineError(DitherError):
 
     def __init__(self) -> None:
         super().__init__("the engine could not answer this statement")
+
+
+class StatementStopped(EngineError):
+    """A statement took more than it may, or the process that ran it died: an incident, since it can tell one bit."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,14 @@ class Engine(Protocol):
     def keep_only(self, tables: Collection[Table | PublicTable]) -> None: ...
 
     def has(self, table: Table | PublicTable) -> bool: ...
+
+    def warm(self) -> None:
+        """Get ready for a statement in the background."""
+        ...
+
+    def slot(self) -> AbstractContextManager[object]:
+        """What it takes to run this thread's statements at once, held; Busy if others have all there is."""
+        ...
 
     def run(self, statement: Statement) -> Sequence[Exact]: ...
 

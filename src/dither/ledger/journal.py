@@ -17,10 +17,12 @@ from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
 from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
+from dither.ledger.schema import OF_THE_BREAKER
 from dither.ledger.store import Store, add_tables, check_tables, has_tables, is_older, make_tables
 from dither.ledger.units import Units
 
 COLUMNS = "sequence, version, kind, body, state, mac"
+INCIDENTS = f"SELECT sequence FROM entries WHERE {OF_THE_BREAKER} ORDER BY sequence"
 
 
 @dataclass
@@ -222,6 +224,8 @@ class Journal:
         page.book.pending.update(
             number for (number,) in connection.execute("SELECT id FROM reservations WHERE settled IS NULL")
         )
+        for (number,) in connection.execute(INCIDENTS).fetchall():
+            page.book.interrupt(page.entry(number))
         if not same(page.head.state, page.book.commitment(self._key)):
             raise LedgerCorrupt("the accounts or open reservations of the ledger were changed.")
         return page

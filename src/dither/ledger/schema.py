@@ -6,7 +6,9 @@ Every rule that SQL can express stands here as well as in the code.
 from __future__ import annotations
 
 APPLICATION = 0x64697468  # "dith", in the file's header
-LAYOUT = 2  # the first had no table of stored bytes
+LAYOUT = 2  # the first had neither the table of stored bytes nor the index of the breaker's entries
+
+OF_THE_BREAKER = "kind IN ('incident', 'freeze', 'thaw')"
 
 _ENTRIES = """
 CREATE TABLE entries (
@@ -60,7 +62,7 @@ _NEVER_LESS = """ WHEN NEW.opened <> OLD.opened OR NEW.cap <> OLD.cap OR NEW.cap
 _SETTLED_ONCE = """ WHEN OLD.settled IS NOT NULL OR NEW.id <> OLD.id OR NEW.question <> OLD.question
   OR NEW.cost <> OLD.cost OR NEW.delta <> OLD.delta OR NEW.request IS NOT OLD.request"""
 
-STATEMENTS = (
+_FIRST_LAYOUT = (
     _ENTRIES.strip(),
     _ACCOUNTS.strip(),
     _RESERVATIONS.strip(),
@@ -75,6 +77,9 @@ STATEMENTS = (
     _forbid("reservations", "DELETE"),
     _forbid("answers", "UPDATE"),
     _forbid("answers", "DELETE"),
-    _STORED.strip(),
 )
-ADDED = STATEMENTS[-1:]  # since the first layout
+ADDED = (
+    _STORED.strip(),
+    f"CREATE INDEX entries_of_the_breaker ON entries (sequence) WHERE {OF_THE_BREAKER}",
+)
+STATEMENTS = (*_FIRST_LAYOUT, *ADDED)

@@ -171,7 +171,7 @@ def is_older(connection: sqlite3.Connection) -> bool:
 
 def _statements(connection: sqlite3.Connection) -> list[str]:
     found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    return sorted(statement for (statement,) in found)
+    return sorted(str(statement) for (statement,) in found)
 
 
 def add_tables(connection: sqlite3.Connection) -> None:
@@ -187,7 +187,8 @@ def check_tables(connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if layout > schema.LAYOUT:
         raise LedgerError(f"the ledger has layout {layout}, made by a newer dither; upgrade dither.")
-    if (application, layout, _statements(connection)) != (schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)):
+    expected = schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)
+    if (application, layout, _statements(connection)) != expected:
         raise LedgerCorrupt("the tables of the ledger were changed.")
 
 

@@ -25,6 +25,10 @@ def verify(page: Page, folder: Folder) -> int:
             reserved[head.sequence] = head
         elif head.kind in ("settle", "fail"):
             settled[head.body["reservation"]] = head
+        elif head.kind == "incident":
+            charged = reserved.get(head.body["reservation"])
+            if charged is None or charged.body["people"] != head.body["people"]:
+                raise LedgerCorrupt(f"entry {head.sequence} of the ledger is an incident of nobody's question.")
     if head != page.head:
         raise LedgerCorrupt("the ledger does not end where it was followed to.")
     if account_rows(connection) != [account_row(account) for account in book.accounts.values()]:

@@ -45,7 +45,7 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
         what = f"the answer may take {found.bytes:,} bytes to store; at most {limits.max_answer_bytes:,} are stored"
         yield what, f"About {limits.max_answer_bytes * found.groups // found.bytes:,} groups fit."
     if found.declared and found.seconds > limits.statement_seconds:
-        what = f"on tables as large as declared this may take {found.seconds:,.0f} seconds; a statement may take"
+        what = f"on tables as large as declared this may take {float(found.seconds):,.0f} seconds; a statement may take"
         yield f"{what} {limits.statement_seconds:,}", "Ask with fewer joins, groups and measures, or in parts."
 
 

@@ -83,7 +83,7 @@ class Flow:
 def longest(node: e.Expression, lengths: Mapping[str, int]) -> int:
     """How many characters a text can have, the columns that it is made of having at most so many."""
     if isinstance(node, e.StoredText):
-        return lengths.get(node.name, e.MOST_STORED)
+        return lengths.get(node.name, e.LONGEST)
     if isinstance(node, e.TextConstant):
         return len(node.value)
     inner = [longest(child, lengths) for child in node.children() if isinstance(child, e.Textual)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from dither.sql import expressions as e
 from dither.sql.flow import Flow, flow, held, longest
@@ -79,9 +80,9 @@ class Work:
         return -(-self.made // max(1, self.rows))
 
     @property
-    def seconds(self) -> float:
+    def seconds(self) -> Fraction:
         """A bound on the time it takes, on any machine that does `PER_SECOND`."""
-        return self.cost / PER_SECOND
+        return Fraction(self.cost, PER_SECOND)
 
 
 @remembered(128)
