@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from dither.columns import Timestamp as Timestamp
     from dither.curator import Curator as Curator
     from dither.errors import BudgetExceeded as BudgetExceeded
+    from dither.errors import Busy as Busy
     from dither.errors import DitherError as DitherError
     from dither.errors import LedgerCorrupt as LedgerCorrupt
     from dither.errors import LedgerError as LedgerError
     from dither.errors import NotPublic as NotPublic
     from dither.errors import ParameterError as ParameterError
+    from dither.errors import PeopleFrozen as PeopleFrozen
     from dither.errors import PolicyError as PolicyError
     from dither.errors import QueryFailed as QueryFailed
     from dither.errors import RelationMismatch as RelationMismatch
@@ -85,6 +87,7 @@ HOMES = {
     "BoundedLocalSensitivity": "dither.mechanisms",
     "BudgetExceeded": "dither.errors",
     "BudgetView": "dither.budgets",
+    "Busy": "dither.errors",
     "calibrate": "dither.accounting",
     "Category": "dither.columns",
     "compose": "dither.accounting",
@@ -114,6 +117,7 @@ HOMES = {
     "Odometer": "dither.accounting",
     "parallel": "dither.accounting",
     "ParameterError": "dither.errors",
+    "PeopleFrozen": "dither.errors",
     "PermuteAndFlip": "dither.mechanisms",
     "PLD": "dither.accounting",
     "PolicyError": "dither.errors",

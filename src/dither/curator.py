@@ -24,7 +24,9 @@ from dither.walk import Walk
 if TYPE_CHECKING:
     from dither.declarations import Applied
     from dither.engines.protocol import LoadReport, Progress
+    from dither.profile import Part
     from dither.sql.planner.profile import Profile
+    from dither.sql.price import PricedQuestion
 
 
 class Curator(Walk):
@@ -48,7 +50,9 @@ class Curator(Walk):
         if path.is_dir() and any(path.iterdir()) and not (path / "ledger.sqlite").exists():
             raise PolicyError(f"{path} is not empty and holds no ledger; name a new folder for the curator.")
         ledger = Ledger.open(path, anchor=anchor, create=create)
-        return cls(ledger, DuckDBEngine(path / "snapshots"), PolicyFile(path))
+        policy = PolicyFile(path)
+        engine = DuckDBEngine(path / "snapshots", limits=lambda: policy.read().limits)
+        return cls(ledger, engine, policy)
 
     # What the curator declares
 
@@ -63,6 +67,7 @@ class Curator(Walk):
         *,
         owner: Owner,
         max_rows_per_owner: int | None = None,
+        max_rows: int | None = None,
         columns: Mapping[str, Column],
         key: str | Iterable[str] = (),
         people: str | None = None,
@@ -74,15 +79,16 @@ class Curator(Walk):
         """Load a table into a protected snapshot. Without people=, budget= makes people named after the table.
 
         The owner of a row is in a column, or where a dt.ForeignKey leads, or with dt.EACH_ROW each row is its own and
-        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`. The fields of a
-        CSV file are separated by commas, or by `delimiter`.
+        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`. A source with
+        more than `max_rows` rows is refused, and by it questions that would take too much are. The fields of a CSV file
+        are separated by commas, or by `delimiter`.
         If the load fails, nothing is left behind: no table, no snapshot, no people.
         """
         if (people is None) == (budget is None):
             raise PolicyError(
                 "give people=, whose budget pays for this table, or budget= to make people named after it."
             )
-        table = private_table(name, people or name, owner, max_rows_per_owner, columns, key)
+        table = private_table(name, people or name, owner, max_rows_per_owner, columns, key, max_rows)
         if budget is None:
             self._accounts.known(table.people)
             opening = None
@@ -102,12 +108,13 @@ class Curator(Walk):
         *,
         columns: Mapping[str, Column],
         key: str | Iterable[str],
+        max_rows: int | None = None,
         delimiter: str | None = None,
         strict: bool = False,
         progress: Progress | None = None,
     ) -> LoadReport:
         """Load a table that tells about nobody: no people, no budget. No two of its rows may have the same `key`."""
-        table = public_table(name, columns, key)
+        table = public_table(name, columns, key, max_rows)
         return self._registrar.register(table, delimited(source, delimiter), strict=strict, progress=progress)
 
     def apply(self, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> Applied:
@@ -162,9 +169,20 @@ class Curator(Walk):
             catalog = self._policy.catalog()
             self._fits({"share": str(share)}, [(part.priced(catalog, currency), part.request) for part in asked])
         for part in asked:
-            with self._policy.steady():
-                self._stored(None, part.priced(self._policy.catalog(), currency), part.request)
+
+            def pricing(part: Part = part) -> PricedQuestion:
+                return part.priced(self._policy.catalog(), currency)
+
+            self._answer(None, pricing, part.request)
         return self.profiled(table)
+
+    def freeze(self, people: str) -> None:
+        """Answer nothing new about these people until they are thawed; what was paid for can still be asked again."""
+        self._ledger.breaker.freeze(people)
+
+    def thaw(self, people: str) -> None:
+        """Answer questions about these people again, and count incidents from none."""
+        self._ledger.breaker.thaw(people)
 
     def verify(self) -> int:
         """Check the whole ledger against its key and its anchor; the number of entries."""

@@ -12,6 +12,7 @@ from dither.errors import PolicyError
 from dither.parameters import whole
 from dither.sql.catalog import Catalog, EachRow, ForeignKey, PublicTable, Table
 from dither.sql.names import meant
+from dither.sql.statement import MOST_ROWS
 
 Owner = str | ForeignKey | EachRow
 
@@ -33,7 +34,10 @@ def _said(table: Table | PublicTable) -> str:
         rows = "" if table.row_level else f", at most {counted(table.max_rows_per_owner, 'row')} of each owner"
         whose = f"of {table.people}, {owner}{rows}"
     key = f", key {', '.join(table.key)}" if table.key else ""
-    return "\n".join([f"{table.name}: {whose}{key}", *(f"  {name}: {kind}" for name, kind in table.columns.items())])
+    most = "" if table.max_rows is None else f", at most {counted(table.max_rows, 'row')} in all"
+    return "\n".join(
+        [f"{table.name}: {whose}{most}{key}", *(f"  {name}: {kind}" for name, kind in table.columns.items())]
+    )
 
 
 def private_table(
@@ -43,6 +47,7 @@ def private_table(
     max_rows_per_owner: int | None,
     columns: Mapping[str, Column],
     key: str | Iterable[str] = (),
+    max_rows: int | None = None,
 ) -> Table:
     """A private table's declaration; a foreign key is still to be `linked` to the table that it names."""
     from dither.ledger.names import canonical_name
@@ -55,7 +60,7 @@ def private_table(
     elif isinstance(read, str) and not read:
         raise PolicyError(f"table {name!r} needs owner=, the column that says whose row it is.")
     whose = canonical_name(people, "people")
-    keys = _key(name, key, columns)
+    keys, most = _key(name, key, columns), _most(max_rows)
     if isinstance(read, EachRow):
         if max_rows_per_owner not in (None, 1):
             raise PolicyError(
@@ -63,23 +68,29 @@ def private_table(
             )
         if keys:
             raise PolicyError(f"table {name!r}: each row is its own owner, so a key would say nothing; leave it out.")
-        return Table(name, whose, "", 1, dict(columns))
+        return Table(name, whose, "", 1, dict(columns), max_rows=most)
     if max_rows_per_owner is None:
         raise PolicyError(f"table {name!r} needs max_rows_per_owner=, the rows that count of each owner.")
     rows = whole(max_rows_per_owner, "max_rows_per_owner", most=2**31 - 1)
     if isinstance(read, ForeignKey):
-        return Table(name, whose, read.column, rows, dict(columns), key=keys, via=read)
-    return Table(name, whose, read, rows, dict(columns), key=keys)
+        return Table(name, whose, read.column, rows, dict(columns), key=keys, via=read, max_rows=most)
+    return Table(name, whose, read, rows, dict(columns), key=keys, max_rows=most)
 
 
-def public_table(name: str, columns: Mapping[str, Column], key: str | Iterable[str]) -> PublicTable:
+def public_table(
+    name: str, columns: Mapping[str, Column], key: str | Iterable[str], max_rows: int | None = None
+) -> PublicTable:
     """A public table's declaration."""
     _check_name(name)
     _check_columns(name, columns)
     keys = _key(name, key, columns)
     if not keys:
         raise PolicyError(f"public table {name!r} needs key=, the columns in which no two of its rows are the same.")
-    return PublicTable(name, dict(columns), keys)
+    return PublicTable(name, dict(columns), keys, max_rows=_most(max_rows))
+
+
+def _most(max_rows: int | None) -> int | None:
+    return None if max_rows is None else whole(max_rows, "max_rows", most=MOST_ROWS)
 
 
 def read_owner(owner: Owner) -> Owner:

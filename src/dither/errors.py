@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dither.escape import visible_lines
+
 
 class DitherError(Exception):
-    """Root of every error that dither raises on purpose."""
+    """Root of every error that dither raises on purpose. Names that it quotes cannot act on a terminal."""
+
+    def __str__(self) -> str:
+        return visible_lines(super().__str__())
 
 
 class ParameterError(DitherError, ValueError):
@@ -34,6 +39,23 @@ class UnsupportedQuery(DitherError):
 
 class BudgetExceeded(DitherError):
     """The price does not fit into what is left of a budget. Nothing was charged and no data were read."""
+
+
+class PeopleFrozen(DitherError):
+    """Nothing new is answered about these people until the curator thaws them. Nothing was charged."""
+
+    def __init__(self, people: str) -> None:
+        super().__init__(
+            f"questions about the people {people!r} are frozen until their curator thaws them with "
+            f"thaw({people!r}). Nothing was charged; answers that were paid for can still be asked for again."
+        )
+
+
+class Busy(DitherError):
+    """Every worker runs a statement of somebody else. Nothing was charged and no data were read."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(f"all {workers} workers are busy; try again. Nothing was charged.")
 
 
 class QueryFailed(DitherError):

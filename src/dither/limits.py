@@ -20,25 +20,29 @@ class Limits:
     """The limits of one curator's folder; stated once, and for every question from then on.
 
     Refused before the charge, from declarations and the plan alone: `max_cells` (groups times measures of an answer),
-    `max_join_rows_per_owner` (rows of one owner that a join may make before they are limited), `max_characters` (of all
-    texts computed for one row), `max_answer_bytes` (stored for one answer) and `max_stored_bytes` (for all answers of
-    one analyst).
+    `max_join_rows_per_owner` (rows of one owner that a join may make before they are limited), `max_growth` (rows that
+    joins make and aggregates hold for each row that is read), `max_characters` (of all texts computed for each row),
+    `max_held_characters` (of texts that joins and groups hold for each row, if its tables have no longer ones),
+    `max_answer_bytes` (stored for one answer) and `max_stored_bytes` (for all answers of one analyst).
 
     The circuit breaker: a statement that takes more than `statement_memory` bytes or `statement_seconds` of computing
     is stopped, which is an incident; after `max_incidents` the people's questions are refused until they are thawed.
-    `workers` is how many statements run at once. With `answer_on_grid`, in seconds, when an answer is given follows
-    from its plan alone.
+    `workers` is how many statements run at once, and `wait_seconds` how long a question waits for one of them before it
+    is refused. With `answer_on_grid`, in seconds, when an answer is given follows from its plan alone.
     """
 
     max_cells: int = 5_000_000
     max_join_rows_per_owner: int = 10_000
-    max_characters: int = 1_000_000
+    max_growth: int = 128
+    max_characters: int = 65_536
+    max_held_characters: int = 2_048
     max_answer_bytes: int = 256 * 2**20
     max_stored_bytes: int = 4 * 2**30
     statement_memory: int = 4 * 2**30
     statement_seconds: int = 600
     max_incidents: int = 3
     workers: int = 4
+    wait_seconds: int = 10
     answer_on_grid: Number | None = None
 
     def __post_init__(self) -> None:

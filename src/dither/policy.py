@@ -24,8 +24,8 @@ from dither.errors import PolicyError
 from dither.limits import Limits, limits_from
 from dither.sql.catalog import Catalog, ForeignKey, PublicTable, Table
 
-_FORMAT = 2
-_READABLE = (1, _FORMAT)  # the first knew neither keys nor foreign keys, and no public tables
+_FORMAT = 3
+_READABLE = (1, 2, _FORMAT)  # the first knew neither keys nor foreign keys nor public tables, the second no max_rows
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,7 @@ def _declare(table: Table) -> dict[str, Any]:
         "parent_snapshot": table.parent_snapshot,
         "key": list(table.key),
         "max_rows_per_owner": table.max_rows_per_owner,
+        "max_rows": table.max_rows,
         "snapshot": table.snapshot,
         "columns": {name: column.declaration() for name, column in table.columns.items()},
     }
@@ -131,6 +132,7 @@ def _declare(table: Table) -> dict[str, Any]:
 def _declare_public(table: PublicTable) -> dict[str, Any]:
     declared = {
         "key": list(table.key),
+        "max_rows": table.max_rows,
         "snapshot": table.snapshot,
         "columns": {name: column.declaration() for name, column in table.columns.items()},
     }
@@ -155,7 +157,7 @@ def _parse(path: Path) -> Policy:
             {name: _public_table(name, declared) for name, declared in public.items()},
             limits_from(content.get("limits", {})),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise PolicyError(f"{path.name} is damaged; restore it from a backup. Budgets are not affected.") from None
 
 
@@ -173,12 +175,14 @@ def _table(name: str, declared: Mapping[str, Any]) -> Table:
         via=None if via is None else ForeignKey(*via),
         owner_type=declared.get("owner_type", ""),
         parent_snapshot=declared.get("parent_snapshot", 0),
+        max_rows=declared.get("max_rows"),
     )
 
 
 def _public_table(name: str, declared: Mapping[str, Any]) -> PublicTable:
     _check(name, declared)
-    return PublicTable(name, _columns(declared), tuple(declared["key"]), declared["snapshot"])
+    key, rows = tuple(declared["key"]), declared.get("max_rows")
+    return PublicTable(name, _columns(declared), key, declared["snapshot"], rows)
 
 
 def _columns(declared: Mapping[str, Any]) -> dict[str, Column]:

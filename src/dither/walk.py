@@ -1,20 +1,23 @@
 """The walk of a question, from SQL text to an answer that was paid for.
 
-read -> price -> reserve (durable) -> exact aggregates (sealed) -> noise -> settle (durable) -> show what was stored
+read -> price -> a worker and the shared lock -> reserve (durable) -> exact aggregates (sealed) -> noise
+-> settle (durable), at its time -> show what was stored
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dither.accounting.currency import Currency
 from dither.accounts import Accounts
 from dither.budgets import BudgetView, too_dear
 from dither.declared import Tables
-from dither.errors import BudgetExceeded, ParameterError, PolicyError, QueryFailed
+from dither.errors import BudgetExceeded, PolicyError, QueryFailed
+from dither.grid import Clock, doubled, release_after
 from dither.lazy import importing
 from dither.parameters import Number, probability
 from dither.policy import PolicyFile
@@ -34,8 +37,8 @@ if TYPE_CHECKING:
 class Walk:
     """Answers questions about the tables of one folder: what may be asked, and the steps from a text to its answer."""
 
-    def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
-        self._ledger, self._engine, self._policy = ledger, engine, policy
+    def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile, clock: Clock | None = None) -> None:
+        self._ledger, self._engine, self._policy, self._clock = ledger, engine, policy, clock or Clock()
         self._readings = Readings()
 
     @property
@@ -111,9 +114,9 @@ class Walk:
             from dither.present import present
 
         level = probability(confidence, "confidence")
-        with self._policy.steady():  # no refresh between the charge and the run
-            priced = self._price(text, analyst, dialect=dialect, confidence=level, **stated)
-            stored, charged = self._stored(analyst, priced, request)
+        self._engine.warm()
+        pricing = partial(self._price, text, analyst, dialect=dialect, confidence=level, **stated)
+        priced, stored, charged = self._answer(analyst, pricing, request)
         return present(priced.question, stored, level, charged=charged)
 
     def _explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
@@ -134,12 +137,15 @@ class Walk:
         with importing():
             import flint  # noqa: F401 - what a price buys is computed with balls
 
+            from dither.sql.admission import admit
             from dither.sql.price import price
 
         question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
         private = [table for table in question.tables if isinstance(table, Table)]
         profile = self._profile_for(question, private)
-        return price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
+        priced = price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
+        admit(priced, self._policy.read().limits)
+        return priced
 
     def _profile_for(self, question: Question, private: list[Table]) -> Profile | None:
         """Of the table whose rows a question limits."""
@@ -175,29 +181,54 @@ class Walk:
         if cost > whole.left.adding or delta > (whole.left.delta or 0):
             raise too_dear(asked, Charge(cost, delta), whole, None)
 
-    def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> tuple[bytes, bool]:
-        """The stored release for this question, already paid for or fresh, and whether it was charged now."""
+    def _answer(
+        self, analyst: str | None, pricing: Callable[[], PricedQuestion], request: str | None
+    ) -> tuple[PricedQuestion, bytes, bool]:
+        """The question as priced, its stored release, paid for already or fresh, and whether it was charged now."""
+        asked = self._clock.now()
+        while True:
+            declared = self._policy.read()
+            question, priced, stored = self._recalled(analyst, pricing(), request)
+            if stored is not None:
+                return priced, stored, False
+            after = release_after(priced, declared.limits)
+            # In this order: whoever waits for a worker holds up no refresh, and nobody who pays waits for one.
+            with self._engine.slot(), self._policy.steady():
+                if self._policy.read() == declared:  # no refresh between the price and the run
+                    reservation, drawn = self._stored(analyst, priced, request, question)
+                    break
+        return priced, self._settled(reservation, drawn, asked, after), reservation.answer is None
+
+    def _recalled(
+        self, analyst: str | None, priced: PricedQuestion, request: str | None
+    ) -> tuple[str, PricedQuestion, bytes | None]:
+        """What the ledger calls this question, the noise recorded for its request id, and an answer paid for before."""
         from dither.ledger import Charge
+        from dither.recall import as_recorded, keeps_to
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
-        question, snapshot, plan = priced.known_as, priced.snapshot, priced.recipe()
+        question, snapshot = priced.known_as, priced.snapshot
         known = None if request is None else self._ledger.requested(people, analyst, request)
-        if known is not None and known.question == priced.known_by_error:
-            question = known.question
-        if known is not None and known.question == question and known.charge.delta != charge.delta:
-            priced = self._as_recorded(priced, known)
-            charge, plan = Charge(priced.price.cost, priced.price.delta), priced.recipe()
-        if known is None:
+        if known is not None:
+            if known.question == priced.known_by_error:
+                question = known.question
+            if known.question == question and known.charge.delta != charge.delta:
+                priced = as_recorded(priced, Currency.of(self._accounts.budget(people)), known)
+            answered = self._reserve(analyst, priced, request, question) if known.state == "settled" else known
+            return question, priced, answered.answer
+        repeated = self._ledger.find(people, analyst, question, snapshot, charge)
+        if repeated is not None and not keeps_to(priced, repeated):
+            question = priced.known_by_error
             repeated = self._ledger.find(people, analyst, question, snapshot, charge)
-            if repeated is not None and not self._keeps(priced, repeated):
-                question = priced.known_by_error
-                repeated = self._ledger.find(people, analyst, question, snapshot, charge)
-            if repeated is not None:
-                return repeated, False
-            for table in priced.question.tables:
-                if not self._engine.has(table):
-                    # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
-                    raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
+        return question, priced, repeated
+
+    def _reserve(self, analyst: str | None, priced: PricedQuestion, request: str | None, question: str) -> Reservation:
+        """The charge, durable; or the reservation that was made under this request id."""
+        from dither.ledger import Charge
+        from dither.recall import check_labels
+
+        people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
+        snapshot, plan = priced.snapshot, priced.recipe()
         try:
             reservation = self._ledger.reserve(
                 people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
@@ -205,58 +236,82 @@ class Walk:
         except BudgetExceeded:
             whole, cap = self._accounts.view(people), self._accounts.cap(people, analyst)
             raise too_dear(priced.asked, charge, whole, cap) from None
-        return self._run(reservation, priced), reservation.answer is None
-
-    def _as_recorded(self, priced: PricedQuestion, known: Reservation) -> PricedQuestion:
-        """With the noise that was decided for this request: a profile that was made since may decide for another."""
-        from dither.sql.price import again
-
-        with suppress(ParameterError):  # the delta that it took is not stated now: refused as another price
-            return again(priced, Currency.of(self._accounts.budget(known.people)), known.plan)
-        return priced
-
-    def _keeps(self, priced: PricedQuestion, stored: bytes) -> bool:
-        """Whether a stored release errs by no more than was asked for; a price is kept by any that cost as much."""
-        from dither.present import keeps
-
-        return priced.target is None or keeps(priced.question, stored, priced.target)
-
-    def _run(self, reservation: Reservation, priced: PricedQuestion) -> bytes:
-        """From here on every failure is the same to the analyst, and stays charged."""
         if reservation.answer is not None:
-            self._check_labels(reservation, priced)
-            return reservation.answer
-        stored = self._attempt(reservation, priced)
-        if stored is None:
-            # Raised here and not where it failed: an exception remembers the one it was raised beside.
-            raise QueryFailed
-        return stored
+            check_labels(self._ledger, reservation, priced)
+        return reservation
 
-    def _check_labels(self, reservation: Reservation, priced: PricedQuestion) -> None:
-        """Stored numbers are in the order of the keys declared then; they are never shown under other labels."""
-        if reservation.snapshot == priced.snapshot:
-            return
-        tables = {table.name for table in priced.question.tables}
-        for entry in self._ledger.entries():
-            table = entry.body.get("table")
-            if entry.kind == "register" and table in tables and entry.sequence > reservation.id:
-                raise PolicyError(
-                    f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
-                    "again, perhaps declared differently; ask anew under another request id."
-                )
+    def _stored(
+        self, analyst: str | None, priced: PricedQuestion, request: str | None, question: str
+    ) -> tuple[Reservation, bytes | None]:
+        """Charge the question, run it and draw its noise; what was drawn is not settled yet, and None if it failed."""
+        if request is None or self._ledger.requested(priced.question.people, analyst, request) is None:
+            for table in priced.question.tables:
+                if not self._engine.has(table):
+                    # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
+                    raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
+            self._room(analyst, priced)
+        reservation = self._reserve(analyst, priced, request, question)
+        return reservation, None if reservation.answer is not None else self._attempt(reservation, priced)
+
+    def _room(self, analyst: str | None, priced: PricedQuestion) -> None:
+        """Refuse an answer that may not fit beside those that this very analyst has stored."""
+        from dither.sql.work import work
+
+        limits, stored = self._policy.read().limits, self._ledger.stored_bytes(analyst)
+        most = min(work(priced.aggregates).bytes, limits.max_answer_bytes)
+        if stored + most > limits.max_stored_bytes:
+            raise PolicyError(
+                f"your stored answers have {stored:,} bytes, and this one may have {most:,}; at most "
+                f"{limits.max_stored_bytes:,} are kept for an analyst. Ask for fewer groups."
+            )
 
     def _attempt(self, reservation: Reservation, priced: PricedQuestion) -> bytes | None:
-        """Exact aggregates, noise, settle; None if anything at all went wrong."""
+        """Exact aggregates and noise; None if anything at all went wrong, which is then recorded."""
         with importing():
+            from dither.engines.protocol import StatementStopped
             from dither.release import release
             from dither.sql.price import again
 
-        with suppress(Exception):  # whatever goes wrong may depend on data, so nothing about it is told
+        stopped = False
+        try:
             if reservation.plan != priced.recipe():  # a profile may have been made since
                 priced = again(priced, Currency.of(self._accounts.budget(reservation.people)), reservation.plan)
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
             if recorded == ("reserved", priced.snapshot, priced.recipe()):
-                return self._ledger.settle(reservation.id, release(priced, self._engine).to_bytes())
+                limits = self._policy.read().limits
+                return release(priced, self._engine).within(limits.max_answer_bytes).to_bytes()
+        except StatementStopped:
+            stopped = True
+        except Exception:  # noqa: BLE001 - whatever goes wrong may depend on data, so nothing about it is told
+            pass
         with suppress(Exception):  # a ledger that cannot even be told keeps the charge, and says so to the next caller
-            self._ledger.fail(reservation.id)
+            if stopped:
+                self._incident(reservation, "stopped")
+            else:
+                self._ledger.fail(reservation.id)
         return None
+
+    def _incident(self, reservation: Reservation, reason: str) -> None:
+        """Its end may have told one bit; after some of them the people are frozen."""
+        self._ledger.breaker.incident(reservation.id, reason, most=self._policy.read().limits.max_incidents)
+
+    def _settled(self, reservation: Reservation, drawn: bytes | None, asked: float, after: Fraction | None) -> bytes:
+        """Store what was drawn once it is time, and return what is stored.
+
+        From the charge on every failure is the same to the analyst, and stays charged.
+        """
+        if reservation.answer is not None:
+            return reservation.answer
+        if after is not None:
+            taken = Fraction(self._clock.now() - asked)
+            if taken > after:
+                with suppress(Exception):
+                    self._incident(reservation, "late")
+            self._clock.sleep(float(doubled(after, taken) - taken))
+        if drawn is not None:
+            with suppress(Exception):
+                return self._ledger.settle(reservation.id, drawn)
+            with suppress(Exception):
+                self._ledger.fail(reservation.id)
+        # Raised here and not where it failed: an exception remembers the one it was raised beside.
+        raise QueryFailed

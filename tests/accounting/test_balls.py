@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither.accounting import balls
-from dither.accounting.balls import ball, bounds, ceil_of, dyadic_up, float_down, float_up, floor_of, precision, sign
+from dither.accounting.balls import ball, bounds, ceil_of, dyadic_up, float_down, float_up, floor_of, sign
+from dither.precision import precision
 
 fractions = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
 

@@ -90,6 +90,17 @@ def test_a_shown_declaration_is_read_as_itself(text: str) -> None:
     assert column_text(many) == "category:l0,l1,l2,l3,l4,l5,l6,l7,... (20 labels)"
 
 
+def test_frozen_people_are_refused_until_they_are_thawed(clinic: Any) -> None:
+    assert clinic("freeze", "clinic", "patients").out == "patients are frozen.\n"
+    done = clinic("query", "clinic", BY_REGION, "--epsilon", "0.5")
+    assert (done.code, "'patients' are frozen" in done.err, "Nothing was charged" in done.err) == (2, True, True)
+    assert json.loads(clinic("thaw", "clinic", "patients", "--json").out) == {"thawed": "patients"}
+    assert clinic("query", "clinic", BY_REGION, "--epsilon", "0.5").code == 0
+    shown = clinic("ledger", "show", "clinic").out
+    assert "freeze    incidents 0, people patients" in shown
+    assert clinic("thaw", "clinic", "nobody").code == 2
+
+
 def test_a_dropped_table_is_forgotten_and_what_was_spent_is_not(clinic: Any, tmp_path: Path) -> None:
     clinic("query", "clinic", BY_REGION, "--epsilon", "0.5")
     spent = clinic("budget", "clinic", "--json").out

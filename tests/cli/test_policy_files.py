@@ -106,18 +106,20 @@ def test_tables_of_every_kind(keyed: Any, tmp_path: Path) -> None:
     )
     assert keyed(*rows).code == 0
     public = ("register", "clinic", "regions", "regions.csv", "--public", "--key", "code", "--column", "code=int:0:9")
-    assert keyed(*public).out.startswith("regions: 2 rows\n")
+    assert "declared with max_rows=1, and the source has more rows" in keyed(*public, "--max-rows", "1").err
+    assert keyed(*public, "--max-rows", "2").out.startswith("regions: 2 rows\n")
     assert keyed("tables", "clinic").out.split("\n\n") == [
         "visits: of patients, owner patient_id, at most 8 rows of each owner, key id\n  id  int:0:99999",
         "drugs: of patients, owner patient_id by visit -> visits.id, at most 9 rows of each owner\n"
         "  visit  int:0:99999\n  dose   int:0:9",
         "doses: of patients, each row its own owner\n  dose  int:0:9",
-        "regions: public, key code\n  code  int:0:9\n",
+        "regions: public, at most 2 rows in all, key code\n  code  int:0:9\n",
     ]
     listed = {table["table"]: table for table in json.loads(keyed("tables", "clinic", "--json").out)}
     assert listed["regions"] == {
         "table": "regions",
         "public": True,
+        "max_rows": 2,
         "key": ["code"],
         "columns": {"code": {"kind": "int", "nullable": True, "lower": 0, "upper": 9}},
     }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import re
 import xml.etree.ElementTree as ElementTree
 from fractions import Fraction
 
@@ -11,6 +13,7 @@ import pytest
 
 from dither.accounting import GDP, ApproxDP, PureDP
 from dither.accounting.prices import growth, prices
+from dither.cli import price_plan
 from dither.cli.price import _shown, repetitions
 from dither.cli.price_plan import read_plan
 from dither.cli.price_plot import draw
@@ -206,3 +209,48 @@ def test_a_picture_is_svg(call, tmp_path):
     done = call("price", PLAN, "--delta", "1e-6", "--plot", "p.png")
     assert (done.code != 0, "name it p.svg" in done.err) == (True, True)
     assert not (tmp_path / "p.png").exists()
+
+
+HOSTILE_PLANS = [
+    "1 count at" + " " * 60_000,
+    "1" + " " * 60_000 + "count" + "\t" * 4_000 + "at 0.1 x",
+    "1 count at 0.1 with" + " " * 60_000 + "x y",
+    "1 count at rho" + " " * 60_000,
+    "delta" + " " * 60_000,
+    "at" + " " * 60_000 + "delta x y",
+    ("1" + " " * 58) * 1000,
+    "1,000" * 10_000,
+    ",000" * 15_000,
+    "9" * 60_000 + " counts at 0.1",
+    "1 count at " + "9" * 60_000,
+    "a" * 65_000,
+    "a" * 65_000 + " at 0.1",
+    " and " * 13_000,
+    "\n" * 60_000,
+    "x" * 65_537,
+    "1 count at 0.1" + "\u00a0" * 60_000 + "x",
+]
+
+
+@pytest.mark.parametrize("plan", HOSTILE_PLANS, ids=range(len(HOSTILE_PLANS)))
+def test_hostile_plans_are_refused(plan):
+    with pytest.raises(ParameterError) as refused:
+        read_plan(plan)
+    assert len(str(refused.value)) < 300
+
+
+def check_single_spaces(items):
+    """A pattern with two ways to share out a run of spaces takes time in the square of its length."""
+    assert not any(one.isspace() and two.isspace() for item in items for one, two in itertools.pairwise(item))
+
+
+def test_patterns_see_single_spaces_only():
+    for plan in HOSTILE_PLANS:
+        check_single_spaces(price_plan._items(plan))
+    assert price_plan._items("1,000  counts \t at   0.1 ;2 medians at 1") == ["1000 counts at 0.1", "2 medians at 1"]
+
+
+def test_planted_runs_of_spaces(monkeypatch):
+    monkeypatch.setattr(price_plan, "_SPACES", re.compile("never"))
+    with pytest.raises(AssertionError):
+        check_single_spaces(price_plan._items("1 count" + " " * 1000 + "at 0.1"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -33,7 +34,7 @@ Opening = Callable[[Release], AbstractContextManager[Desk]]
 
 
 class Between:
-    """A connection, cursor or result of the engine, with something done before and after each call."""
+    """A socket to a worker of the engine, with something done before and after each call."""
 
     def __init__(self, inner: Any, event: Callable[[], None]) -> None:
         self._inner, self._event = inner, event
@@ -47,7 +48,7 @@ class Between:
             self._event()
             result = found(*given, **named)
             self._event()
-            return Between(result, self._event) if "duckdb" in type(result).__module__ else result
+            return result
 
         return call
 
@@ -87,11 +88,14 @@ class KillAt:
         sys.settrace(trace)
 
     def calls(self) -> None:
-        """Calls of the engine, before and after each."""
-        import duckdb
+        """Calls on the way to a worker of the engine and back, before and after each."""
+        pair = socket.socketpair
 
-        connect = duckdb.connect
-        duckdb.connect = lambda *given, **named: Between(connect(*given, **named), self)
+        def between(*given: Any, **named: Any) -> tuple[Any, Any]:
+            ours, theirs = pair(*given, **named)
+            return Between(ours, self), theirs
+
+        socket.socketpair = between  # type: ignore[assignment]
 
 
 def check_after_kill(opening: Opening, price: Fraction, request: str, before: Fraction, released: bytes) -> None:

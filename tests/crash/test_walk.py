@@ -74,17 +74,17 @@ class RunsBeforeCharging(Curator):
 
     release: Release = staticmethod(len)
 
-    def _stored(self, analyst: str | None, priced: Any, request: str | None) -> Any:
+    def _stored(self, analyst: str | None, priced: Any, *known: Any) -> Any:
         self.release(run_and_add_noise(priced, self._engine).to_bytes())
-        return super()._stored(analyst, priced, request)
+        return super()._stored(analyst, priced, *known)
 
 
 class AnswersAnew(Curator):
     """Planted bug: what is told is not what was stored."""
 
-    def _run(self, reservation: Any, priced: Any) -> bytes:
-        super()._run(reservation, priced)
-        return run_and_add_noise(priced, self._engine).to_bytes()
+    def _answer(self, *asked: Any) -> Any:
+        priced, *_ = super()._answer(*asked)
+        return priced, run_and_add_noise(priced, self._engine).to_bytes(), True
 
 
 @pytest.mark.parametrize(

@@ -35,3 +35,27 @@ def test_it_reads_back_exactly() -> None:
 def test_anything_else_is_refused(stored: bytes, words: str) -> None:
     with pytest.raises(LedgerError, match=words):
         Released.from_bytes(stored)
+
+
+def selected(groups: int) -> Released:
+    keys = ([f"key \U0001f600 {place}" for place in range(groups)],)
+    return Released({"epsilon": "1"}, (NoisyMeasure("count", np.arange(groups), {}),), keys, ("Said.",))
+
+
+def test_selected_keys_that_do_not_fit_are_left_out() -> None:
+    whole = selected(1000)
+    size = len(whole.to_bytes())
+    assert whole.within(size) is whole
+    cut = whole.within(size // 2)
+    assert len(cut.to_bytes()) <= size // 2
+    shown = len(cut.keys[0])
+    assert 400 < shown < 500
+    assert cut.keys[0] == whole.keys[0][:shown]
+    assert cut.measures[0].values.tolist() == list(range(shown))
+    said = f"Only the first {shown} groups are shown: an answer with more would be too large to store."
+    assert cut.limits == ("Said.", said)
+    assert len(Released.from_bytes(cut.to_bytes()).keys[0]) == shown
+
+
+def test_public_keys_are_all_shown() -> None:
+    assert RELEASED.within(1) is RELEASED

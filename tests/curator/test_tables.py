@@ -122,7 +122,7 @@ def test_an_older_file_is_read(shop: dt.Curator, tmp_path: Path) -> None:
         shop.register("more", orders(("ann",)), **more)
     shop.register("more", orders(), **more)
     assert named(shop, "more").owner_type == "BIGINT"
-    assert json.loads(path.read_text())["format"] == 2
+    assert json.loads(path.read_text())["format"] == 3
 
 
 # What is refused, before any data are read

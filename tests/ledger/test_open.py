@@ -185,8 +185,8 @@ def _power_cut(*_: object) -> None:
 
 def check_newer_layout(ledger: Ledger, folder: Path, edit: Any) -> None:
     ledger.close()
-    edit(folder, "PRAGMA user_version = 2")
-    with pytest.raises(LedgerError, match="layout 2, made by a newer dither"):
+    edit(folder, "PRAGMA user_version = 3")
+    with pytest.raises(LedgerError, match="layout 3, made by a newer dither"):
         Ledger.open(folder)
 
 

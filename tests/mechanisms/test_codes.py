@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dither.mechanisms.codes import Grid, codes_of, plain_column
+from dither.mechanisms.codes import Grid, column_codes, plain_column
 
 STEPS = [Fraction(1), Fraction(1, 100), Fraction(1, 1024), Fraction(7), Fraction(1, 3), Fraction(2**40)]
 
@@ -26,7 +26,7 @@ def by_definition(value, grid):
 
 
 def codes(column, grid):
-    return codes_of(plain_column(column), grid)[0].tolist()
+    return column_codes(plain_column(column), grid)[0].tolist()
 
 
 @given(
@@ -81,7 +81,7 @@ def test_other_kinds_of_column():
         np.ma.array([1, 2.5, 7, 99], mask=[0, 0, 1, 0]),
         [Decimal(1), Decimal("2.5"), Decimal("nan"), Decimal("1e999999")],
     ):
-        found, missing = codes_of(plain_column(column), grid)
+        found, missing = column_codes(plain_column(column), grid)
         assert found.tolist() == expected
         assert missing.tolist() == [False, False, True, False]
     assert codes(np.array([True, False]), grid) == [2, 0]

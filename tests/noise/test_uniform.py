@@ -7,7 +7,7 @@ import pytest
 
 from dither.errors import ParameterError
 from dither.noise import uniform_below
-from dither.noise.uniform import many_below, one_below
+from dither.noise.uniform import each_below, many_below, one_below
 
 
 def test_every_word_is_used_once_or_drawn_again():
@@ -53,3 +53,45 @@ def test_draws_are_below_any_bound(bound):
 def test_other_bounds_are_refused(bound):
     with pytest.raises(ParameterError):
         uniform_below(bound)
+
+
+BOUNDS = [1, 2, 3, 6, 1 << 16, (1 << 40) - 1, (1 << 53) + 1, (1 << 54) - 1, (1 << 62) - 1, 1 << 53]
+
+
+def test_each_bound_takes_the_top_bits_of_words_of_its_own():
+    """Every bound has a word in every round until it is small enough; a bound of 1 takes none."""
+    bounds = np.array(BOUNDS)
+    rounds = []
+
+    def fill(array):
+        assert array.dtype == np.uint64
+        # All ones in the first round: below a bound only if that is a power of two. Then zeros.
+        array[:] = 0 if rounds else (1 << 64) - 1
+        rounds.append(array.size)
+
+    ones = [bound - 1 if bound & (bound - 1) == 0 else 0 for bound in BOUNDS]
+    assert each_below(bounds, fill).tolist() == ones
+    assert rounds == [9, 6]
+
+
+@pytest.mark.parametrize("bound", [2, 3, 5, 6, 7, 8])
+def test_each_value_below_a_bound_has_as_many_words(bound):
+    """All words of the bits that a bound needs, once each: every value comes once, the others are drawn again."""
+    bits = (bound - 1).bit_length()
+    rounds = []
+
+    def fill(array):
+        words = np.zeros(array.size, np.uint64) if rounds else np.arange(array.size, dtype=np.uint64)
+        array[:] = words << np.uint64(64 - bits)
+        rounds.append(array.size)
+
+    assert each_below(np.full(1 << bits, bound), fill).tolist() == [*range(bound), *[0] * ((1 << bits) - bound)]
+    assert rounds == [1 << bits] + [(1 << bits) - bound] * (bound < 1 << bits)
+
+
+def test_bounds_beyond_words():
+    bounds = np.array([1, 7, 10**30, 1 << 64], object)
+    found = [each_below(bounds) for _ in range(30)]
+    assert all(0 <= value < bound for one in found for value, bound in zip(one.tolist(), bounds.tolist(), strict=True))
+    assert len({int(one[2]) for one in found}) == 30
+    assert each_below(bounds[:0]).size == each_below(np.zeros(0, np.int64)).size == 0

@@ -226,10 +226,10 @@ BUGS = {
     "unknown condition": lambda t: Aggregate(Filter(limited(t), Surprise()), (), (CountRows(),)),
     "unknown counted condition": lambda t: Aggregate(limited(t), (), (CountRows(e.Not(Surprise())),)),
     "pattern that raises on some rows": lambda t: Aggregate(
-        Filter(limited(t), e.Like(e.StoredText("name", True), "a\\")), (), (CountRows(),)
+        Filter(limited(t), e.Like(e.StoredText("name", True, 1000), "a\\")), (), (CountRows(),)
     ),
     "text as a public key": lambda t: Aggregate(
-        limited(t), (Key(e.StoredText("name", True), True, 0, 1, True),), (CountRows(),)
+        limited(t), (Key(e.StoredText("name", True, 1000), True, 0, 1, True),), (CountRows(),)
     ),
     "keys narrower than declared": lambda t: Aggregate(
         limited(t), (key("few", 0, 2, False, declared=(0, 3)),), (CountRows(),)
@@ -244,7 +244,7 @@ BUGS = {
         (CountRows(),),
     ),
     "keys from the data, no limit": lambda t: Aggregate(
-        scan(t), (Key(e.StoredText("name", True), False),), (CountOwners(),)
+        scan(t), (Key(e.StoredText("name", True, 1000), False),), (CountOwners(),)
     ),
     "limit over a filter": lambda t: Aggregate(OwnerLimit(Filter(scan(t), e.Truth(True)), 2), (), (CountRows(),)),
     "truncation to nothing": lambda t: Aggregate(Retruncate(scan(t), 0), (), (CountRows(),)),
@@ -265,7 +265,7 @@ BUGS = {
     ),
     "totals by text without a limit": lambda t: Aggregate(
         OwnerAggregate(
-            scan(t), (("k", e.StoredText("name", True)),), (("x", Total("count", None, None, 0, 9, False)),)
+            scan(t), (("k", e.StoredText("name", True, 1000)),), (("x", Total("count", None, None, 0, 9, False)),)
         ),
         (),
         (SumRows(e.Stored("x", 0, 9, 0, False)),),
@@ -335,6 +335,6 @@ def test_totals_by_key_are_no_more_than_the_keys(table):
     assert norms(check((Aggregate(by_key, (), (CountRows(),)),))[0][0]) == (4, 16, 4)
     by_small = OwnerAggregate(limited(table, 3), (("k", SMALL),), (("n", Total("count", None, None, 0, 9, False)),))
     assert norms(check((Aggregate(by_small, (), (CountRows(),)),))[0][0]) == (3, 9, 3)
-    by_text = OwnerAggregate(scan(table), (("k", e.StoredText("name", True)),), ())
+    by_text = OwnerAggregate(scan(table), (("k", e.StoredText("name", True, 1000)),), ())
     with pytest.raises(UnsafePlan):
         check((Aggregate(by_text, (), (CountRows(),)),))

@@ -113,10 +113,10 @@ class Releasing(Curator):
 
     pipe = -1
 
-    def _stored(self, analyst: str | None, priced: PricedQuestion, request: str | None) -> bytes:
+    def _stored(self, analyst: str | None, priced: PricedQuestion, *known: Any) -> Any:
         stored = release(priced, self._engine).to_bytes()
         os.write(self.pipe, stored)
-        return super()._stored(analyst, priced, request)
+        return super()._stored(analyst, priced, *known)
 
 
 def test_planted_charge_after_release(rich: Path) -> None:

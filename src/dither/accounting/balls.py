@@ -1,18 +1,17 @@
 """Certified real arithmetic: a value is known as a ball, and leaves this file only as an outward-rounded exact number.
 
-A ball that is too wide to decide is evaluated again with more bits, so a result does not depend on the precision that
-some other thread may have set meanwhile: precision decides how long we look, never what we say.
+A ball that is too wide to decide is evaluated again with more bits: precision decides how long we look, never what we
+say.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
+
+from dither.precision import precision
 
 Ball = Any  # flint.arb: the package has no type stubs
 
@@ -20,31 +19,6 @@ START_BITS = 128
 MOST_BITS = 8192
 _WIDEST_EXPONENT = 40_000
 _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
-
-_lock = threading.RLock()
-
-
-def _fresh_lock() -> None:
-    # A child forked while another thread held the lock would wait for it forever.
-    global _lock
-    _lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_fresh_lock)
-
-
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Evaluate the block with `bits` bits of working precision."""
-    from flint import ctx
-
-    with _lock:
-        before = ctx.prec
-        ctx.prec = bits
-        try:
-            yield
-        finally:
-            ctx.prec = before
 
 
 def ball(value: Fraction | int) -> Ball:

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from dither.accounting.balls import Ball, ball, bounds, dyadic_up, float_up, precision, sign
+from dither.accounting.balls import Ball, ball, bounds, dyadic_up, float_up, sign
 from dither.accounting.conversion import COST_UNIT, epsilon_of_rho
 from dither.errors import ParameterError
+from dither.precision import precision
 
 LARGEST_EPSILON = Fraction(10**5)
 # Up to here the curve itself is read; noise is not made for such figures.

@@ -146,11 +146,15 @@ class Answer:
         rows: list[dict[str, Any]] = self.to_arrow(intervals).to_pylist()
         return rows
 
-    def to_csv(self, path: str | Path, intervals: bool = True) -> None:
-        """Write a CSV file; each value column is followed by its lower and upper ends, unless intervals=False."""
+    def to_csv(self, path: str | Path, intervals: bool = True, *, raw: bool = False) -> None:
+        """Write a CSV file; each value column is followed by its lower and upper ends, unless intervals=False.
+
+        A text that a spreadsheet would compute (it begins with =, +, - or @) gets an apostrophe before it, and control
+        characters become a mark; with raw=True texts are written as they are, for programs.
+        """
         from dither.answer.document import csv_bytes
 
-        Path(path).write_bytes(csv_bytes(self, intervals))
+        Path(path).write_bytes(csv_bytes(self, intervals, raw=raw))
 
     def to_text(self, marks: Marks = "none", rows: int = 32) -> str:
         """The table that `print` shows, of so many rows.

@@ -10,6 +10,7 @@ from typing import Any
 from dither.answer.columns import Key, Value
 from dither.answer.intervals import ends
 from dither.digits import plain, write
+from dither.escape import shortened
 
 NO_VALUE, NO_ERROR, NO_INFORMATION = "unknown", "?", "no information"
 
@@ -102,6 +103,4 @@ def _bare(value: Fraction, unit: Fraction | None) -> str:
 
 
 def _label(value: object) -> str:
-    """Labels come from declarations, but a line break or control character in one must not break the table."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return shortened(str(value).lower() if isinstance(value, bool) else value)

@@ -73,7 +73,16 @@ def from_bytes(stored: bytes, names: Sequence[str] | None = None) -> Answer:
             notes=tuple(metadata["notes"]),
             complete=metadata.get("complete", True),
         )
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, IndexError, StopIteration) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        StopIteration,
+        RecursionError,
+    ) as error:
         if isinstance(error, DitherError):
             raise
         raise UnreadableAnswer("these bytes are not a stored answer; they were cut or changed.") from None

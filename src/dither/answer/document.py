@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
 from dither.answer.columns import Chosen, Key, Value
 from dither.digits import number_above
+from dither.escape import json_text, spreadsheet_cell
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -25,17 +25,31 @@ def to_json(answer: Answer) -> str:
         "confidence": str(float(answer.confidence)),
         "notes": list(answer.notes),
     }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+    return json_text(document, allow_nan=False)
 
 
-def csv_bytes(answer: Answer, intervals: bool = True) -> bytes:
-    """The rows as CSV, quoted where needed."""
+def csv_bytes(answer: Answer, intervals: bool = True, *, raw: bool = False) -> bytes:
+    """The rows as CSV, quoted where needed; texts are no formulas and hold nothing invisible, unless raw."""
     from pyarrow import BufferOutputStream, csv
 
+    table = answer.to_arrow(intervals)
+    if not raw:
+        names = [spreadsheet_cell(name) for name in table.column_names]
+        table = table.from_arrays([_harmless(column) for column in table.columns], names)
     sink = BufferOutputStream()
-    csv.write_csv(answer.to_arrow(intervals), sink, csv.WriteOptions(quoting_style="needed"))
+    csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
     content: bytes = sink.getvalue().to_pybytes()
     return content
+
+
+def _harmless(column: Any) -> Any:
+    """A column of text as cells that a spreadsheet shows; any other as it is."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return column
+    return pa.array([None if text is None else spreadsheet_cell(text) for text in column.to_pylist()], kind)
 
 
 def _column(column: Key | Value) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key
 from dither.answer.text import MOST_ROWS, footer
 from dither.digits import counted
+from dither.escape import markup, shortened
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -20,7 +20,10 @@ def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
     """The first rows as a table, digits that the noise reaches in grey; under it price, guarantee and notes."""
     rows = min(len(answer), most_rows)
     is_key = [isinstance(column, Key) for column in answer.columns]
-    names = [f'<th style="{_align(key)}">{escape(name)}</th>' for name, key in zip(answer.names, is_key, strict=True)]
+    names = [
+        f'<th style="{_align(key)}">{markup(shortened(name))}</th>'
+        for name, key in zip(answer.names, is_key, strict=True)
+    ]
     columns = [cells(column, rows) for column in answer.columns]
     lines = [
         "".join(_cell(cell, key) for cell, key in zip(row, is_key, strict=True)) for row in zip(*columns, strict=True)
@@ -28,15 +31,15 @@ def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
     hidden = len(answer) - rows
     more = f'<div style="{_MUTED}">... {counted(hidden, "more row")}</div>' if hidden else ""
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    below = "".join(f"<div>{escape(line)}</div>" for line in footer(answer))
+    below = "".join(f"<div>{markup(line)}</div>" for line in footer(answer))
     return f'<div><table><tr>{"".join(names)}</tr>{body}</table>{more}<small style="{_MUTED}">{below}</small></div>'
 
 
 def _cell(cell: Cell, is_key: bool) -> str:
-    error = f' <span style="{_MUTED}">± {escape(cell.error)}</span>' if cell.error else ""
+    error = f' <span style="{_MUTED}">± {markup(cell.error)}</span>' if cell.error else ""
     sure = cell.sure if cell.error else len(cell.text)
-    noise = f'<span style="{_MUTED}">{escape(cell.text[sure:])}</span>' if sure < len(cell.text) else ""
-    return f'<td style="{_align(is_key)}">{escape(cell.text[:sure])}{noise}{error}</td>'
+    noise = f'<span style="{_MUTED}">{markup(cell.text[sure:])}</span>' if sure < len(cell.text) else ""
+    return f'<td style="{_align(is_key)}">{markup(cell.text[:sure])}{noise}{error}</td>'
 
 
 def _align(is_key: bool) -> str:

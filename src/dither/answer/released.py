@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,22 @@ class Released:
     limits: tuple[str, ...] | None = None  # what the plan left out of the data, in words
     bounds: tuple[tuple[str, int, int], ...] = ()  # to which values, by their text, were clamped
     centres: tuple[tuple[str, int], ...] = ()  # from which averages of values, by their text, took distances
+
+    def within(self, most: int) -> Released:
+        """If keys that were selected make it larger than so many bytes: with the first of them alone, and saying so."""
+        if self.keys is None or not self.keys or len(self.to_bytes()) <= most:
+            return self
+        low, high = 0, len(self.keys[0]) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if len(self._first(middle).to_bytes()) <= most else (low, middle - 1)
+        return self._first(low)
+
+    def _first(self, groups: int) -> Released:
+        keys = tuple(key[:groups] for key in self.keys or ())
+        measures = tuple(replace(measure, values=measure.values[:groups]) for measure in self.measures)
+        said = f"Only the first {groups:,} groups are shown: an answer with more would be too large to store."
+        return replace(self, keys=keys, measures=measures, limits=(*(self.limits or ()), said))
 
     def to_bytes(self) -> bytes:
         bodies = [_encode(measure.values) for measure in self.measures]

@@ -11,6 +11,7 @@ import numpy as np
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key, Value
 from dither.digits import counted
+from dither.escape import shortened
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
@@ -19,6 +20,7 @@ Marks = Literal["none", "brackets", "dim"]
 
 MOST_ROWS = 32
 _GAP = "   "
+_LONGEST_NOTE = 2000
 _DIM, _PLAIN = "\x1b[2m", "\x1b[22m"
 
 
@@ -40,6 +42,10 @@ def table_text(answer: Answer, most_rows: int = MOST_ROWS, *, details: bool = Tr
 
 def footer(answer: Answer) -> Iterator[str]:
     """Price, guarantee, confidence and notes, a line each."""
+    return (shortened(line, _LONGEST_NOTE) for line in _footer(answer))
+
+
+def _footer(answer: Answer) -> Iterator[str]:
     yield price_line(answer)
     if answer.guarantee:
         yield f"guarantee: {answer.guarantee}"
@@ -83,6 +89,7 @@ def percent(probability: float) -> str:
 
 def _block(name: str, column: Sequence[Cell], is_key: bool, mark: Callable[[str, int], str]) -> list[str]:
     """A column as lines of one width: keys to the left, numbers to the right, errors under each other."""
+    name = shortened(name)
     texts = [mark(cell.text, cell.sure) if cell.error else cell.text for cell in column]
     number = max((_width(text) for text, cell in zip(texts, column, strict=True) if cell.error), default=0)
     error = max((_width(cell.error) for cell in column), default=0)

@@ -35,7 +35,7 @@ column declarations, one --column each (values that do not fit become NULL):
   {"age": {"kind": "int", "lower": 0, "upper": 105}}"""
 
 _NAMED = re.compile(r"([^=\[]+)(?:\[(.+?)\])?=(.*)", re.DOTALL)  # NAME=..., or NAME[NAME IN THE SOURCE]=...
-_PYTHON = re.compile(r"\b(?<!such as )(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(.*?\)(?=[:.]|$)")
+_PYTHON = re.compile(r"\b(?<!such as )(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(.{0,500}?\)(?=[:.]|$)")
 
 
 def column(text: str) -> tuple[str, Column]:
@@ -81,7 +81,7 @@ def _from_file(file: Path) -> dict[str, Column]:
         return {name: _from_json(name, declaration) for name, declaration in stated.items()}
     except OSError as error:
         raise PolicyError(f"{file} cannot be read: {error.strerror}.") from None
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
         if isinstance(error, DitherError):
             raise
         raise PolicyError(f"{file} does not hold a JSON object of column declarations; see --help.") from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from dither.escape import json_text
 
 if TYPE_CHECKING:
     from dither import Curator
@@ -84,4 +85,4 @@ def read_budget(arguments: argparse.Namespace) -> PureDP | ApproxDP:
 
 
 def print_json(document: object) -> None:
-    print(json.dumps(document, ensure_ascii=False, indent=2))
+    print(json_text(document, indent=2))

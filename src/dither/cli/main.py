@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import audit, budget, demo, init, ledger, price, profile, query, register, tables
+from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, tables
 from dither.cli.common import Formatter
+from dither.cli.output import visible_output
 from dither.cli.usage import Parser, UsageError
 from dither.cli.words import in_its_words
 from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed
+from dither.escape import visible_lines
 
 COMMANDS = (
     demo.add,
@@ -28,6 +30,8 @@ COMMANDS = (
     query.add_explain,
     budget.add,
     ledger.add,
+    freeze.add_freeze,
+    freeze.add_thaw,
     price.add,
     audit.add,
 )
@@ -74,15 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         chosen = parser().parse_args(given)
-        chosen.run(chosen)
-        sys.stdout.flush()
+        with visible_output():
+            chosen.run(chosen)
+            sys.stdout.flush()
     except DitherError as error:
         message = in_its_words(str(error))
         if "--json" in given:
             print(json.dumps({"error": type(error).__name__, "message": message}), file=sys.stderr)
             return _exit_code(error)
         if isinstance(error, UsageError):
-            print(error.usage, end="", file=sys.stderr)
+            print(visible_lines(error.usage), end="", file=sys.stderr)
         return _complain(message, _exit_code(error))
     except BrokenPipeError:
         _drop_output()  # the reader has gone (`dither ... | head`)
@@ -114,7 +119,7 @@ def _exit_code(error: DitherError) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"dither: {message}", file=sys.stderr)
+    print(visible_lines(f"dither: {message}"), file=sys.stderr)
     return code
 
 

@@ -14,13 +14,16 @@ from dither.parameters import positive, probability, whole
 if TYPE_CHECKING:
     from dither.accounting import Guarantee
 
+_MOST_CHARACTERS = 65_536
 _MOST_ITEMS = 1000
 _MOST_RELEASES = 10**12
 # Commas, semicolons, line ends and the word "and" end an item; 1,000 at its beginning is a number.
-_THOUSANDS = re.compile(r"(?:^|(?<=[,;\s]))[0-9]{1,3}(?:,[0-9]{3})+(?=\s+[a-z])")
+_THOUSANDS = re.compile(r"(?:^|(?<=[,;\s]))[0-9]{1,3}(?:,[0-9]{3}){1,6}(?=\s[a-z])")
 _END = re.compile(r"[,;\n]|\sand\s")
+# The patterns below try every way to share out a run of spaces, so there is never more than one.
+_SPACES = re.compile(r"[^\S\n]+")
 _ITEM = re.compile(
-    r"(?:(?P<count>[0-9][0-9_]*|an?|one)\s*(?:[x*]\s*|\s))?\s*(?P<what>[a-z]+)\s+at\s+"
+    r"(?:(?P<count>[0-9][0-9_]{0,40}|an?|one)\s*(?:[x*]\s*|\s))?\s*(?P<what>[a-z]+)\s+at\s+"
     r"(?:(?P<unit>rho|mu|sigma|epsilon|eps)\s*[\s=]\s*)?(?P<amount>[^\s=]+)"
     r"(?:\s+with\s+(?:delta\s*[\s=]\s*)?(?P<delta>[^\s]+))?"
 )
@@ -38,8 +41,9 @@ class WrittenPlan:
 
 def read_plan(text: str) -> WrittenPlan:
     """The guarantees of a written plan with their counts; a part that is not understood is refused, with what is."""
-    plain = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), text.lower().strip())
-    items = [item.strip() for item in _END.split(plain)]
+    if len(text) > _MOST_CHARACTERS:
+        raise ParameterError(f"a plan has at most {_MOST_CHARACTERS:,} characters; got {len(text):,}.")
+    items = _items(text)
     if len(items) > _MOST_ITEMS:
         raise ParameterError(f"a plan has at most {_MOST_ITEMS} items; got {len(items)}.")
     deltas = [found for found in map(_DELTA.fullmatch, items) if found]
@@ -51,6 +55,12 @@ def read_plan(text: str) -> WrittenPlan:
     return WrittenPlan(parts, deltas[0]["delta"] if deltas else None)
 
 
+def _items(text: str) -> list[str]:
+    """What stands between commas, semicolons, line ends and "and", in lower case, with single spaces."""
+    plain = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), _SPACES.sub(" ", text.lower()).strip())
+    return [item.strip() for item in _END.split(plain)]
+
+
 def _read(item: str) -> tuple[Guarantee, int]:
     found = _ITEM.fullmatch(item)
     if found is None:
@@ -59,7 +69,7 @@ def _read(item: str) -> tuple[Guarantee, int]:
     make = makers.get(found["what"]) or makers.get(found["what"].removesuffix("s"))
     if make is None:
         raise ParameterError(
-            f'unknown release "{found["what"]}"; known are {", ".join(sorted(makers))}. '
+            f'unknown release "{found["what"][:60]}"; known are {", ".join(sorted(makers))}. '
             'Anything that is epsilon-DP is a "release".'
         )
     written = found["count"] or "1"

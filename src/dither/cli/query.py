@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.cli.accounts import known_analyst
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.cli.output import print_raw
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def add_query(commands: Commands) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, with intervals")
     form.add_argument("--csv", action="store_true", help="print CSV, with intervals")
+    parser.add_argument(
+        "--raw", action="store_true", help="with --csv: texts as they are, formulas and control characters too"
+    )
     parser.set_defaults(run=query)
 
 
@@ -55,13 +59,15 @@ def add_explain(commands: Commands) -> None:
 def query(arguments: argparse.Namespace) -> None:
     """Ask, pay, print."""
     _need_a_price(arguments)
+    if arguments.raw and not arguments.csv:
+        raise ParameterError("--raw writes the texts of --csv as they are; add --csv, or leave it out.")
     with open_curator(arguments) as curator:
         asker = _asker(curator, arguments)
         answer = asker.sql(_text(arguments), request=arguments.request, **_stated(arguments))
     if arguments.json:
         print_json(json.loads(answer.to_json()))
     elif arguments.csv:
-        _print_csv(answer)
+        _print_csv(answer, raw=arguments.raw)
     else:
         print(answer.to_text(rows=_MOST_ROWS))
 
@@ -125,7 +131,7 @@ def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in names}
 
 
-def _print_csv(answer: Answer) -> None:
+def _print_csv(answer: Answer, *, raw: bool) -> None:
     from dither.answer.document import csv_bytes
 
-    print(csv_bytes(answer).decode(), end="")
+    print_raw(csv_bytes(answer, raw=raw).decode())

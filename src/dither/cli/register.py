@@ -49,7 +49,7 @@ _REFRESH_EXAMPLES = """\
 
 
 _NEEDED = ("table", "source", "people", "owner", "max_rows_per_owner")
-_REST = ("each_row", "public", "key", "column", "columns", "delimiter")
+_REST = ("each_row", "public", "max_rows", "key", "column", "columns", "delimiter")
 
 
 def add_register(commands: Commands) -> None:
@@ -75,6 +75,12 @@ def add_register(commands: Commands) -> None:
         type=int,
         metavar="K",
         help="rows kept of each owner; more rows keep more data, fewer rows need less noise",
+    )
+    parser.add_argument(
+        "--max-rows",
+        type=int,
+        metavar="N",
+        help="rows of the whole table; more are refused, and so are questions that could take too much",
     )
     parser.add_argument(
         "--key",
@@ -106,6 +112,7 @@ def register(arguments: argparse.Namespace) -> None:
     if not declared:
         raise PolicyError(f"table {arguments.table!r} declares no columns; add --column age=int:0:105, say.")
     shared = {"columns": declared, "key": arguments.key, "strict": arguments.strict, "delimiter": _mark(arguments)}
+    shared["max_rows"] = arguments.max_rows
     with open_curator(arguments) as curator, progress_bar(arguments) as bar:
         if arguments.public:
             report = curator.register_public(arguments.table, arguments.source, progress=bar, **shared)

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.digits import counted
 
 if TYPE_CHECKING:
     from dither.columns import Column
@@ -96,7 +97,8 @@ def _plain(value: object) -> str:
 
 def _text(table: Table | PublicTable) -> str:
     width = max(map(len, table.columns))
-    lines = [f"{table.name}: {_whose(table)}{_key(table)}"]
+    most = "" if table.max_rows is None else f", at most {counted(table.max_rows, 'row')} in all"
+    lines = [f"{table.name}: {_whose(table)}{most}{_key(table)}"]
     lines += [f"  {name:{width}}  {column_text(column)}" for name, column in table.columns.items()]
     return "\n".join(lines)
 
@@ -122,7 +124,8 @@ def _document(table: Table | PublicTable) -> dict[str, object]:
 
     columns = {name: column.declaration() for name, column in table.columns.items()}
     if isinstance(table, PublicTable):
-        return {"table": table.name, "public": True, "key": list(table.key), "columns": columns}
+        most = {"max_rows": table.max_rows}
+        return {"table": table.name, "public": True, **most, "key": list(table.key), "columns": columns}
     return {
         "table": table.name,
         "public": False,
@@ -131,6 +134,7 @@ def _document(table: Table | PublicTable) -> dict[str, object]:
         "foreign_key": str(table.via) if table.via else None,
         "each_row": table.row_level,
         "max_rows_per_owner": table.max_rows_per_owner,
+        "max_rows": table.max_rows,
         "key": list(table.key),
         "columns": columns,
     }

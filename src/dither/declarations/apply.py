@@ -150,7 +150,7 @@ def _is_pattern(planned: PlannedTable) -> bool:
 def _load(curator: Declares, planned: PlannedTable, strict: bool, progress: Progress | None) -> LoadReport:
     table = planned.table
     shared = {"columns": table.columns, "key": table.key, "strict": strict, "progress": progress}
-    shared["delimiter"] = planned.delimiter
+    shared |= {"delimiter": planned.delimiter, "max_rows": table.max_rows}
     with planned.place.naming():
         if isinstance(table, PublicTable):
             return curator.register_public(table.name, planned.source, **shared)
@@ -179,6 +179,7 @@ def _differences(here: Table | PublicTable, there: Table | PublicTable) -> Itera
 def _declared(table: Table | PublicTable) -> dict[str, object]:
     """All that a declaration says, by the names that a policy file uses."""
     said: dict[str, object] = {"public": isinstance(table, PublicTable), "key": ", ".join(table.key) or "none"}
+    said["max_rows"] = "none" if table.max_rows is None else table.max_rows
     if isinstance(table, Table):
         owner = "each row" if table.row_level else str(table.via or table.owner)
         said |= {"people": table.people, "owner": owner, "max_rows_per_owner": table.max_rows_per_owner}

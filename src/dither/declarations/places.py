@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dither.errors import DitherError, PolicyError
+from dither.escape import shortened
 from dither.sql.names import meant
 
 FILL_IN = "FILL IN"  # what a draft writes where only the curator knows
@@ -23,7 +24,7 @@ class Place:
     value: Any
 
     def __str__(self) -> str:
-        return f"{self.file}: {'.'.join(self.names)}" if self.names else str(self.file)
+        return f"{self.file}: {'.'.join(map(shortened, self.names))}" if self.names else str(self.file)
 
     def wrong(self, what: str) -> NoReturn:
         raise PolicyError(f"{self}: {what}")
@@ -42,7 +43,8 @@ class Place:
         found = self.entries()
         for name in found:
             if name not in known:
-                self.wrong(f"unknown name {name!r}; allowed are {', '.join(known)}. {meant(name, known)}".rstrip())
+                shown = shortened(repr(name))
+                self.wrong(f"unknown name {shown}; allowed are {', '.join(known)}. {meant(name, known)}".rstrip())
         for name in required:
             if name not in found:
                 self.wrong(f"{name!r} is missing; it needs {', '.join(required)}.")
@@ -54,7 +56,7 @@ class Place:
             self.wrong(f"needs names with values; got {_shown(self.value)}.")
         for name in self.value:
             if not isinstance(name, str):
-                self.wrong(f'names are text; write "{name}" in quotation marks.')
+                self.wrong(f'names are text; write "{shortened(name)}" in quotation marks.')
         return {name: Place(self.file, (*self.names, name), value) for name, value in self.value.items()}
 
     def text(self) -> str:
@@ -70,7 +72,7 @@ class Place:
             self.wrong(f'needs text or a list of texts, such as ["a", "b"]; got {_shown(self.value)}.')
         for value in self.value:
             if not isinstance(value, str):
-                self.wrong(f"every entry is text; write {str(value).lower()} in quotation marks.")
+                self.wrong(f"every entry is text; write {shortened(str(value).lower())} in quotation marks.")
         return tuple(self.value)
 
     def truth(self) -> bool:
@@ -81,7 +83,7 @@ class Place:
     def choice(self, allowed: Collection[str]) -> str:
         text = self.text()
         if text not in allowed:
-            self.wrong(f"{text!r} is not one of {', '.join(allowed)}. {meant(text, allowed)}".rstrip())
+            self.wrong(f"{shortened(repr(text))} is not one of {', '.join(allowed)}. {meant(text, allowed)}".rstrip())
         return text
 
     def unfilled(self) -> Iterator[str]:
@@ -94,4 +96,4 @@ class Place:
 
 
 def _shown(value: object) -> str:
-    return f"the text {value!r}" if isinstance(value, str) else f"{value!r}"
+    return shortened(f"the text {value!r}" if isinstance(value, str) else f"{value!r}")

@@ -113,7 +113,7 @@ def _checked(budget: Budget) -> Budget:
 
 def _private(name: str, place: Place) -> PlannedTable:
     found = place.fields(
-        ("source", "people", "columns"), ("owner", "each_row", "max_rows_per_owner", "key", "delimiter")
+        ("source", "people", "columns"), ("owner", "each_row", "max_rows_per_owner", "max_rows", "key", "delimiter")
     )
     each_row = "each_row" in found and found["each_row"].truth()
     if each_row == ("owner" in found):
@@ -126,14 +126,14 @@ def _private(name: str, place: Place) -> PlannedTable:
         place.wrong("'max_rows_per_owner' is missing, the rows that count of each owner.")
     people, columns = found["people"].text(), _columns(found["columns"])
     with place.naming():
-        table = private_table(name, people, owner, rows, columns, _key(found))
+        table = private_table(name, people, owner, rows, columns, _key(found), _most(found))
     return PlannedTable(table, owner, _source(found["source"]), place, _delimiter(found))
 
 
 def _public(name: str, place: Place) -> PlannedTable:
-    found = place.fields(("source", "key", "columns"), ("delimiter",))
+    found = place.fields(("source", "key", "columns"), ("max_rows", "delimiter"))
     with place.naming():
-        table = public_table(name, _columns(found["columns"]), _key(found))
+        table = public_table(name, _columns(found["columns"]), _key(found), _most(found))
     return PlannedTable(table, None, _source(found["source"]), place, _delimiter(found))
 
 
@@ -143,6 +143,10 @@ def _columns(place: Place) -> dict[str, Any]:
 
 def _key(found: dict[str, Place]) -> tuple[str, ...]:
     return found["key"].texts() if "key" in found else ()
+
+
+def _most(found: dict[str, Place]) -> Any:
+    return found["max_rows"].value if "max_rows" in found else None
 
 
 def _delimiter(found: dict[str, Place]) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dither.columns import Category, Coded, Column
+from dither.columns import Category, Coded, Column, Text
 from dither.digits import counted
 from dither.engines.protocol import Progress
 from dither.engines.sanitise import LABELS, quoted, read_column
@@ -205,6 +205,8 @@ def outside(name: str, column: Column) -> str:
     broken = [] if column.nullable else [f"{quoted(name)} IS NULL"]
     if isinstance(column, Coded):
         broken.append(f"{quoted(name)} < {column.low} OR {quoted(name)} > {column.high}")
+    if isinstance(column, Text):
+        broken.append(f"length({quoted(name)}) > {column.max_length}")
     return f"COUNT(*) FILTER ({' OR '.join(broken) or 'false'})"
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dither.columns import Column
 from dither.digits import counted
-from dither.errors import DitherError
+from dither.errors import DitherError, PolicyError
 from dither.mechanisms.exact import Exact
 from dither.sql.catalog import PublicTable, Table
-from dither.sql.statement import MOST_ROWS, Statement
+from dither.sql.statement import MOST_ROWS, Statement, most_rows
 
-__all__ = ["MOST_ROWS", "Engine", "EngineError", "LoadReport", "Progress", "Statement"]
+__all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "StatementStopped", "check_rows"]
 
 _MUCH = 0.2  # a share of values that did not fit of which the declaration is probably the reason
 _EXPECTED = {
@@ -33,6 +34,10 @@ class EngineError(DitherError):
 
     def __init__(self) -> None:
         super().__init__("the engine could not answer this statement")
+
+
+class StatementStopped(EngineError):
+    """A statement took more than it may, or the process that ran it died: an incident, since it can tell one bit."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,18 @@ class LoadReport:
             )
 
 
+def check_rows(table: Table | PublicTable, rows: int) -> None:
+    """Refuse to store more rows than were declared; for the curator only, who knows how many there are."""
+    if rows <= most_rows(table):
+        return
+    if table.max_rows is None:
+        raise PolicyError(f"table {table.name!r} has more than {MOST_ROWS} rows; load it in parts.")
+    raise PolicyError(
+        f"table {table.name!r} is declared with max_rows={table.max_rows}, and the source has more rows; nothing was "
+        "stored. Load fewer, or drop the table and register it with a larger number."
+    )
+
+
 def expectations(columns: Mapping[str, Column], replaced: Mapping[str, int]) -> dict[str, str]:
     """Of the columns of which some values did not fit: what does."""
     return {name: _EXPECTED[columns[name].kind] for name, count in replaced.items() if count}
@@ -119,6 +136,14 @@ class Engine(Protocol):
     def keep_only(self, tables: Collection[Table | PublicTable]) -> None: ...
 
     def has(self, table: Table | PublicTable) -> bool: ...
+
+    def warm(self) -> None:
+        """Get ready for a statement in the background."""
+        ...
+
+    def slot(self) -> AbstractContextManager[object]:
+        """What it takes to run this thread's statements at once, held; Busy if others have all there is."""
+        ...
 
     def run(self, statement: Statement) -> Sequence[Exact]: ...
 

@@ -20,7 +20,7 @@ from dither.engines.loading import (
     unfit,
     unread,
 )
-from dither.engines.protocol import MOST_ROWS, LoadReport, Progress, expectations
+from dither.engines.protocol import LoadReport, Progress, check_rows, expectations
 from dither.engines.sources import source_names
 from dither.errors import PolicyError
 from dither.sql.catalog import PublicTable
@@ -36,8 +36,7 @@ def write_public(
         if not rows or staged.unreadable_lines:
             found = unread(staged.unreadable_lines) if staged.unreadable_lines else "no rows"
             raise PolicyError(f"public table {table.name!r}: the source has {found}; correct it.")
-        if rows > MOST_ROWS:
-            raise PolicyError(f"public table {table.name!r} has more than {MOST_ROWS} rows.")
+        check_rows(table, rows)
         clamped, replaced = load.changes("true")
         unusable = sum(clamped[name] + replaced[name] for name in table.key)
         if unusable:  # clamped, it would be another row's

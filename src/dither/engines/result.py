@@ -69,24 +69,21 @@ def _narrow(column: Any) -> Any:
     return column.cast(pa.int64()) if pa.types.is_decimal(column.type) else column
 
 
-def _codes(column: Any) -> npt.NDArray[np.int64]:
+def _codes(column: Any) -> npt.NDArray[Any]:
+    """Whole numbers of any width; whoever reads them clamps them to what was declared."""
     import pyarrow as pa
 
     if column.null_count:
         raise EngineError
-    if pa.types.is_signed_integer(column.type):
-        return _words(column.cast(pa.int64()))
-    wide = _integers(column)
-    if wide.dtype != np.int64:
-        raise EngineError
-    return wide
+    return _words(column.cast(pa.int64())) if pa.types.is_signed_integer(column.type) else _integers(column)
 
 
 def dense(result: Any, keys: Sequence[Key], measures: int) -> list[npt.NDArray[Any]]:
     """One array a measure: groups in row-major order of the keys, NULL last, 0 where the result has no group.
 
-    `result` is an Arrow table of the keys' codes, then the measures. Floats, NULL measures, codes outside the declared
-    ranges and repeated groups raise EngineError.
+    `result` is an Arrow table of the keys' codes, then the measures. Floats, NULL measures and codes outside the
+    declared ranges, all of which statements make impossible, raise EngineError. A group that comes more than once,
+    because a clamp moved codes together, has the sum of its parts.
     """
     if result.num_columns != len(keys) + measures:
         raise EngineError
@@ -95,9 +92,7 @@ def dense(result: Any, keys: Sequence[Key], measures: int) -> list[npt.NDArray[A
     for key in keys:
         count *= key.count
     place = _places([_narrow(column) for column in columns[: len(keys)]], keys, result.num_rows)
-    seen = np.zeros(count, dtype=bool)
-    seen[place] = True
-    if int(seen.sum()) != result.num_rows or (not keys and result.num_rows != 1):
+    if not keys and result.num_rows != 1:
         raise EngineError
     return [_scatter(_integers(column), place, count) for column in columns[len(keys) :]]
 
@@ -149,6 +144,10 @@ def _words(column: Any) -> npt.NDArray[np.int64]:
 
 
 def _scatter(values: npt.NDArray[Any], place: npt.NDArray[np.int64], count: int) -> npt.NDArray[Any]:
-    scattered = np.zeros(count, dtype=values.dtype)
-    scattered[place] = values
+    scattered, seen = np.zeros(count, dtype=values.dtype), np.zeros(count, dtype=bool)
+    seen[place] = True
+    if int(seen.sum()) == len(place):
+        scattered[place] = values
+    else:
+        np.add.at(scattered, place, values)
     return scattered

@@ -24,7 +24,7 @@ from dither.engines.loading import (
     unread,
 )
 from dither.engines.owners import Owners
-from dither.engines.protocol import MOST_ROWS, LoadReport, Progress, expectations
+from dither.engines.protocol import LoadReport, Progress, check_rows, expectations
 from dither.engines.rank import first_of_its_key, rank_expression
 from dither.errors import PolicyError
 from dither.sql.catalog import Table
@@ -91,13 +91,12 @@ class _Load:
             raise PolicyError(
                 f"table {self.table.name!r}: {self._nothing(owned)}, so there is nothing to ask about{lost}."
             )
-        if kept > MOST_ROWS:
-            raise PolicyError(f"table {self.table.name!r} has more than {MOST_ROWS} rows; load it in parts.")
         clamped, replaced = self.load.changes(self._kept)
         different = kept
         if self.table.key:
             groups = f'SELECT DISTINCT "_owner", {named(self.table.key)} FROM {RECORDS} WHERE {self._kept}'
             (different,) = self.load.one(f"SELECT COUNT(*) FROM ({groups})")
+        check_rows(self.table, different)
         return LoadReport(
             rows=different,
             owners=0,

@@ -6,7 +6,7 @@ no two of the vertices 0..n-1 are ignored, one by one. What kind of object it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,13 @@ import numpy.typing as npt
 from dither.errors import ParameterError
 from dither.parameters import whole
 from dither.sensitivity.graphs import Graph, is_igraph, is_networkx
-from dither.stats.tables import table_columns
+from dither.sensitivity.reading import listed, place_of
+from dither.sensitivity.tables import table_columns
+from dither.sensitivity.vertices import MOST_VERTICES, NO_VERTEX, vertex_numbers
 
 Vertices = Any  # None, how many there are, or their names
 GraphLike = Any  # a networkx or igraph graph, a SciPy sparse matrix, or a table of edges
 
-_MOST_VERTICES = 2**31 - 1
-_NO_VERTEX = -1
-_NUMERIC = ("int", "uint", "float", "double", "halffloat", "null", "object")
 # What stores each entry that it was given, a 0 too: the others lose zeros (or store zeros nobody gave).
 _KEEPS_ZEROS = ("coo", "csr", "csc")
 _FORMS = "a NumPy array, an Arrow, pandas or polars table, or a list of rows"
@@ -51,8 +50,8 @@ def read_graph(graph: GraphLike, vertices: Vertices, *, least: int = 1) -> Graph
         ends = [_named(column, names) for column in _columns(graph, 2)]
         read = Graph.read(np.stack(ends, axis=1), len(names))
     else:
-        n = whole(vertices, "the number of vertices", most=_MOST_VERTICES)
-        ends = [_vertex_numbers(column) for column in _columns(graph, 2)]
+        n = whole(vertices, "the number of vertices", most=MOST_VERTICES)
+        ends = [vertex_numbers(column) for column in _columns(graph, 2)]
         read = Graph.read(np.stack(ends, axis=1), n)
     whole(read.vertices, "the number of vertices", least=least)
     return read
@@ -72,14 +71,14 @@ def read_weights(graph: GraphLike) -> GraphLike:
         )
     if _says_its_vertices(graph):
         return graph
-    return list(zip(*(_listed(column) for column in _columns(graph, 3)), strict=True))
+    return list(zip(*(listed(column) for column in _columns(graph, 3)), strict=True))
 
 
 def _places(names: Any) -> dict[Any, int]:
     """The number of each named vertex."""
-    listed = _listed(names)
-    places = {name: place for place, name in enumerate(listed)}
-    if len(places) != len(listed):
+    every = listed(names)
+    places = {name: place for place, name in enumerate(every)}
+    if len(places) != len(every):
         raise ParameterError("name each vertex once.")
     return places
 
@@ -87,13 +86,8 @@ def _places(names: Any) -> dict[Any, int]:
 def _named(column: Any, places: dict[Any, int]) -> npt.NDArray[np.int64]:
     """The numbers of the vertices that a column names; what names none becomes a number that no graph has."""
 
-    def number(item: Any) -> int:
-        try:
-            return places.get(item, _NO_VERTEX)
-        except TypeError:  # not even a name
-            return _NO_VERTEX
-
-    return np.array([number(item) for item in _listed(column)], dtype=np.int64)
+    found = (place_of(item, places) for item in listed(column))
+    return np.array([NO_VERTEX if place is None else place for place in found], dtype=np.int64)
 
 
 def _says_its_vertices(graph: GraphLike) -> bool:
@@ -116,42 +110,3 @@ def _columns(table: Any, count: int) -> list[Any]:
 
 def _is_row(row: Any, count: int) -> bool:
     return isinstance(row, (list, tuple, np.ndarray)) and len(row) == count
-
-
-def _listed(column: Any) -> Sequence[Any]:
-    """A column as a list of Python values, with None for nulls."""
-    for method in ("to_pylist", "to_list", "tolist"):
-        if hasattr(column, method):
-            return list(getattr(column, method)())
-    return list(column)
-
-
-def _vertex_numbers(column: Any) -> npt.NDArray[np.int64]:
-    """Vertices as whole numbers; what is none becomes a number that no graph has."""
-    if isinstance(column, list):
-        return _one_by_one(column)
-    kind = str(getattr(column, "type", None) or column.dtype).lower()
-    if not kind.startswith(_NUMERIC):
-        raise ParameterError(
-            f"vertices are whole numbers 0..n-1; got a column of {kind}. If they have names, give vertices=[names]."
-        )
-    nulls = getattr(column, "null_count", 0)
-    if nulls() if callable(nulls) else nulls:  # NumPy would turn the other rows into rounded floats
-        return _one_by_one(_listed(column))
-    values = np.asarray(column)
-    if values.dtype.kind == "u":
-        values = np.minimum(values, np.uint64(2**63 - 1))  # beyond every graph; it must not wrap around into one
-    if values.dtype.kind == "f":  # pandas has made floats of a column with nulls
-        vertex = (np.floor(values) == values) & (np.abs(values) <= _MOST_VERTICES)
-        values = np.where(vertex, values, _NO_VERTEX).astype(np.int64)
-    return _one_by_one(values.tolist()) if values.dtype.kind == "O" else np.asarray(values, dtype=np.int64)
-
-
-def _one_by_one(values: Sequence[Any]) -> npt.NDArray[np.int64]:
-    return np.array([_vertex_number(value) for value in values], dtype=np.int64)
-
-
-def _vertex_number(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer, float, np.floating)):
-        return _NO_VERTEX
-    return int(value) if 0 <= value <= _MOST_VERTICES and value == int(value) else _NO_VERTEX

@@ -12,11 +12,12 @@ from fractions import Fraction
 from itertools import chain
 
 from dither.errors import LedgerCorrupt
-from dither.ledger.chain import Link, digest
+from dither.ledger.chain import BREAKER, Link, canonical_json, digest
 from dither.ledger.units import NOTHING, Units, cap_units
 from dither.ledger.values import Charge
 
 Name = tuple[str, str | None]  # people, analyst
+REASONS = ("stopped", "late")  # of incidents
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,19 @@ class Account:
 
 @dataclass
 class Book:
-    """Accounts by name, in the order they were opened, and the reservations not yet settled."""
+    """Accounts by name, in the order they were opened, and the reservations not yet settled.
+
+    `incidents` are the reservations of each people that ended in one since they were last thawed.
+    """
 
     accounts: dict[Name, Account] = field(default_factory=dict)
     pending: set[int] = field(default_factory=set)
+    incidents: dict[str, frozenset[int]] = field(default_factory=dict)
+    frozen: frozenset[str] = frozenset()
 
     def copy(self) -> Book:
         """A book of its own, for a transaction that may yet be abandoned."""
-        return Book(dict(self.accounts), set(self.pending))
+        return Book(dict(self.accounts), set(self.pending), dict(self.incidents), self.frozen)
 
     def add(self, account: Account) -> None:
         """One more account; a name has only one."""
@@ -70,6 +76,8 @@ class Book:
         if link.kind == "account":
             self.add(Account.read(link))
         elif link.kind == "reserve":
+            if body["people"] in self.frozen:
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger charges people who are frozen.")
             by_sequence = {account.opened: account for account in self.accounts.values()}
             for opened, cost, delta in body["units"]:
                 account = by_sequence[opened]
@@ -82,11 +90,33 @@ class Book:
             if body["reservation"] not in self.pending:
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger settles what is not open.")
             self.pending.remove(body["reservation"])
+        elif link.kind in BREAKER:
+            self.interrupt(link)
+
+    def interrupt(self, link: Link) -> None:
+        """Follow an entry of the circuit breaker."""
+        people, counted = link.body["people"], self.incidents.get(link.body["people"], frozenset())
+        if link.kind == "incident":
+            number = link.body["reservation"]
+            if number in counted or (link.body["reason"] == "stopped" and number in self.pending):
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger counts an incident that cannot be.")
+            self.incidents[people] = counted | {number}
+        elif link.kind == "freeze":
+            if people in self.frozen or link.body["incidents"] != len(counted):
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger freezes people without a cause.")
+            self.frozen |= {people}
+        else:
+            self.incidents.pop(people, None)
+            self.frozen -= {people}
 
     def commitment(self, key: bytes) -> bytes:
         """A keyed digest of everything above that can change."""
         accounts = [(account.opened, account.spent.cost, account.spent.delta) for account in self.accounts.values()]
-        return digest(key, b"state", _packed(*accounts), _packed(sorted(self.pending)))
+        fields = [_packed(*accounts), _packed(sorted(self.pending))]
+        if self.incidents or self.frozen:  # without any, the state is sealed as it was before there could be some
+            incidents = {people: sorted(counted) for people, counted in self.incidents.items()}
+            fields.append(canonical_json([incidents, sorted(self.frozen)]).encode())
+        return digest(key, b"state", *fields)
 
 
 def _packed(*numbers: Iterable[int]) -> bytes:

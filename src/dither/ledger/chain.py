@@ -16,7 +16,8 @@ from typing import Any
 from dither.errors import LedgerCorrupt, LedgerError
 
 VERSION = 1
-KINDS = frozenset({"create", "account", "reserve", "settle", "fail", "event"})
+BREAKER = ("incident", "freeze", "thaw")
+KINDS = frozenset({"create", "account", "reserve", "settle", "fail", "event", *BREAKER})
 NO_SEAL = bytes(32)  # what stands before the first entry
 KEY_BYTES = 32
 

@@ -108,6 +108,11 @@ class Folder:
         """A large answer becomes a durable file named by its hash."""
         write_durably(self.answers / sha256(answer).hexdigest(), answer)
 
+    def answer_size(self, name: str) -> int:
+        """The bytes of the answer of that hash; 0 if it is missing, which whoever asks for it is told."""
+        path = self.answers / name
+        return path.stat().st_size if path.is_file() else 0
+
     def load_answer(self, name: str) -> bytes:
         """The answer of that hash, exactly as stored."""
         try:

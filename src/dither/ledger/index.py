@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -42,6 +44,34 @@ def settle(page: Page, number: int, entry: Link) -> None:
 def store_answer(page: Page, number: int, answer: bytes) -> None:
     """Keep a small answer inside the database."""
     page.connection.execute("INSERT INTO answers (reservation, content) VALUES (?, ?)", (number, answer))
+
+
+def count_bytes(page: Page, number: int, size: int) -> None:
+    """Add to what the analyst of a reservation has stored."""
+    _add_bytes(page.connection, page.entry(number).body["analyst"], size)
+
+
+def bytes_of(page: Page, analyst: str | None) -> int:
+    """How many bytes all answers of this very analyst have; those of the curator under None."""
+    row = page.connection.execute("SELECT bytes FROM stored WHERE analyst = ?", (analyst or "",)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def count_all(connection: sqlite3.Connection, folder: Folder) -> None:
+    """What all analysts have stored, in a ledger that did not count it."""
+    for answer, of, size in connection.execute(
+        "SELECT s.body, r.body, (SELECT length(content) FROM answers WHERE reservation = r.sequence) FROM entries AS s"
+        " JOIN entries AS r ON r.sequence = json_extract(s.body, '$.reservation') WHERE s.kind = 'settle'"
+    ).fetchall():
+        found = folder.answer_size(json.loads(answer)["sha256"]) if size is None else size
+        _add_bytes(connection, json.loads(of)["analyst"], found)
+
+
+def _add_bytes(connection: sqlite3.Connection, analyst: str | None, size: int) -> None:
+    connection.execute(
+        "INSERT INTO stored (analyst, bytes) VALUES (?, ?) ON CONFLICT (analyst) DO UPDATE SET bytes = bytes + ?",
+        (analyst or "", size, size),
+    )
 
 
 def is_open(page: Page, number: int) -> bool:

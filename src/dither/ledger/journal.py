@@ -17,10 +17,12 @@ from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
 from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
-from dither.ledger.store import Store, check_tables, has_tables, make_tables
+from dither.ledger.schema import OF_THE_BREAKER
+from dither.ledger.store import Store, add_tables, check_tables, has_tables, is_older, make_tables
 from dither.ledger.units import Units
 
 COLUMNS = "sequence, version, kind, body, state, mac"
+INCIDENTS = f"SELECT sequence FROM entries WHERE {OF_THE_BREAKER} ORDER BY sequence"
 
 
 @dataclass
@@ -113,6 +115,16 @@ class Journal:
             self.hold_to(page, mark)
             self._trusted = page.head, page.book
         self.anchor_up_to(page.head.sequence)
+
+    def upgrade(self, count: Callable[[sqlite3.Connection], None]) -> None:
+        """Bring tables of the first layout up to this one; entries stay as they are."""
+        with self._store.transaction(write=False) as connection:
+            if not is_older(connection):
+                return
+        with self._store.transaction(write=True) as connection:
+            if is_older(connection):
+                add_tables(connection)
+                count(connection)
 
     def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
         """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""
@@ -212,6 +224,8 @@ class Journal:
         page.book.pending.update(
             number for (number,) in connection.execute("SELECT id FROM reservations WHERE settled IS NULL")
         )
+        for (number,) in connection.execute(INCIDENTS).fetchall():
+            page.book.interrupt(page.entry(number))
         if not same(page.head.state, page.book.commitment(self._key)):
             raise LedgerCorrupt("the accounts or open reservations of the ledger were changed.")
         return page

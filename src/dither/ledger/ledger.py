@@ -7,10 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 
-from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError, QueryFailed
+from dither.errors import BudgetExceeded, LedgerCorrupt, PeopleFrozen, PolicyError, QueryFailed
 from dither.ledger import index
 from dither.ledger.anchor import Anchor
 from dither.ledger.book import Account
+from dither.ledger.breaker import Breaker
 from dither.ledger.chain import KINDS, Link
 from dither.ledger.checks import (
     CURRENCIES,
@@ -56,6 +57,7 @@ class Ledger:
         try:
             if create:
                 journal.create(origin)
+            journal.upgrade(lambda connection: index.count_all(connection, place))
             journal.open(origin)
         except BaseException:
             journal.close()
@@ -72,6 +74,7 @@ class Ledger:
         place = Folder(Path(folder))
         journal, origin, _ = cls._journal_of(place, anchor)
         try:
+            journal.upgrade(lambda connection: index.count_all(connection, place))
             journal.restore_anchor(origin, lambda page: verify(page, place))
         finally:
             journal.close()
@@ -153,8 +156,9 @@ class Ledger:
     ) -> Reservation:
         """Charge the people and, if it has a budget, the analyst: both or neither, durable and anchored on return.
 
-        BudgetExceeded if it does not fit; then nothing is charged. A request id seen before gives back its reservation,
-        whatever became of it, and charges nothing; with another question or charge it is refused.
+        BudgetExceeded if it does not fit, PeopleFrozen if nothing new may be run; then nothing is charged. A request id
+        seen before gives back its reservation, whatever became of it, and charges nothing; with another question or
+        charge it is refused.
         """
         people, analyst = canonical_names(people, analyst)
         check_reserve(charge, question, snapshot, plan, request)
@@ -167,6 +171,10 @@ class Ledger:
                 reservation = index.reservation(page, self._folder, known)
                 if (reservation.question, reservation.charge) != (question, charge):
                     raise PolicyError(f"request {request!r} was used before with another question or price.")
+                if reservation.state == "reserved" and people in page.book.frozen:
+                    raise PeopleFrozen(people)
+            elif people in page.book.frozen:
+                raise PeopleFrozen(people)
             else:
                 units = [charge_units(charge, account.cap) for account in accounts]
                 for account, price in zip(accounts, units, strict=True):
@@ -202,17 +210,29 @@ class Ledger:
                 index.settle(page, reservation_id, page.append("settle", body))
                 if not large:
                     index.store_answer(page, reservation_id, answer)
+                index.count_bytes(page, reservation_id, len(answer))
         with self._journal.reading() as page:
             stored = index.reservation(page, self._folder, reservation_id).answer
         if stored is None:
             raise QueryFailed
         return stored
 
+    def stored_bytes(self, analyst: str | None) -> int:
+        """How many bytes all stored answers of this very analyst have, of whatever people."""
+        known_as = None if analyst is None else canonical_name(analyst, "analyst")
+        with self._journal.reading() as page:
+            return index.bytes_of(page, known_as)
+
     def fail(self, reservation_id: int) -> None:
         """Settle as failed: the charge stands, and there will never be an answer. Changes nothing once settled."""
         with self._journal.writing() as page:
             if index.is_open(page, reservation_id):
                 index.settle(page, reservation_id, page.append("fail", {"reservation": reservation_id}))
+
+    @property
+    def breaker(self) -> Breaker:
+        """Incidents, and who is frozen because of them."""
+        return Breaker(self._journal)
 
     def requested(self, people: str, analyst: str | None, request: str) -> Reservation | None:
         """What this very analyst reserved under a request id, whatever became of it; None if there is nothing."""

@@ -6,7 +6,9 @@ Every rule that SQL can express stands here as well as in the code.
 from __future__ import annotations
 
 APPLICATION = 0x64697468  # "dith", in the file's header
-LAYOUT = 1
+LAYOUT = 2  # the first had neither the table of stored bytes nor the index of the breaker's entries
+
+OF_THE_BREAKER = "kind IN ('incident', 'freeze', 'thaw')"
 
 _ENTRIES = """
 CREATE TABLE entries (
@@ -43,6 +45,12 @@ CREATE TABLE answers (
   content BLOB NOT NULL
 ) STRICT"""
 
+_STORED = """
+CREATE TABLE stored (
+  analyst TEXT PRIMARY KEY,
+  bytes INTEGER NOT NULL CHECK (bytes >= 0)
+) STRICT"""
+
 
 def _forbid(table: str, what: str, when: str = "") -> str:
     name = f"{table}_no_{what.split()[0].lower()}"
@@ -54,7 +62,7 @@ _NEVER_LESS = """ WHEN NEW.opened <> OLD.opened OR NEW.cap <> OLD.cap OR NEW.cap
 _SETTLED_ONCE = """ WHEN OLD.settled IS NOT NULL OR NEW.id <> OLD.id OR NEW.question <> OLD.question
   OR NEW.cost <> OLD.cost OR NEW.delta <> OLD.delta OR NEW.request IS NOT OLD.request"""
 
-STATEMENTS = (
+_FIRST_LAYOUT = (
     _ENTRIES.strip(),
     _ACCOUNTS.strip(),
     _RESERVATIONS.strip(),
@@ -70,3 +78,8 @@ STATEMENTS = (
     _forbid("answers", "UPDATE"),
     _forbid("answers", "DELETE"),
 )
+ADDED = (
+    _STORED.strip(),
+    f"CREATE INDEX entries_of_the_breaker ON entries (sequence) WHERE {OF_THE_BREAKER}",
+)
+STATEMENTS = (*_FIRST_LAYOUT, *ADDED)

@@ -161,15 +161,34 @@ def make_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
 
 
+def is_older(connection: sqlite3.Connection) -> bool:
+    """Whether these are the tables of the first layout, just as they were made."""
+    (layout,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    first = sorted(set(schema.STATEMENTS) - set(schema.ADDED))
+    return (application, layout, _statements(connection)) == (schema.APPLICATION, 1, first)
+
+
+def _statements(connection: sqlite3.Connection) -> list[str]:
+    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    return sorted(str(statement) for (statement,) in found)
+
+
+def add_tables(connection: sqlite3.Connection) -> None:
+    """Those that the first layout had not, within the caller's transaction."""
+    for statement in schema.ADDED:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
+
+
 def check_tables(connection: sqlite3.Connection) -> None:
     """Refuse a newer layout, and any table, index or trigger that differs from ours."""
     (layout,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if layout > schema.LAYOUT:
         raise LedgerError(f"the ledger has layout {layout}, made by a newer dither; upgrade dither.")
-    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
-    expected = [(statement,) for statement in schema.STATEMENTS]
-    if (application, layout, found) != (schema.APPLICATION, schema.LAYOUT, expected):
+    expected = schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)
+    if (application, layout, _statements(connection)) != expected:
         raise LedgerCorrupt("the tables of the ledger were changed.")
 
 

@@ -25,6 +25,10 @@ def verify(page: Page, folder: Folder) -> int:
             reserved[head.sequence] = head
         elif head.kind in ("settle", "fail"):
             settled[head.body["reservation"]] = head
+        elif head.kind == "incident":
+            charged = reserved.get(head.body["reservation"])
+            if charged is None or charged.body["people"] != head.body["people"]:
+                raise LedgerCorrupt(f"entry {head.sequence} of the ledger is an incident of nobody's question.")
     if head != page.head:
         raise LedgerCorrupt("the ledger does not end where it was followed to.")
     if account_rows(connection) != [account_row(account) for account in book.accounts.values()]:
@@ -32,11 +36,16 @@ def verify(page: Page, folder: Folder) -> int:
     expected = [index.row_of(entry, settled[n].sequence if n in settled else None) for n, entry in reserved.items()]
     if connection.execute(f"SELECT {index.COLUMNS} FROM reservations ORDER BY id").fetchall() != expected:
         raise LedgerCorrupt("the reservations do not follow from the entries.")
-    inline = []
+    inline, stored = [], dict[str, int]()
     for number in sorted(settled):
-        index.outcome(page, folder, number, settled[number].sequence)
+        _, answer = index.outcome(page, folder, number, settled[number].sequence)
+        if answer is not None:
+            analyst = reserved[number].body["analyst"] or ""
+            stored[analyst] = stored.get(analyst, 0) + len(answer)
         if not settled[number].body.get("file", True):
             inline.append((number,))
     if connection.execute("SELECT reservation FROM answers ORDER BY reservation").fetchall() != inline:
         raise LedgerCorrupt("there are answers that no entry settled.")
+    if dict(connection.execute("SELECT analyst, bytes FROM stored").fetchall()) != stored:
+        raise LedgerCorrupt("the bytes that analysts have stored are not those of their answers.")
     return page.head.sequence

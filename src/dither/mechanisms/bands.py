@@ -47,6 +47,11 @@ class Bands:
         total = sum(width << doubling for width, doubling in zip(widths, doublings, strict=True))
         return cls(np.array(starts, np.int64), np.array(doublings, np.int64), total)
 
+    @classmethod
+    def even(cls, grid: Grid) -> Bands:
+        """One band: every code weighs 1."""
+        return cls(np.array([grid.first], np.int64), np.zeros(1, np.int64), grid.size)
+
     @property
     def steepest(self) -> int:
         """The largest number of doublings."""

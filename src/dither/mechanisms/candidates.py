@@ -33,7 +33,8 @@ _EXACT_FLOATS = 2.0**53
 def read_candidates(given: Any) -> tuple[Candidate, ...]:
     """Finite, distinct numbers in order, at least one; they come in any order."""
     try:
-        array = plain_column(given)
+        read = plain_column(given)
+        array = read.values if read.null is None else plain_column(read.elements()).values
     except ParameterError:
         raise ParameterError(
             f"candidates= is a list of numbers, fixed in advance; got {type(given).__name__}."
@@ -104,16 +105,15 @@ class Standing:
 
 def standing(column: Any, candidates: tuple[Candidate, ...], *, keep_missing: bool) -> Standing:
     """Of the records of a column; a missing one is the smallest candidate if it is kept, else it is left out."""
-    array = plain_column(column)
-    missing = 0
-    if array.dtype.kind == "O":
-        parts, missing = _objects(array.tolist(), candidates)
-    elif array.dtype.kind == "f":
-        ordered = np.sort(array)
-        missing = int(np.count_nonzero(array != array))  # NaN sorts last
-        parts = [_floats(ordered[: array.size - missing], candidates)]
+    read = plain_column(column)
+    ordered, missing = read.present, read.absent
+    if ordered.dtype.kind == "O":
+        parts, missing = _objects(read.elements(), candidates)
+    elif ordered.dtype.kind == "f":
+        nans = int(np.count_nonzero(ordered != ordered))  # NaN sorts last
+        parts, missing = [_floats(np.sort(ordered)[: ordered.size - nans], candidates)], missing + nans
     else:
-        parts = [_integers(np.sort(array), candidates)]
+        parts = [_integers(np.sort(ordered), candidates)]
     if missing and keep_missing:
         first = np.arange(len(candidates)) > 0
         parts.append(Standing(np.where(first, missing, 0), np.full(len(candidates), missing), missing))

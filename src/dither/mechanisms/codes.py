@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from dither.errors import ParameterError
 from dither.parameters import Number, exact, interval, positive
-from dither.sensitivity.records import _number, _plain
+from dither.sensitivity.reading import Reading, read_column
+from dither.sensitivity.records import _number
 
 Codes = npt.NDArray[np.int64]
 
@@ -56,15 +57,24 @@ class Grid:
         return min(max(math.floor(exact(value, name) / self.step + Fraction(1, 2)), self.first), self.last)
 
 
-def plain_column(column: Any) -> npt.NDArray[Any]:
-    """One-dimensional, and of a kind that NumPy compares: bool, int, uint, float, or Python objects."""
-    read = _plain(column)
-    array = _from_list(read) if isinstance(read, list) else read
-    if array.ndim != 1:
-        raise ParameterError(f"a column has one dimension; got an array of {array.ndim}.")
-    if array.dtype.kind not in "biufO" or array.dtype.itemsize > 8:
-        raise ParameterError(f"a column holds numbers of at most 64 bits; got the type {array.dtype}.")
-    return array.view(np.uint8) if array.dtype.kind == "b" else array
+def plain_column(column: Any) -> Reading:
+    """The records of a column of a kind that NumPy compares: int, uint (for bool too), float, or Python objects."""
+    read = read_column(column)
+    kind = read.values.dtype
+    if kind.kind == "O":
+        return Reading(_from_list(read.elements()))
+    if kind.kind not in "biuf" or kind.itemsize > 8:
+        raise ParameterError(f"a column holds numbers of at most 64 bits; got the type {kind}.")
+    return Reading(read.values.view(np.uint8), read.null) if kind.kind == "b" else read
+
+
+def column_codes(column: Reading, grid: Grid) -> tuple[Codes, npt.NDArray[np.bool_] | None]:
+    """The code of every record of a column; a null is missing."""
+    codes, missing = codes_of(column.values, grid)
+    if column.null is None:
+        return codes, missing
+    codes[column.null] = grid.first
+    return codes, column.null if missing is None else missing | column.null
 
 
 def codes_of(array: npt.NDArray[Any], grid: Grid) -> tuple[Codes, npt.NDArray[np.bool_] | None]:
@@ -80,7 +90,7 @@ def codes_of(array: npt.NDArray[Any], grid: Grid) -> tuple[Codes, npt.NDArray[np
 
 
 def _from_list(items: list[Any]) -> npt.NDArray[Any]:
-    """Plain floats and ints that fit go the quick way, whatever else is there goes record by record."""
+    """Plain floats and ints that fit go the quick way, which gives each the value that it has by itself."""
     kinds = set(map(type, items))
     if kinds == {float}:
         return np.array(items, np.float64)
@@ -92,8 +102,8 @@ def _from_list(items: list[Any]) -> npt.NDArray[Any]:
 def _from_floats(values: npt.NDArray[np.float64], grid: Grid) -> Codes:
     """Rounded quotients in float64; those too near to a half for its error are settled exactly."""
     step = float(grid.step)
-    if not 1e-290 < step < 1e290:
-        raise ParameterError("the grid is outside what floats can be divided by; give one between 1e-290 and 1e290.")
+    if not 1e-290 < step < 1e290:  # outside what floats can be divided by
+        return np.array([_nearest(value, grid) for value in values.tolist()], np.int64)
     ends = math.nextafter(grid.first - 2.0, -math.inf), math.nextafter(grid.last + 2.0, math.inf)
     with np.errstate(over="ignore", under="ignore"):
         quotient = np.clip(values / step, *ends)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
+from dither.mechanisms.bands import Bands
+from dither.mechanisms.codes import Grid
 from dither.mechanisms.exact import Exact, SealedTable, _unseal, seal
 from dither.mechanisms.exponential import Exponential
+from dither.mechanisms.group_choice import GroupChoice, Masses
+from dither.mechanisms.histograms import Histograms
 from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.quantile import Quantile
 
@@ -41,8 +46,8 @@ class _Groups:
 class _Histogram:
     keys: tuple[Any, ...]  # an Arrow array a key, or no key and the place of each line's group
     places: npt.NDArray[np.int64] | None
-    codes: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    codes: npt.NDArray[Any]
+    counts: npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def seal_bounded_groups(keys: Sequence[Any], most: npt.NDArray[Any], look: Look)
 
 
 def seal_histogram(
-    keys: Sequence[Any], places: npt.NDArray[np.int64] | None, codes: npt.NDArray[np.int64], counts: Any
+    keys: Sequence[Any], places: npt.NDArray[np.int64] | None, codes: npt.NDArray[Any], counts: Any
 ) -> SealedTable:
     """Seal how often each code occurs in each group, known by its place or by its keys."""
     return SealedTable(_Histogram(tuple(keys), places, codes, np.asarray(counts)))
@@ -108,25 +113,25 @@ def measures_of(sealed: SealedTable, shown: Sequence[Any]) -> tuple[Exact, ...]:
 def choose_values(
     sealed: SealedTable, mechanism: Quantile | Exponential, groups: int, low: int, high: int, shown: Sequence[Any] = ()
 ) -> npt.NDArray[np.int64]:
-    """One value for each group, by a mechanism that is run on the group's own histogram."""
+    """One value for each group, by the mechanism on the group's own histogram: all groups at once, each by itself."""
     histogram: _Histogram = _content(sealed, _Histogram)
     place = histogram.places if histogram.places is not None else _places(histogram.keys, shown)
-    order = np.argsort(place, kind="stable")
-    place, codes, counts = place[order], histogram.codes[order], histogram.counts[order]
-    cuts = np.searchsorted(place, np.arange(groups + 1))
-    chosen = np.empty(groups, dtype=np.int64)
-    for group in range(groups):
-        part = slice(int(cuts[group]), int(cuts[group + 1]))
-        chosen[group] = _choose(mechanism, codes[part], counts[part], low, high)
+    grid = Grid(Fraction(1), low, high)
+    if isinstance(mechanism, Quantile) and mechanism.grid != grid:
+        raise ParameterError("a quantile of codes is chosen among all codes from the lowest to the highest.")
+    masses = Masses(mechanism.bands if isinstance(mechanism, Quantile) else Bands.even(grid), high)
+    chosen = np.empty(groups, np.int64)
+    for part, lines in Histograms.of(place, histogram.codes, histogram.counts, groups, low, high).parts():
+        chosen[part] = _chosen(mechanism, lines, masses)
     return chosen
 
 
-def _choose(mechanism: Quantile | Exponential, codes: Any, counts: Any, low: int, high: int) -> int:
-    if isinstance(mechanism, Quantile):
-        return int(mechanism.release_from_counts(seal(codes), seal(counts)).value)
-    scores = np.zeros(high - low + 1, dtype=np.int64)
-    np.add.at(scores, codes - low, counts)
-    return low + int(mechanism.release(seal(scores)).value)
+def _chosen(mechanism: Quantile | Exponential, lines: Histograms, masses: Masses) -> Any:
+    if isinstance(mechanism, Exponential):
+        return GroupChoice.of(lines.by_count(mechanism.rate), masses).draw()
+    if lines.large:  # one group, of which the mechanism by itself looks at the ranks near the target alone
+        return mechanism.release_from_counts(seal(lines.codes), seal(lines.counts)).value
+    return GroupChoice.of(lines.by_rank(mechanism.q, mechanism.rate), masses).draw()
 
 
 def _content(sealed: SealedTable, kind: type[Any]) -> Any:
@@ -150,7 +155,29 @@ def _in_order(keys: Sequence[Any], kept: npt.NDArray[np.intp]) -> tuple[npt.NDAr
 
 
 def _places(keys: Sequence[Any], shown: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """For each group its place among the shown keys, or -1."""
-    known = {values: place for place, values in enumerate(zip(*(key.to_pylist() for key in shown), strict=True))}
-    found = (known.get(values, -1) for values in zip(*(key.to_pylist() for key in keys), strict=True))
-    return np.fromiter(found, dtype=np.int64, count=len(keys[0]))
+    """For each group its place among the shown keys, which are distinct, or -1. NULL is a value like others.
+
+    Key by key: `known` numbers the different beginnings of the shown keys, `found` is the number of each group's own.
+    """
+    known, found = np.zeros(len(shown[0]), np.int64), np.zeros(len(keys[0]), np.int64)
+    for key, values in zip(keys, shown, strict=True):
+        ours, theirs = _firsts(values, values), _firsts(key, values)
+        known, beginnings = known * len(known) + ours, found * len(known) + theirs
+        numbered, known = np.unique(known, return_inverse=True)
+        at = np.searchsorted(numbered, beginnings)
+        same = np.append(numbered, -1)[at] == beginnings
+        found = np.where(same & (found >= 0) & (theirs >= 0), at, -1)
+    place = np.full(len(known) + 1, -1)  # the last one is of those that were not found
+    place[known] = np.arange(len(known))
+    return place[found]
+
+
+def _firsts(key: Any, values: Any) -> npt.NDArray[np.int64]:
+    """Where each key first comes among the values, or -1."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if key.type != values.type and pa.types.is_integer(key.type) and pa.types.is_integer(values.type):
+        key, values = key.cast(pa.int64()), values.cast(pa.int64())
+    first = pc.index_in(key, value_set=values)
+    return np.asarray(first.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)

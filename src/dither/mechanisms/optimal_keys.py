@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dither.accounting.balls import Ball, ball, ceil_of, float_down, float_up, floor_of, lower, precision, upper
+from dither.accounting.balls import Ball, ball, ceil_of, float_down, float_up, floor_of, lower, upper
 from dither.mechanisms.weights import flip
+from dither.precision import precision
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.noise import geometric
-from dither.noise.balls import LazyUniform, fresh_uniform, precision
+from dither.noise.balls import LazyUniform, fresh_uniform
 from dither.noise.entropy import random_words
+from dither.precision import precision
 
 CELLS = 1 << 24
 

@@ -20,6 +20,9 @@ from dither.noise.bernoulli import coins_below
 from dither.noise.entropy import keystream
 from dither.noise.uniform import many_below
 from dither.parameters import Number, positive
+from dither.sensitivity.reading import listed, place_of
+
+_UNDECLARED = -1  # the place of an answer that is none of the values
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class RandomizedResponse:
     """epsilon-DP for each respondent, under replace: one respondent's answer changes, the number of reports is public.
 
     With k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), any other value with
-    1 / (e^epsilon + k - 1). Under add_remove the number of reports would say who took part: not private, refused.
+    1 / (e^epsilon + k - 1). Under add_remove the number of reports would say who took part: not private, refused. An
+    answer that is none of the values, or none at all, is reported as a uniform one: no answer raises, or stops others.
 
     Warner 1965; Kairouz, Bonawitz and Ramage 2016; docs/proofs/randomizedresponse.md.
 
@@ -75,15 +79,16 @@ class RandomizedResponse:
         return ResponseDP(self.epsilon, len(self.values), self.relation, proven_rho=self._rho())
 
     def release(self, answers: Any) -> Outcome:
-        """One report per answer: a list for a list of answers, a single value for a single one."""
-        if isinstance(answers, Hashable) and answers in self.values:
-            return Outcome(self.values[int(self._report(self._positions([answers]))[0])], self)
-        reports = self._report(self._positions(_listed(answers)))
-        return Outcome([self.values[i] for i in reports.tolist()], self)
+        """One report per answer: a list for a list, an array or a column, a single value for a single one."""
+        single = self._is_single(answers)
+        reports = self._report(self._positions([answers] if single else _listed(answers))).tolist()
+        return Outcome(self.values[reports[0]] if single else [self.values[i] for i in reports], self)
 
     def probability_bounds(self, answer: Hashable) -> list[tuple[Fraction, Fraction]]:
         """Certified bounds of the probability of each report, for a true answer."""
         true = int(self._positions([answer])[0])
+        if true == _UNDECLARED:
+            return [(Fraction(1, len(self.values)),) * 2 for _ in self.values]
         return [bounds(self._truth if i == true else self._other) for i in range(len(self.values))]
 
     def plot(self, first: Hashable | None = None, second: Hashable | None = None) -> Any:
@@ -98,10 +103,13 @@ class RandomizedResponse:
         """Unbiased estimates of the shares of the true answers, with the variance that the coins cause.
 
         With two values the variance is exact, whatever the truth; with more it is estimated from the estimated share.
+        Undeclared answers, which count as equal parts of all values, have somewhat more.
         """
         found = self._positions(_listed(reports))
         if not found.size:
             raise ParameterError("there are no reports to estimate from.")
+        if (found == _UNDECLARED).any():
+            raise ParameterError(f"a report is none of the declared values: {list(self.values)!r}.")
         (q, _), (p, _) = bounds(self._truth), bounds(self._other)
         counts = np.bincount(found, minlength=len(self.values)).tolist()
         shares = [(Fraction(count, found.size) - p) / (q - p) for count in counts]
@@ -123,24 +131,24 @@ class RandomizedResponse:
         _, high = bounds(lambda: ball(self.epsilon) * -(-ball(self.epsilon)).expm1() * self._truth())
         return dyadic_up(high, 128)
 
-    def _positions(self, answers: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+    def _is_single(self, answers: Any) -> bool:
+        """Text, a number and the like are one answer; a tuple too if the declared values are tuples. By type alone."""
+        return isinstance(answers, (str, bytes, *map(type, self.values))) or not isinstance(answers, Iterable)
+
+    def _positions(self, answers: Iterable[Any]) -> npt.NDArray[np.int64]:
         known = {value: i for i, value in enumerate(self.values)}
-        try:
-            return np.array([known[answer] for answer in answers], np.int64)
-        except (KeyError, TypeError):
-            raise ParameterError(f"an answer is none of the declared values: {list(self.values)!r}.") from None
+        places = (place_of(answer, known) for answer in answers)
+        return np.array([_UNDECLARED if place is None else place for place in places], np.int64)
 
     def _report(self, true: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """With probability k / (e^epsilon + k - 1) a uniform value, else the truth."""
+        """With probability k / (e^epsilon + k - 1) a uniform value, else the truth; always if there is no truth."""
         size = len(self.values)
         lies = coins_below(lambda: size * self._other(), true.size, keystream(4 * true.size))
         uniform = many_below(size, true.size, keystream(16 * true.size))
-        return np.where(lies, uniform, true)
+        return np.where(lies | (true == _UNDECLARED), uniform, true)
 
 
-def _listed(answers: Any) -> Sequence[Hashable]:
-    if isinstance(answers, np.ndarray):
-        return list(answers.tolist())
+def _listed(answers: Any) -> list[Any]:
     if isinstance(answers, (str, bytes)) or not isinstance(answers, Iterable):
-        raise ParameterError("give answers as a list or an array, or a single declared value.")
-    return list(answers)
+        raise ParameterError("give reports as a list, an array or a column.")
+    return listed(answers)

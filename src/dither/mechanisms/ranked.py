@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.mechanisms.codes import Codes, Grid, codes_of, plain_column
+from dither.mechanisms.codes import Codes, Grid, codes_of, column_codes, plain_column
 from dither.mechanisms.exact import Exact, _unseal
 from dither.mechanisms.values import whole_steps
+from dither.sensitivity.reading import Reading
 
 
 class Ranked(Protocol):
@@ -60,12 +61,12 @@ class RankedColumn:
     Rounding and clamping keep the order, so they come after selection, on the few records that matter.
     """
 
-    def __init__(self, array: npt.NDArray[Any], grid: Grid, *, keep_missing: bool) -> None:
-        self._array, self._grid = array.copy(), grid
+    def __init__(self, column: Reading, grid: Grid, *, keep_missing: bool) -> None:
+        self._array, self._grid = column.present.copy(), grid
         # NaN sorts last in NumPy; a missing record that is kept has the first code, so it comes first.
-        missing = int(np.count_nonzero(self._array != self._array)) if array.dtype.kind == "f" else 0
-        self._present = array.size - missing
-        self._first = missing if keep_missing else 0
+        nans = int(np.count_nonzero(self._array != self._array)) if self._array.dtype.kind == "f" else 0
+        self._present = self._array.size - nans
+        self._first = column.absent + nans if keep_missing else 0
         self.size = self._present + self._first
         self._in_order = False
 
@@ -96,9 +97,9 @@ class RankedColumn:
             upto = bisect_right(present, code, key=self._code) + (self._first if code >= self._grid.first else 0)
             return below, upto
         codes, missing = codes_of(self._array, self._grid)
-        if missing is not None and not self._first:
-            codes = codes[~missing]
-        return int(np.count_nonzero(codes < code)), int(np.count_nonzero(codes <= code))
+        codes = codes if missing is None else codes[~missing]
+        below = int(np.count_nonzero(codes < code)) + (self._first if code > self._grid.first else 0)
+        return below, int(np.count_nonzero(codes <= code)) + (self._first if code >= self._grid.first else 0)
 
     def _code(self, position: int) -> int:
         return int(codes_of(self._array[position : position + 1], self._grid)[0][0])
@@ -106,10 +107,10 @@ class RankedColumn:
 
 def ranked_column(column: Any, grid: Grid, *, keep_missing: bool) -> Ranked:
     """The records of a column; missing ones have the first code if they are kept, otherwise they are left out."""
-    array = plain_column(column)
-    if array.dtype.kind != "O":
-        return RankedColumn(array, grid, keep_missing=keep_missing)
-    codes, missing = codes_of(array, grid)
+    read = plain_column(column)
+    if read.values.dtype.kind != "O":
+        return RankedColumn(read, grid, keep_missing=keep_missing)
+    codes, missing = column_codes(read, grid)
     kept = codes if keep_missing or missing is None else codes[~missing]
     return _tally(kept, np.ones(kept.size, np.int64), grid)
 

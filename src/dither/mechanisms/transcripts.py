@@ -6,8 +6,9 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dither.accounting.balls import Ball, ball, lower, precision, upper
+from dither.accounting.balls import Ball, ball, lower, upper
 from dither.errors import ParameterError
+from dither.precision import precision
 
 if TYPE_CHECKING:
     from dither.mechanisms.sparse_vector import SparseVector

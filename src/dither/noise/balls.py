@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.noise.entropy import Learn, learn_bits, random_bits
+from dither.precision import precision
 
 # An arb: whatever the working precision, the true number lies inside it.
 Ball = Any
@@ -20,13 +21,6 @@ def ball(value: Fraction | int) -> Ball:
     if isinstance(value, int):
         return arb(value)
     return arb(fmpq(value.numerator, value.denominator))
-
-
-def precision(bits: int) -> Any:
-    """A context in which ball operations carry `bits` bits. Lower precision widens balls; it never makes them wrong."""
-    from flint import ctx
-
-    return ctx.workprec(bits)
 
 
 def working_bits() -> int:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, precision, resolve, whole_part
+from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, resolve, whole_part
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.request import checked_size
 from dither.parameters import Number, non_negative
+from dither.precision import precision
 
 _WIDTH = 32
 

@@ -12,11 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from dither.noise.affine import Affine
-from dither.noise.balls import Ball, ball, outward, precision
+from dither.noise.balls import Ball, ball, outward
 from dither.noise.request import checked_size, scale_in_range
 from dither.noise.scaled import draw_scaled
 from dither.noise.standard import exponential
 from dither.parameters import Number
+from dither.precision import precision
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Protocol
 
-from dither.noise.balls import Ball, LazyUniform, precision
+from dither.noise.balls import Ball, LazyUniform
+from dither.precision import precision
 
 
 class Law(Hashable, Protocol):

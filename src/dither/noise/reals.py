@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, LazyUniform, ball, precision, whole_part
+from dither.noise.balls import Ball, LazyUniform, ball, whole_part
 from dither.noise.entropy import Learn, learn_bits, random_bits
 from dither.noise.request import as_array
 from dither.parameters import whole
+from dither.precision import precision
 
 # Bits of every uniform number known from the start: so many that a second look is needed about never.
 KNOWN_BITS = 192

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
-from dither.noise.balls import LazyUniform, ball, precision, whole_part
+from dither.noise.balls import LazyUniform, ball, whole_part
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits, random_bits
 from dither.noise.law import Law, locate
+from dither.precision import precision
 
 WIDTH = 32
 GUIDE = 16

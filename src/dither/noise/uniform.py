@@ -32,13 +32,22 @@ def one_below(bound: int, source: Callable[[int], int] = random_bits) -> int:
             return word
 
 
-def each_below(bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Independent draws, each uniform below a bound of its own >= 1."""
-    fill = keystream(16 * bounds.size)
-    out = np.empty(bounds.size, np.int64)
-    for bound in np.unique(bounds).tolist():
-        where = np.flatnonzero(bounds == bound)
-        out[where] = many_below(bound, where.size, fill)
+def each_below(bounds: NDArray[Any], fill: Fill | None = None) -> NDArray[Any]:
+    """Independent draws, each uniform below a bound of its own >= 1: Python's whole numbers if the bounds are such."""
+    if bounds.dtype == object:
+        return np.array([one_below(bound) for bound in bounds.tolist()] or [], object)
+    fill = fill or keystream(16 * bounds.size)
+    out = np.zeros(bounds.size, np.int64)
+    pending = np.flatnonzero(bounds > 1)
+    # Rounding to a float can only raise a number of bits, by one: then a word is too large more often.
+    spare = (64 - np.frexp((bounds - 1).astype(np.float64))[1]).astype(np.uint64)
+    while pending.size:
+        words: NDArray[np.uint64] = np.empty(pending.size, np.uint64)
+        fill(words)
+        words >>= spare[pending]
+        below = words < bounds[pending].astype(np.uint64)
+        out[pending[below]] = words[below].astype(np.int64)
+        pending = pending[~below]
     return out
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from dither.errors import ParameterError
-from dither.plot.style import FIRST, INK, WIDTH, load, safe, styled
+from dither.plot.style import FIRST, INK, WIDTH, load, safe, safe_labels, styled
 
 MOST_ROWS = 300
 COLOURS = (FIRST, "#e0a030", "#3a9a6b", "#c0504d", "#8064a2", "#4bacc6", "#7f7f7f", "#b8860b")
@@ -33,9 +34,10 @@ class Series:
     name: str
     labels: Sequence[str]
 
-    @property
-    def distinct(self) -> list[str]:
-        return list(dict.fromkeys(self.labels))
+    @cached_property
+    def shown(self) -> dict[str, str]:
+        """What stands for each label in the picture, in the order in which they come."""
+        return safe_labels(self.labels)
 
 
 def bars(
@@ -83,18 +85,19 @@ def _panel(
 ) -> Any:
     kept = set(places)
     data = [row for row in points(panel, "row", rows, series) if row["row"] in kept]
+    shown = safe_labels(places)
     for row in data:
-        row["row"] = safe(row["row"])
+        row["row"] = shown[row["row"]]
     down = {
         "y": alt.Y(
             "row:N",
-            sort=[safe(place) for place in places],
+            sort=list(shown.values()),
             title=safe(rows_title) if rows_title else None,
             axis=alt.Axis(labels=labels, ticks=False, labelLimit=260),
         )
     }
     if series is not None:
-        down["yOffset"] = alt.YOffset("series:N", sort=[safe(label) for label in series.distinct])
+        down["yOffset"] = alt.YOffset("series:N", sort=list(series.shown.values()))
     base = alt.Chart(alt.Data(values=data)).encode(**down)
     axis = alt.Axis(tickCount=ticks, format=number_format(data), labelOverlap=True)
     across = {"title": safe(panel.name), "axis": axis}
@@ -129,13 +132,13 @@ def points(panel: Panel, name: str, places: Sequence[Any], series: Series | None
             {name: place, "value": number(value), "lower": lower if both else None, "upper": upper if both else None}
         )
     for row, label in zip(found, series.labels if series else (), strict=False):
-        row["series"] = safe(label)
+        row["series"] = series.shown[label] if series else ""
     return found
 
 
 def series_colour(alt: Any, series: Series) -> Any:
     """A colour for each label, named in a legend."""
-    labels = [safe(label) for label in series.distinct]
+    labels = list(series.shown.values())
     legend = alt.Legend(title=safe(series.name), titleFontWeight="normal")
     scale = alt.Scale(domain=labels, range=[COLOURS[place % len(COLOURS)] for place in range(len(labels))])
     return alt.Color("series:N", scale=scale, legend=legend)

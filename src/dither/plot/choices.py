@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.errors import ParameterError
-from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, say, styled
+from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, safe_labels, say, styled
 
 _MOST_CANDIDATES = 60
 _LETTER = 7
@@ -26,7 +26,7 @@ def two_choices(
         raise ParameterError("the two neighbours must have the same candidates, in the same order.")
     if len(first) > _MOST_CANDIDATES:
         raise ParameterError(f"at most {_MOST_CANDIDATES} candidates can be drawn; got {len(first)}.")
-    shown = {candidate: safe(candidate) for candidate in first}
+    shown, names = safe_labels(first), (safe(names[0]), safe(names[1]))
     laws = [
         {"candidate": shown[candidate], "probability": probability, "law": name}
         for name, law in zip(names, (first, second), strict=True)

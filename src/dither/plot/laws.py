@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, say, styled
+from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, safe_labels, say, styled
 
 Pair = tuple[Fraction, Fraction]
 
@@ -87,8 +87,9 @@ def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int) -> Any:
         laws += [{"answer": at, "height": float(m) / unit, "law": n} for n, m in zip(names, masses, strict=True)]
         if all(masses):
             ratios.append({"answer": at, "ratio": math.exp(_log_ratio(*masses))})
+    shown = safe_labels(pair.first.beside)
     bars = [
-        {"outcome": safe(outcome), "height": float(_middle(law.beside[outcome])), "law": name}
+        {"outcome": shown[outcome], "height": float(_middle(law.beside[outcome])), "law": name}
         for outcome in pair.first.beside
         for law, name in zip(both, names, strict=True)
     ]
@@ -96,7 +97,7 @@ def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int) -> Any:
     for outcome in pair.first.beside:
         masses = [_middle(law.beside[outcome]) for law in both]
         if all(masses):
-            points.append({"outcome": safe(outcome), "ratio": math.exp(_log_ratio(*masses))})
+            points.append({"outcome": shown[outcome], "ratio": math.exp(_log_ratio(*masses))})
     drawn = [point["ratio"] for point in (*ratios, *points)]
     columns = [_curves(alt, pair, laws, ratios, names, width)]
     columns += [_bars(alt, bars, points, names)] if bars else []

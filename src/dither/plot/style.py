@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from dither.errors import DitherError
+from dither.escape import distinct_labels, shortened
 
 FIRST, SECOND = "#4468c0", "#e0a030"
 INK, QUIET = "#333333", "#999999"
 WIDTH = 520
+_LONGEST = 2000  # of any text; subtitles are sentences
 
 
 class MissingPackage(DitherError, ImportError):
@@ -46,12 +49,19 @@ def styled(chart: Any) -> Any:
 
 
 def safe(text: object) -> str:
-    """Text that stays text in a saved web page: altair writes charts into a script, which "</script>" would end.
+    """Text that stays text in a saved picture or web page, on one line and not too long.
 
-    >>> "</script>" in safe("</script>")
-    False
+    Altair writes charts into a script, which "</script>" would end; a control character would end the renderer.
+
+    >>> "</script>" in safe("</script>"), safe("a\\x00b")
+    (False, 'a�b')
     """
-    return str(text).replace("<", "<\u200b")
+    return shortened(text, _LONGEST).replace("<", "<\u200b")
+
+
+def safe_labels(labels: Iterable[Hashable]) -> dict[Any, str]:
+    """A safe text for each label, no two of them alike: two that look the same must not become one bar."""
+    return {label: safe(shown) for label, shown in distinct_labels(labels).items()}
 
 
 def say(guarantee: Any) -> str:

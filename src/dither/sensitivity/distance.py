@@ -17,6 +17,7 @@ from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import whole
 from dither.sensitivity.norms import row_relation
+from dither.sensitivity.reading import listed, place_of
 
 Distance = int | float  # a float only when infinite
 
@@ -50,11 +51,10 @@ def mode(
     if len(position) != len(categories):
         raise ParameterError("the categories name one of them twice; list each once.")
     counts = [0] * len(position)
-    for record in x:
-        try:
-            counts[position[record]] += 1
-        except (KeyError, TypeError):  # undeclared, or not even comparable: no vote, and no error about data
-            continue
+    for record in listed(x):
+        place = place_of(record, position)
+        if place is not None:
+            counts[place] += 1
     return argmax(counts, relation)
 
 

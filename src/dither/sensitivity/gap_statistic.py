@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from dither.parameters import Number, non_negative, whole
 from dither.sensitivity.gaps import Gaps
-from dither.sensitivity.records import Column, Records
+from dither.sensitivity.reading import Column
+from dither.sensitivity.records import Records
 from dither.sensitivity.smoothing import smoothness
 
 

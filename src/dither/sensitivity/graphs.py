@@ -13,6 +13,8 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.parameters import whole
+from dither.sensitivity.tables import table_columns
+from dither.sensitivity.vertices import vertex_numbers
 
 GraphLike = Any
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -73,8 +75,11 @@ def refuse_directed(directed: bool) -> None:
 
 
 def _table(edges: Any) -> Ints:
-    if hasattr(edges, "to_numpy"):
-        edges = edges.to_numpy()
+    columns = None if isinstance(edges, np.ndarray) else table_columns(edges)
+    if columns is not None:
+        if len(columns) != 2:
+            raise ParameterError(f"a table of edges has two columns of whole numbers; or give {_FORMS}.")
+        return np.stack([vertex_numbers(column) for column in columns], axis=1)
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
             raise ParameterError(f"a table of edges has two columns of whole numbers; or give {_FORMS}.")

@@ -9,7 +9,8 @@ from dither.neighbours import Relation
 from dither.parameters import Number, whole
 from dither.sensitivity.bounds import declared
 from dither.sensitivity.norms import Sensitivity, row_relation
-from dither.sensitivity.records import Column, Records
+from dither.sensitivity.reading import Column
+from dither.sensitivity.records import Records
 
 
 class MaxDifference:

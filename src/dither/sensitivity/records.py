@@ -20,8 +20,7 @@ import numpy as np
 from dither.errors import ParameterError
 from dither.parameters import Number
 from dither.sensitivity.bounds import declared
-
-Column = Any  # a NumPy array, a list or tuple, an Arrow, pandas or polars column
+from dither.sensitivity.reading import Column, read_column
 
 _MARGIN = 4096
 _FLOAT_BITS = 53
@@ -92,11 +91,12 @@ class _Listed:
 class _Selected:
     """A NumPy array in which one stretch of ranks is put in order by selection, and grows when more is asked."""
 
-    def __init__(self, array: np.ndarray[Any, Any], missing: Fraction) -> None:
+    def __init__(self, array: np.ndarray[Any, Any], nulls: int, missing: Fraction) -> None:
         self._array, self._missing = array.copy(), missing
-        self.size = len(array)
-        # NaN sorts last in NumPy; here it is the lower bound, so it comes first.
-        self._absent = int(np.count_nonzero(self._array != self._array)) if array.dtype.kind == "f" else 0
+        self.size = len(array) + nulls
+        # NaN sorts last in NumPy; here it is the lower bound as a null is, so it comes first.
+        nans = int(np.count_nonzero(self._array != self._array)) if array.dtype.kind == "f" else 0
+        self._absent = nulls + nans
         self._start = self._stop = 0  # positions in order: start <= position < stop
 
     def between(self, first: int, last: int) -> list[Any]:
@@ -156,37 +156,14 @@ def _whole_sum(values: np.ndarray[Any, Any]) -> int:
 
 
 def _order(column: Column, missing: Fraction) -> _Listed | _Selected:
-    read = _plain(column)
-    if isinstance(read, list):
-        return _Listed(read, missing)
-    if read.ndim != 1:
-        raise ParameterError(f"a column has one dimension; got an array of {read.ndim}.")
-    if read.dtype.kind == "O":
-        return _Listed(read.tolist(), missing)
-    if read.dtype.kind == "b":
-        return _Selected(read.view(np.uint8), missing)
-    if read.dtype.kind not in "iuf" or read.dtype.itemsize > 8:
-        raise ParameterError(f"a column holds numbers of at most 64 bits; got the type {read.dtype}.")
-    return _Selected(read, missing)
-
-
-def _plain(column: Column) -> list[Any] | np.ndarray[Any, Any]:
-    """A list or an array. Columns with nulls go through a list: NumPy would turn their integers into rounded floats."""
-    if isinstance(column, np.ma.MaskedArray):
-        return list(column.tolist())  # what is masked becomes None
-    if isinstance(column, np.ndarray):
-        return np.asarray(column)
-    if isinstance(column, (list, tuple, range)):
-        return list(column)
-    if hasattr(column, "to_pylist"):  # Arrow
-        return list(column.to_pylist()) if column.null_count else np.asarray(column)
-    if hasattr(column, "null_count") and hasattr(column, "to_list"):  # polars
-        return list(column.to_list()) if column.null_count() else np.asarray(column.to_numpy())
-    if hasattr(column, "to_numpy"):  # pandas, whose own types of column may hold nulls
-        return np.asarray(column.to_numpy() if isinstance(column.dtype, np.dtype) else column.to_numpy(dtype=object))
-    raise ParameterError(
-        f"a column is a NumPy array, a list, or an Arrow, pandas or polars column; got {type(column).__name__}."
-    )
+    read = read_column(column)
+    kind = read.values.dtype
+    if kind.kind == "O":
+        return _Listed(read.elements(), missing)
+    if kind.kind not in "biuf" or kind.itemsize > 8:
+        raise ParameterError(f"a column holds numbers of at most 64 bits; got the type {kind}.")
+    array = read.present.view(np.uint8) if kind.kind == "b" else read.present
+    return _Selected(array, read.absent, missing)
 
 
 def _number(value: object) -> Fraction | float | int | None:

@@ -17,9 +17,10 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from dither.accounting.balls import ball, dyadic_up, precision, upper
+from dither.accounting.balls import ball, dyadic_up, upper
 from dither.errors import ParameterError
 from dither.parameters import Number, exact
+from dither.precision import precision
 
 FLOOR_BITS = 200
 _HELD_BACK_BITS = 80

@@ -18,7 +18,9 @@ import numpy as np
 from dither.errors import ParameterError
 from dither.parameters import Number, positive
 from dither.sensitivity.graphs import GraphLike, is_igraph, is_networkx, refuse_directed
+from dither.sensitivity.reading import read_column
 from dither.sensitivity.records import clamped
+from dither.sensitivity.tables import table_columns
 
 _FORMS = (
     "a networkx or igraph graph whose edges have a weight, a symmetric SciPy sparse matrix, "
@@ -73,8 +75,10 @@ def _edges(graph: GraphLike) -> tuple[Iterable[Hashable], list[tuple[Any, Any]],
         once = entries.row <= entries.col
         pairs = list(zip(entries.row[once].tolist(), entries.col[once].tolist(), strict=True))
         return range(graph.shape[0]), pairs, entries.data[once].tolist()
-    rows = graph.to_numpy() if hasattr(graph, "to_numpy") else graph
-    rows = rows.tolist() if isinstance(rows, np.ndarray) else rows
+    columns = None if isinstance(graph, np.ndarray) else table_columns(graph)
+    rows = graph.tolist() if isinstance(graph, np.ndarray) else graph
+    if columns is not None:
+        rows = list(zip(*(read_column(column).elements() for column in columns), strict=True))
     if not isinstance(rows, (list, tuple)) or not all(isinstance(row, (list, tuple)) and len(row) == 3 for row in rows):
         raise ParameterError(f"the weighted graph cannot be read; give {_FORMS}.")
     return (), [(u, v) for u, v, _ in rows], [weight for _, _, weight in rows]

@@ -12,6 +12,7 @@ from dither.sql.catalog import Catalog
 from dither.sql.items import aggregate, is_aggregated
 from dither.sql.keys import group_key
 from dither.sql.labels import LabelReader
+from dither.sql.limiting import most_in_all
 from dither.sql.narrowing import kept
 from dither.sql.noisy.bind import bind_formula
 from dither.sql.noisy.bound import is_formula
@@ -43,7 +44,7 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
     if not rows.people:
         hint = "Public tables can be joined to a table of people; a question about nobody needs no privacy."
         raise source.refusal(select, "the query names no table of people.", hint)
-    scalars = replace(binder.scalars(rows.scope), kept=kept(rows.node))
+    scalars = replace(binder.scalars(rows.scope), kept=kept(rows.node), rows=most_in_all(rows.node))
     items = [
         Item(node.this.unnest(), binder.alias(node)) if isinstance(node, exp.Alias) else Item(node.unnest(), None)
         for node in select.expressions

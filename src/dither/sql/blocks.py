@@ -10,7 +10,9 @@ from typing import Any
 from dither.errors import PolicyError
 from dither.sql import expressions as e
 from dither.sql.dialect import DuckDB
+from dither.sql.facts import facts
 from dither.sql.implied import Origins, equalities, parent_side
+from dither.sql.intervals import Schema
 from dither.sql.plan import (
     Filter,
     JoinOwner,
@@ -37,7 +39,7 @@ class Block:
     """A relation as the parts of a SELECT: how its columns, owner and ranks are written, FROM what, WHERE what.
 
     A `plain` one can stand on the right of a join as it is, its conditions among those of the join. `origins` are the
-    tables' own columns among its columns.
+    tables' own columns among its columns. `schema` and `total` are what the guard has proven about the relation.
     """
 
     source: str
@@ -47,6 +49,8 @@ class Block:
     conditions: tuple[str, ...] = ()
     plain: bool = True
     origins: Origins = field(default_factory=dict)
+    schema: Schema = field(default_factory=dict)
+    total: int = MOST_ROWS
 
     @property
     def body(self) -> str:
@@ -66,10 +70,13 @@ class Blocks:
         rule = NODES.get(type(node))
         if rule is None:
             raise PolicyError(f"a plan node {type(node).__name__} cannot be written as SQL.")
-        return rule(self, node)
+        known = facts(node)
+        return replace(rule(self, node), schema=known.schema, total=known.total)
 
     def writer(self, *blocks: Block) -> Writer:
-        return Writer(self.dialect, {name: sql for block in blocks for name, sql in block.columns.items()})
+        columns = {name: sql for block in blocks for name, sql in block.columns.items()}
+        schema = {name: column for block in blocks for name, column in block.schema.items()}
+        return Writer(self.dialect, columns, schema, max(block.total for block in blocks))
 
     def scan(self, node: Scan | PublicScan) -> Block:
         called = f"s{next(self.numbers)}"
@@ -102,8 +109,10 @@ class Blocks:
         nested = self.nested(block, {name: self.typed(writer, value) for name, value in wanted})
         return replace(nested, origins=origins)
 
-    def typed(self, writer: Writer, value: e.Expression) -> str:
+    def typed(self, writer: Writer, value: e.Expression, *, code: bool = False) -> str:
         """A value as a column of its own: numbers in the word that holds them."""
+        if isinstance(value, e.Clamp) and code:
+            return f"CAST({writer.clamped(value)} AS {writer.type(value)})"
         return writer.wide(value, writer.type(value)) if isinstance(value, e.Numeric) else writer.any(value)
 
     def nested(self, block: Block, columns: dict[str, str], grouped: str = "") -> Block:
@@ -171,14 +180,14 @@ class Blocks:
         """Ranks of a group: the least of its rows', then the keys, so that no two groups of an owner are level."""
         block = self.of(node.child)
         writer = self.writer(block)
-        keys = {name: self.typed(writer, value) for name, value in node.keys}
+        keys = {name: self.typed(writer, value, code=True) for name, value in node.keys}
         totals = {name: self.total(writer, total) for name, total in node.totals if name in self.used}
         ranks = (*(f"MIN({rank})" for rank in block.ranks), *keys.values())
         grouped = f" GROUP BY {', '.join([block.owner, *keys.values()])}"
         return self.nested(replace(block, ranks=ranks), {**keys, **totals}, grouped)
 
     def total(self, writer: Writer, total: Total) -> str:
-        largest = MOST_ROWS
+        largest = writer.rows
         if total.value is None:
             computed = writer.count(total.condition)
         else:

@@ -21,7 +21,7 @@ from dither.sql.expressions import (
     first_day,
 )
 from dither.sql.expressions.times import date, part
-from dither.sql.rounding import cut_divide, floor_divide, floor_modulo, units
+from dither.sql.rounding import clamped, cut_divide, floor_divide, floor_modulo, units
 
 PARTS = (
     "year", "quarter", "month", "week", "day", "hour", "minute", "second", "dow", "isodow", "doy", "isoyear", "epoch",
@@ -91,11 +91,15 @@ def truncated(unit: Unit, value: Numeric, kind: Shown) -> Numeric:
         first = Constant(first_day(unit, day.low)) if constant else FirstDay(unit, day)  # type: ignore[arg-type]
         return first if kind == "date" else moment(first, "date")
     one_day = 1 if kind == "date" else DAY
-    if unit == "week":  # Monday, 3 days before 1970-01-01
-        return normal.subtract(value, floor_modulo(normal.add(value, Constant(3 * one_day)), 7 * one_day))
-    if kind == "date":
+    if kind == "date" and unit != "week":
         return value
-    return normal.subtract(value, floor_modulo(value, DAY if unit == "day" else MICROSECONDS[unit]))
+    if unit == "week":  # Monday, 3 days before 1970-01-01
+        past = floor_modulo(normal.add(value, Constant(3 * one_day)), 7 * one_day)
+    else:
+        past = floor_modulo(value, DAY if unit == "day" else MICROSECONDS[unit])
+    # The calendar begins at midnight of a Monday, so no start lies before it, though the difference's bounds may.
+    start = normal.subtract(value, past)
+    return clamped(start, FIRST_DAY * one_day, start.high)
 
 
 def period(unit: Unit, value: Numeric, kind: Shown) -> Numeric:

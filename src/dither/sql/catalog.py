@@ -43,6 +43,7 @@ class Table:
     `owner_type` is how owners are stored, BIGINT or VARCHAR: the same in all tables of one people, so that an owner is
     found in another table by plain equality. (Declarations of an older format do not say, and it is empty.)
     `parent_snapshot` is the snapshot in which a foreign key found the owners of this one; 0 if there is none to name.
+    `max_rows` bounds the rows of all owners together, None if nothing was declared.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Table:
     via: ForeignKey | None = None
     owner_type: str = ""
     parent_snapshot: int = 0
+    max_rows: int | None = None
 
     @property
     def row_level(self) -> bool:
@@ -69,6 +71,7 @@ class PublicTable:
     columns: Mapping[str, Column]
     key: tuple[str, ...]
     snapshot: int = 0
+    max_rows: int | None = None
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from dither.sql.plan import (
     QuantileRows,
     SumRows,
 )
-from dither.sql.statement import MOST_GROUPS, MOST_ROWS
+from dither.sql.statement import MOST_CODE, MOST_GROUPS
 
 __all__ = ["UnsafePlan", "check"]
 
@@ -94,7 +94,8 @@ def _groups(aggregate: Aggregate, known: Facts) -> int | None:
             raise UnsafePlan("a text has no public list of keys.")
         if key.public and isinstance(key.code, e.Numeric):
             low, high = interval(key.code, known.schema)
-            if not (key.low <= low and high <= key.high) or (key.code.nullable and not key.nullable):
+            inside = -MOST_CODE <= key.low <= low and high <= key.high <= MOST_CODE
+            if not inside or (key.code.nullable and not key.nullable):
                 raise UnsafePlan("the plan misstates the values of a key.")
     if not aggregate.public:
         return None
@@ -123,7 +124,7 @@ def _sum_rows(measure: SumRows, reach: _Reach) -> Sensitivity:
         raise UnsafePlan(f"a sum of {type(measure.value).__name__}: the last operation before a sum must be a clamp.")
     low, high = interval(measure.value, reach.known.schema)
     size = max(1, -low, high)
-    if not MOST_ROWS * size < LARGEST:
+    if not reach.known.total * size < LARGEST:
         raise UnsafePlan("a sum may exceed 126 bits.")
     together = reach.known.together.get(measure.value.name) if isinstance(measure.value, e.Stored) else None
     return reach.of(size, together)
@@ -153,7 +154,9 @@ def _count_distinct(measure: CountDistinct, reach: _Reach) -> Sensitivity:
 def _choice(measure: Choice, reach: _Reach) -> Sensitivity:
     if type(measure.value) not in (e.Stored, e.Clamp):
         raise UnsafePlan(f"a choice from {type(measure.value).__name__}: its last operation must be a clamp.")
-    interval(measure.value, reach.known.schema)
+    low, high = interval(measure.value, reach.known.schema)
+    if not -MOST_CODE <= low <= high <= MOST_CODE:
+        raise UnsafePlan("a choice is among numbers of 62 bits.")
     if isinstance(measure, QuantileRows) and not 0 <= measure.numerator <= measure.denominator:
         raise UnsafePlan("a quantile lies between 0 and 1.")
     return reach.of(1)

@@ -36,7 +36,7 @@ def declared(value: Value) -> tuple[Expression, Column]:
     if isinstance(node, Boolean):
         return declared(Value("boolean", as_number(node)))
     if isinstance(node, Textual):
-        return node, nullable(Text(), node.nullable, "")
+        return node, nullable(Text(max_length=max(1, node.longest)), node.nullable, "")
     if not isinstance(node, Numeric):
         raise TypeError(f"no column for {type(node).__name__}")
     if isinstance(node, Null):

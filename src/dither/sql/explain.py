@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dither.digits import counted, decimal, number_above
+from dither.escape import json_text, visible_lines
 from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Count, Sum
@@ -47,12 +47,12 @@ class Explanation:
         return self.content
 
     def to_json(self) -> str:
-        return json.dumps(self.content, indent=2, ensure_ascii=False)
+        return json_text(self.content, indent=2)
 
     def __str__(self) -> str:
         from dither.sql.explained import to_text
 
-        return to_text(self.content)
+        return visible_lines(to_text(self.content))
 
     __repr__ = __str__
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from dither.digits import counted
+from dither.escape import markup
 
 
 def to_html(content: dict[str, Any]) -> str:
@@ -16,7 +16,7 @@ def to_html(content: dict[str, Any]) -> str:
     told = [f"Price: {price}. Nothing has been spent.", content["strategy"], content["trade"], *content["notes"]]
     return (
         f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>{rows}</tbody></table>"
-        + "".join(f"<p>{escape(line)}</p>" for line in told if line)
+        + "".join(f"<p>{markup(line)}</p>" for line in told if line)
     )
 
 
@@ -26,9 +26,9 @@ def _rows(column: dict[str, Any], content: dict[str, Any]) -> str:
     found = ""
     for place, measure in enumerate(column["measures"]):
         scale = "" if measure["scale"] is None else f"{measure['scale']:.4g}"
-        moved = f"<span title='{escape(measure['why'], quote=True)}'>{measure['sensitivity']:.10g}</span>"
-        own = (escape(column["name"]), error, escape(bias)) if not place else ("", "", "")
-        cells = (own[0], escape(measure["measure"]), moved, measure["mechanism"], scale, f"{measure['share']:.1%}")
+        moved = f"<span title='{markup(measure['why'])}'>{measure['sensitivity']:.10g}</span>"
+        own = (markup(column["name"]), error, markup(bias)) if not place else ("", "", "")
+        cells = (own[0], markup(measure["measure"]), moved, measure["mechanism"], scale, f"{measure['share']:.1%}")
         found += f"<tr>{''.join(f'<td>{cell}</td>' for cell in (*cells, *own[1:]))}</tr>"
     return found
 

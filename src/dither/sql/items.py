@@ -28,7 +28,6 @@ from dither.sql.computed import column_of, nullable
 from dither.sql.expressions import Boolean, Constant, Null, Numeric, Textual
 from dither.sql.literals import LARGEST
 from dither.sql.scalar import Scalars
-from dither.sql.statement import MOST_ROWS
 
 MOST_CANDIDATES = 100_000  # that MODE chooses among
 
@@ -61,7 +60,7 @@ def summed(scalars: Scalars, node: exp.Expr, condition: Boolean | None, square: 
     value = scalars.number(node.this)
     if condition is not None:
         value = normal.choose((condition,), (value,), Null())
-    if not 2 * MOST_ROWS * value.reach**square < LARGEST:
+    if not 2 * scalars.rows * value.reach**square < LARGEST:
         hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
         raise scalars.refusal(node, "this sum can grow too large.", hint)
     return value

@@ -36,10 +36,9 @@ from dither.sql.narrowing import narrowed_key
 from dither.sql.relabel import MOST_STEPS
 from dither.sql.rounding import in_units
 from dither.sql.scalar import Scalars, Value, decoded
-from dither.sql.statement import MOST_GROUPS
+from dither.sql.statement import MOST_CODE, MOST_GROUPS
 from dither.sql.times import truncation
 
-MOST_CODE = 2**62
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -91,7 +90,7 @@ def _computed(scalars: Scalars, at: exp.Expr, value: Value) -> tuple[Numeric | T
         hint = "Leave it out: without it there is one group."
         raise scalars.refusal(at, "a group is made of columns, and this is the same on every row.", hint)
     if isinstance(node, Textual):
-        return node, _nullable(Text(), node.nullable, "")
+        return node, _nullable(Text(max_length=max(1, node.longest)), node.nullable, "")
     if isinstance(node, Boolean):
         code = normal.indicator(node)
         code, null = _without_idle_null(code, attained(code))

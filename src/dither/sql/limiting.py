@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dither.parameters import whole
 from dither.sql.facts import facts
+from dither.sql.flow import looked_up
 from dither.sql.plan import (
     Filter,
     JoinOwner,
@@ -26,6 +27,11 @@ MOST_TOGETHER = 1_000  # rows of one owner that joins may make, or as many as th
 def most_rows(node: Node) -> int:
     """How many rows of a relation one owner can have if every table keeps to its declared maximum."""
     return facts(Limits(None).source(node)).rows or 1
+
+
+def most_in_all(node: Node) -> int:
+    """How many rows a relation can have of all owners together: what the sums over it are proven to hold."""
+    return facts(Limits(None).source(node)).total
 
 
 class Limits:
@@ -50,14 +56,19 @@ class Limits:
         if isinstance(node, JoinPublic):
             return replace(node, child=self.limited(node.child)) if facts(node.child).private else node
         if isinstance(node, SemiJoin):
-            return replace(node, child=self.limited(node.child), other=self._looked_at(node.other))
+            return replace(node, child=self.limited(node.child), other=self._looked_at(node))
         if isinstance(node, JoinOwner):
             return self._joined(node)
         return node
 
-    def _looked_at(self, node: Node) -> Node:
-        """Rows that are only looked for need no limit, unless rows of one owner meet each other."""
-        return self.limited(node) if any(isinstance(inner, JoinOwner) for inner in node.walk()) else node
+    def _looked_at(self, node: SemiJoin) -> Node:
+        """Rows that are only looked for need no limit, unless rows of one owner meet each other.
+
+        Where they are tried out one by one, as many count as are declared to, whatever number was chosen.
+        """
+        if any(isinstance(inner, JoinOwner) for inner in node.other.walk()):
+            return self.limited(node.other)
+        return node.other if looked_up(node) else Limits(None).limited(node.other)
 
     def _joined(self, node: JoinOwner) -> Node:
         """A side of which each row of the other finds one at most need not be limited."""

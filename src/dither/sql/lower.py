@@ -33,10 +33,10 @@ from dither.sql.writer import Writer
 def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
     ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
-    blocks = Blocks(dialect, _used(aggregate), ranked)
+    blocks = Blocks(dialect, used(aggregate), ranked)
     block = blocks.of(aggregate.child)
     writer = blocks.writer(block)
-    keys = [writer.any(key.code) for key in aggregate.keys]
+    keys = [writer.any(key.code) if key.public else writer.code(key.code) for key in aggregate.keys]
     chosen = aggregate.chosen_from
     if chosen is not None:
         value = writer.wide(chosen, writer.type(chosen)) if not isinstance(chosen, e.Stored) else writer.number(chosen)
@@ -55,8 +55,30 @@ def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     sql = f"SELECT {', '.join(shown)} FROM {block.body}"
     if grouped:
         sql += f" GROUP BY {', '.join(str(place + 1) for place in range(grouped))}"
+        if aggregate.public or chosen is not None:
+            sql = f"SELECT {', '.join(_held(aggregate, len(measures), dialect))} FROM ({sql})"
     steps = _two_steps(aggregate, block, keys, measures)
     return Statement(_tables(aggregate), sql, aggregate.keys, len(measures), chosen is not None, steps)
+
+
+def _held(aggregate: Aggregate, measures: int, dialect: DuckDB) -> Iterable[str]:
+    """The columns of a result with all public codes moved into their ranges, whatever the rows held.
+
+    Codes are proven to lie there, so nothing moves; and there are far fewer groups than rows, so it takes no time. If a
+    proof were wrong, groups would flow together where otherwise a result outside its range would show by a failure.
+    """
+    for place, key in enumerate(aggregate.keys):
+        name = f"k{place}"
+        yield _inside(name, key.low, key.high, key.nullable, dialect) if key.public else name
+    if aggregate.chosen_from is not None:
+        yield _inside("v", *aggregate.chosen_from.bounds, False, dialect)
+    yield from (f"m{place}" for place in range(measures))
+
+
+def _inside(name: str, low: int, high: int, nullable: bool, dialect: DuckDB) -> str:
+    present = name if nullable else f"COALESCE({name}, {low})"
+    held = f"CASE WHEN {name} < {low} THEN {low} WHEN {name} > {high} THEN {high} ELSE {present} END"
+    return f"CAST({held} AS {dialect.word}) AS {name}"
 
 
 def _two_steps(aggregate: Aggregate, block: Block, keys: list[str], measures: list[str]) -> TwoSteps | None:
@@ -78,7 +100,7 @@ def _two_steps(aggregate: Aggregate, block: Block, keys: list[str], measures: li
     )
 
 
-def _used(aggregate: Aggregate) -> frozenset[str]:
+def used(aggregate: Aggregate) -> frozenset[str]:
     """The names of all columns that any expression of the plan reads: no other column need be carried along."""
     return frozenset(
         inner.name

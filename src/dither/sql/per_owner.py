@@ -13,12 +13,11 @@ from dither.sql.computed import column_of, number
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored
 from dither.sql.facts.known import stored
 from dither.sql.keys import carried
-from dither.sql.limiting import most_rows
+from dither.sql.limiting import most_in_all, most_rows
 from dither.sql.plan import Filter, Node, OwnerAggregate, Project, Total
 from dither.sql.relations import Binder, Rows
 from dither.sql.scalar import Scalars
 from dither.sql.scope import Relation, Scope
-from dither.sql.statement import MOST_ROWS
 
 _KNOWN = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _LARGEST = 2**62
@@ -155,7 +154,7 @@ class _Building:
 
     def _sum(self, scalars: Scalars, call: exp.Expr, value: Numeric, rows: int) -> tuple[str, Coded]:
         low, high = min(0, value.low) * rows, max(0, value.high) * rows
-        if not (max(-low, high) <= _LARGEST and MOST_ROWS * value.reach < 2**126):
+        if not (max(-low, high) <= _LARGEST and most_in_all(self.rows.node) * value.reach < 2**126):
             hint = "Its declared bounds allow more than 62 bits for one owner; use smaller factors or narrower columns."
             raise scalars.refusal(call, "this total can grow too large.", hint)
         column = number(low, high, value.scale, value.nullable)

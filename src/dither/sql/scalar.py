@@ -13,6 +13,7 @@ from dither.errors import UnsupportedQuery
 from dither.listed import Computed, Listed, Periods
 from dither.sql import calendar, grammar, literals, normal, rounding
 from dither.sql.expressions import (
+    LONGEST,
     Boolean,
     Comparison,
     Constant,
@@ -23,11 +24,13 @@ from dither.sql.expressions import (
     Stored,
     StoredText,
     TextConstant,
+    Textual,
     Truth,
 )
 from dither.sql.labels import LabelReader
 from dither.sql.narrowing import Kept, narrowed
 from dither.sql.scope import Scope
+from dither.sql.statement import MOST_ROWS
 
 MOST_WORDS = 10_000  # of a question when written out
 
@@ -56,12 +59,13 @@ class Value:
 
 @dataclass(frozen=True)
 class Scalars:
-    """Binds expressions over one row; `kept` is what WHERE has left of columns."""
+    """Binds expressions over one row; `kept` is what WHERE has left of columns, `rows` how many there can be."""
 
     scope: Scope
     labels: LabelReader = field(repr=False, compare=False)
     rules: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = field(repr=False, compare=False)
     kept: Kept = field(default_factory=dict)
+    rows: int = MOST_ROWS
 
     def value(self, node: exp.Expr) -> Value:
         """The value that any piece of scalar syntax stands for."""
@@ -76,6 +80,9 @@ class Scalars:
         self.small(node, [bound.node])
         if isinstance(bound.node, Numeric):
             self._fits(node, bound.node)
+        elif isinstance(bound.node, Textual) and bound.node.longest > LONGEST:
+            what = f"this text can have {bound.node.longest} characters; at most {LONGEST} are computed."
+            raise self.refusal(node, what, "Join fewer texts, or parts of them: LEFT(x, 100).")
         return bound
 
     def _unknown(self, node: exp.Expr) -> UnsupportedQuery:
@@ -177,7 +184,7 @@ _KINDS: dict[type[Column], Kind] = {Date: "date", Timestamp: "timestamp"}
 def _column(scalars: Scalars, node: exp.Expr) -> Value:
     name, column = scalars.scope.find(node)  # type: ignore[arg-type]
     if isinstance(column, Text):
-        return Value("text", StoredText(name, column.nullable))
+        return Value("text", StoredText(name, column.nullable, column.max_length))
     if not isinstance(column, Coded):
         raise scalars.refusal(node, f"the column {name!r} cannot be used in queries.")
     if isinstance(column, Computed):

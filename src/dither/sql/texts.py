@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from dither.columns import Text
-from dither.sql import relabel, rounding
+from dither.sql import relabel
 from dither.sql.expressions import (
-    MOST_STORED,
+    LONGEST,
+    Clamp,
     Constant,
     Joined,
     Length,
@@ -24,8 +24,6 @@ from dither.sql.expressions import (
     Trim,
 )
 from dither.sql.scalar import Scalars, Value, article
-
-MOST_CHARACTERS = 2**20  # of a text made of others
 
 
 def _mapped(
@@ -50,15 +48,15 @@ def _letters(name: str, label: Callable[[str], str]) -> Callable[[Scalars, exp.E
 
 
 def _substring(scalars: Scalars, node: exp.Expr) -> Value:
-    start = 1 if node.args.get("start") is None else scalars.constant(node.args["start"], least=-1000, most=MOST_STORED)
-    end = start + MOST_STORED * 16
+    start = 1 if node.args.get("start") is None else scalars.constant(node.args["start"], least=-1000, most=LONGEST)
+    end = start + 2 * LONGEST  # as far as any text goes, also from before its beginning
     if node.args.get("length") is not None:
-        end = start + scalars.constant(node.args["length"], least=0, most=MOST_STORED)
+        end = start + scalars.constant(node.args["length"], least=0, most=LONGEST)
     return _cut(scalars, node, "SUBSTRING", max(start, 1), max(end - max(start, 1), 0))
 
 
 def _left(scalars: Scalars, node: exp.Expr) -> Value:
-    return _cut(scalars, node, "LEFT", 1, scalars.constant(node.expression, least=0, most=MOST_STORED))
+    return _cut(scalars, node, "LEFT", 1, scalars.constant(node.expression, least=0, most=LONGEST))
 
 
 def _cut(scalars: Scalars, node: exp.Expr, name: str, start: int, length: int) -> Value:
@@ -68,7 +66,7 @@ def _cut(scalars: Scalars, node: exp.Expr, name: str, start: int, length: int) -
         node,
         name,
         lambda text: text[start - 1 : start - 1 + length],
-        lambda text: Substring(text, start, min(length, text.longest)),
+        lambda text: Substring(text, start, min(length, LONGEST)),
     )
 
 
@@ -93,12 +91,8 @@ def _length(scalars: Scalars, node: exp.Expr) -> Value:
         return Value("number", relabel.measured(scalars, node, value, len))
     if value.kind != "text" or not isinstance(value.node, Textual):
         raise scalars.refusal(node, f"LENGTH takes text, not {article(value.kind)}.", "Use a Text or Category column.")
-    length, inner = Length(value.node), node.this.unnest()
-    if isinstance(value.node, StoredText) and isinstance(inner, exp.Column):
-        _, declared = scalars.scope.find(inner)
-        if isinstance(declared, Text):  # longer texts were not loaded
-            return Value("number", rounding.clamped(length, 0, declared.max_length))
-    return Value("number", length)
+    length = Length(value.node)
+    return Value("number", Clamp(length, 0, length.high) if isinstance(value.node, StoredText) else length)
 
 
 def _joined(scalars: Scalars, node: exp.Expr) -> Value:
@@ -113,11 +107,7 @@ def _joined(scalars: Scalars, node: exp.Expr) -> Value:
     if not kinds <= {"text", "literal"}:
         said = " and ".join(article(value.kind) for value in values)
         raise scalars.refusal(node, f"{said} cannot be joined.", "Join texts, or a category and a quoted text.")
-    parts = [part for value in values for part in _parts(value.node)]
-    text = Joined(tuple(parts))
-    if text.longest > MOST_CHARACTERS:
-        raise scalars.refusal(node, f"this text can have more than {MOST_CHARACTERS} characters.", "Join fewer texts.")
-    return Value("text", text)
+    return Value("text", Joined(tuple(part for value in values for part in _parts(value.node))))
 
 
 def _parts(node: object) -> tuple[Textual, ...]:

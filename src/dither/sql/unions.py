@@ -78,7 +78,8 @@ def _common(binder: Binder, query: exp.Expr, called: str, columns: list[Column])
     may_be_null = any(column.nullable for column in columns)
     same = all(type(column) is type(first) for column in columns)
     if same and isinstance(first, Text):
-        return nullable(first, may_be_null, "")
+        lengths = [column.max_length for column in columns if isinstance(column, Text)]
+        return nullable(replace(first, max_length=max(lengths)), may_be_null, "")
     coded = [column for column in columns if isinstance(column, Coded)]
     if same and isinstance(first, Category) and all(c.values == first.values for c in coded if isinstance(c, Category)):
         return nullable(first, may_be_null, first.values[0])

@@ -1,6 +1,7 @@
 """Writes expressions as SQL. Every operator is total: no row of any snapshot can make it raise.
 
-Arithmetic is done in a type that the declared bounds prove wide enough; divisors go through NULLIF.
+Arithmetic is done in a type that the declared bounds prove wide enough; divisors go through NULLIF. A clamp is written
+unless the guard has proven, from the columns of the relation at hand, that it does nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dither.errors import PolicyError
 from dither.sql import expressions as e
 from dither.sql import writing
 from dither.sql.dialect import DuckDB
-from dither.sql.intervals import interval
+from dither.sql.intervals import Schema, no_op
 from dither.sql.statement import MOST_ROWS
 
 WORD = 2**62
@@ -21,10 +22,16 @@ TURNED: dict[e.Comparison, e.Comparison] = {"=": "=", "<>": "<>", "<": ">", "<="
 
 
 class Writer:
-    """Writes expressions in a dialect; `columns` says how the columns that they may name are written."""
+    """Writes expressions in a dialect; `columns` says how the columns that they may name are written.
 
-    def __init__(self, dialect: DuckDB, columns: Mapping[str, str]) -> None:
-        self.dialect, self.columns = dialect, columns
+    `schema` is what the guard knows about these columns, and `rows` how many there can be of them; without a schema no
+    clamp is left out.
+    """
+
+    def __init__(
+        self, dialect: DuckDB, columns: Mapping[str, str], schema: Schema | None = None, rows: int = MOST_ROWS
+    ) -> None:
+        self.dialect, self.columns, self.schema, self.rows = dialect, columns, schema or {}, rows
 
     def count(self, condition: e.Boolean | None) -> str:
         if condition is None:
@@ -34,20 +41,20 @@ class Writer:
         return f"COUNT(*) FILTER (WHERE {self.truth(condition)})"
 
     def sum(self, value: e.Numeric) -> str:
-        """Exact; 64 bits wide if the largest table cannot exceed them, otherwise 128."""
-        largest = MOST_ROWS * max(map(abs, value.bounds))
+        """Exact; 64 bits wide if the largest relation cannot exceed them, otherwise 128."""
+        largest = self.rows * max(map(abs, value.bounds))
         if not largest < DOUBLE_WORD:
             raise PolicyError("the sum could exceed 126 bits.")
         type_ = self.dialect.word if largest < 2**63 else self.dialect.double_word
         return f"CAST(COALESCE({self._total(value)}, 0) AS {type_})"
 
     def _total(self, value: e.Numeric) -> str:
-        """What an idle clamp holds is summed as it is, and a constant that moves it is taken off the sum."""
-        while isinstance(value, e.Clamp) and idle(value):
+        """What a clamp without effect holds is summed as it is, and a constant that moves it is taken off the sum."""
+        while isinstance(value, e.Clamp) and no_op(value, self.schema):
             value = value.value
         moved = value.left if isinstance(value, e.Subtract) and isinstance(value.right, e.Constant) else value
         shift = value.right.value if isinstance(value, e.Subtract) and isinstance(value.right, e.Constant) else 0
-        if not MOST_ROWS * (moved.reach + abs(shift)) < DOUBLE_WORD:
+        if not self.rows * (moved.reach + abs(shift)) < DOUBLE_WORD:
             moved, shift = value, 0
         total = f"SUM({self.number(moved)})"
         if not shift:
@@ -88,6 +95,18 @@ class Writer:
     def operands(self, node: e.Numeric) -> list[str]:
         type_ = self.type(node)
         return [self.wide(child, type_) for child in node.children() if isinstance(child, e.Numeric)]
+
+    def clamped(self, node: e.Clamp) -> str:
+        """A clamp as it is, whether or not it does anything."""
+        (value,) = self.operands(node)
+        low, high = (self.constant(end, self.type(node)) for end in node.bounds)
+        clamped = f"GREATEST({low}, LEAST({value}, {high}))"
+        # LEAST and GREATEST pass over NULL, and the sum must not see a bound in its place.
+        return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END" if node.value.nullable else clamped
+
+    def code(self, node: e.Expression) -> str:
+        """A group key of rows: one that is computed is always clamped, one that is stored lies where it was loaded."""
+        return self.clamped(node) if isinstance(node, e.Clamp) else self.any(node)
 
     # Texts and truths.
 
@@ -145,21 +164,8 @@ def _case(writer: Writer, node: e.Case) -> str:
     return f"CAST(CASE {branches} ELSE {writer.wide(node.otherwise, type_)} END AS {type_})"
 
 
-def idle(clamp: e.Clamp) -> bool:
-    """Whether nothing can lie outside, by the guard's own reasoning about columns that were verified when loaded."""
-    columns = (inner for inner in clamp.value.walk() if isinstance(inner, (e.Stored, e.StoredText)))
-    low, high = interval(clamp.value, {column.name: column for column in columns})
-    return clamp.least <= low and high <= clamp.most
-
-
 def _clamp(writer: Writer, node: e.Clamp) -> str:
-    (value,) = writer.operands(node)
-    if idle(node):
-        return value
-    low, high = (writer.constant(end, writer.type(node)) for end in node.bounds)
-    clamped = f"GREATEST({low}, LEAST({value}, {high}))"
-    # LEAST and GREATEST pass over NULL, and the sum must not see a bound in its place.
-    return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END" if node.value.nullable else clamped
+    return writer.operands(node)[0] if no_op(node, writer.schema) else writer.clamped(node)
 
 
 def _not(writer: Writer, node: e.Not) -> str:

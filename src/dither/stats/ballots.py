@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.sensitivity.records import _number, _plain
+from dither.sensitivity.reading import place_of, read_column
+from dither.sensitivity.records import _number
+from dither.sensitivity.tables import table_columns
 from dither.stats.columns import booleans
 from dither.stats.kinds import column_type, holds_numbers
-from dither.stats.tables import table_columns
 
 _FORMS = (
     "a table of 0 and 1 with a column for each candidate (a NumPy array, an Arrow, pandas or polars table, a list of "
@@ -63,13 +64,7 @@ def _liked(row: Any, position: Mapping[Hashable, int]) -> set[int]:
 
 
 def _named(names: Iterable[Any], position: Mapping[Hashable, int]) -> set[int]:
-    found = set()
-    for name in names:
-        try:
-            found.add(position[name])
-        except (KeyError, TypeError):  # nobody of that name, or not even a name: no error about data
-            continue
-    return found
+    return {place for name in names if (place := place_of(name, position)) is not None}
 
 
 def _column_of_names(column: Any, candidates: Sequence[Hashable]) -> Iterable[Any]:
@@ -78,8 +73,7 @@ def _column_of_names(column: Any, candidates: Sequence[Hashable]) -> Iterable[An
         raise ParameterError(f"ballots are {_FORMS}.")
     if holds_numbers(column) and all(isinstance(candidate, str) for candidate in candidates):
         raise ParameterError(f"a column of {kind} names none of the candidates, which are text; ballots are {_FORMS}.")
-    read = _plain(column)
-    return read.tolist() if isinstance(read, np.ndarray) else read
+    return read_column(column).elements()
 
 
 def _columns(table: Any, candidates: Sequence[Hashable]) -> list[Any] | None:

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.mechanisms.codes import Codes, Grid, codes_of
+from dither.mechanisms.codes import Codes, Grid, column_codes
 from dither.neighbours import Relation
 from dither.parameters import Number, positive
 from dither.sensitivity.bounds import declared
+from dither.sensitivity.reading import Reading
 from dither.sensitivity.records import _number
 from dither.stats.kinds import number_column
 
@@ -56,20 +57,19 @@ def power_below(number: Fraction) -> Fraction:
     return power if power <= number else power / 2
 
 
-def present_codes(array: npt.NDArray[Any], grid: Grid, relation: Relation) -> Codes:
+def present_codes(column: Reading, grid: Grid, relation: Relation) -> Codes:
     """The codes of the records that count."""
-    codes, missing = codes_of(array, grid)
+    codes, missing = column_codes(column, grid)
     return codes[~missing] if missing is not None and relation is Relation.ADD_REMOVE else codes
 
 
 def booleans(column: Any, name: str) -> npt.NDArray[np.bool_]:
     """A column of yes and no: bools, or numbers of which only 1 is yes. Anything else is no, as is what is missing."""
-    array = number_column(column, name)
-    if array.dtype.kind == "O":
-        return np.array([_number(item) == 1 for item in array.tolist()], bool)
-    if array.dtype.kind not in "iuf":
-        raise ParameterError(f"{name} must be a column of booleans; got {array.dtype}.")
-    return np.asarray(array == 1)
+    read = number_column(column, name)
+    if read.values.dtype.kind == "O":
+        return np.array([_number(item) == 1 for item in read.elements()], bool)
+    yes = read.values == 1
+    return np.asarray(yes if read.null is None else yes & ~read.null)
 
 
 def exact_sum(values: npt.NDArray[np.int64]) -> int:
@@ -93,8 +93,8 @@ def exact_sum_of_squares(values: npt.NDArray[np.int64]) -> int:
     return total
 
 
-def public_size(array: npt.NDArray[Any], least: int = 1) -> int:
+def public_size(column: Reading, least: int = 1) -> int:
     """The number of records, public under replace."""
-    if array.size < least:
-        raise ParameterError(f"the column has {array.size} records; a statistic of a public number needs {least}.")
-    return int(array.size)
+    if column.size < least:
+        raise ParameterError(f"the column has {column.size} records; a statistic of a public number needs {least}.")
+    return column.size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,8 @@ from dither.mechanisms.exact import seal
 from dither.neighbours import Relation
 from dither.parameters import Number, exact
 from dither.sensitivity.histogram import histogram as cells_moved
-from dither.sensitivity.records import _number, _plain
+from dither.sensitivity.reading import Reading, place_of, read_column
+from dither.sensitivity.records import _number
 from dither.stats.estimate import Estimate
 from dither.stats.kinds import number_column, one_column
 from dither.stats.price import Price
@@ -96,31 +97,30 @@ def category_counts(x: Any, categories: Sequence[Hashable]) -> npt.NDArray[np.in
         raise ParameterError("declare at least one category, and each once.")
     counts = np.zeros(len(position), np.int64)
     one_column(x)
-    read = _plain(x)
-    if isinstance(read, np.ndarray) and read.ndim != 1:
-        raise ParameterError(f"a column has one dimension; got an array of {read.ndim}.")
-    if isinstance(read, np.ndarray) and read.dtype.kind in "biuSU":
-        values, often = np.unique(read, return_counts=True)
-        items = zip(values.tolist(), often.tolist(), strict=True)
-    else:
-        items = ((item, 1) for item in (read.tolist() if isinstance(read, np.ndarray) else read))  # type: ignore[assignment]
-    for item, times in items:
-        try:
-            counts[position[item]] += times
-        except (KeyError, TypeError):  # undeclared, or not even comparable: not counted, and no error about data
-            continue
+    for item, times in _tally(read_column(x)):
+        place = place_of(item, position)
+        if place is not None:
+            counts[place] += times
     return counts
 
 
-def _interval_counts(column: npt.NDArray[Any], ends: list[Fraction]) -> npt.NDArray[np.int64]:
+def _tally(column: Reading) -> Iterable[tuple[Any, int]]:
+    """The records as Python values with how often they occur; nulls are None."""
+    if column.values.dtype.kind not in "biufSU":
+        return ((item, 1) for item in column.elements())
+    values, often = np.unique(column.present, return_counts=True)
+    return [*zip(values.tolist(), often.tolist(), strict=True), (None, column.absent)]
+
+
+def _interval_counts(column: Reading, ends: list[Fraction]) -> npt.NDArray[np.int64]:
     """Compared exactly: a float stands for its exact value, so an edge is replaced by the float next to it."""
-    if column.dtype.kind == "O":
-        numbers = [number for item in column.tolist() if (number := _number(item)) is not None]
+    if column.values.dtype.kind == "O":
+        numbers = [number for item in column.elements() if (number := _number(item)) is not None]
         places = [sum(end <= number for end in ends) - (number == ends[-1]) for number in numbers]
         inside = [place - 1 for place in places if 1 <= place < len(ends)]
         return np.bincount(inside, minlength=len(ends) - 1).astype(np.int64)
-    present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
-    present = np.sort(present)
+    present = column.present
+    present = np.sort(present[~np.isnan(present)] if present.dtype.kind == "f" else present)
     # The first record that is not below an edge; beyond the last edge, the first one above it.
     starts = [_first_at_least(present, end) for end in ends[:-1]]
     stop = _first_above(present, ends[-1])

@@ -6,19 +6,19 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dither.errors import ParameterError
 from dither.mechanisms.codes import plain_column
-from dither.stats.tables import table_columns
+from dither.sensitivity.reading import Reading
+from dither.sensitivity.tables import table_columns
 
 # Types of NumPy, Arrow, pandas and polars that hold numbers; of Python objects each record is looked at by itself.
 _NUMBERS = r"(u?int\d+|float\d*|double|half_?float|bool(ean)?|decimal\d*|null|object|sparse)\b"
 _NUMERIC = re.compile(rf"(dictionary<values=)?{_NUMBERS}", re.IGNORECASE)
 
 
-def number_column(column: Any, name: str = "the column") -> npt.NDArray[Any]:
-    """A column of numbers as an array; text, dates and labels are refused by their type."""
+def number_column(column: Any, name: str = "the column") -> Reading:
+    """The records of a column of numbers; text, dates and labels are refused by their type."""
     one_column(column, name)
     kind = column_type(column)
     if kind is not None and not _NUMERIC.match(kind):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dither.errors import ParameterError
-from dither.sensitivity.records import _plain
+from dither.sensitivity.reading import read_column
 from dither.stats.kinds import one_column
 
 _NO_VALUE = ("NaTType", "NAType")  # of pandas, told by name: it need not be installed
@@ -18,21 +17,17 @@ _NO_VALUE = ("NaTType", "NAType")  # of pandas, told by name: it need not be ins
 def counted(x: Any) -> int:
     """The exact number of records that are neither missing (None, NaN, null) nor False: a secret."""
     one_column(x)
-    read = _plain(_without_nulls(x))
-    if isinstance(read, list):
-        return sum(map(is_there, read))
-    if read.ndim != 1:
-        raise ParameterError(f"a column has one dimension; got an array of {read.ndim}.")
-    kind = read.dtype.kind
+    present = read_column(x).present
+    kind = present.dtype.kind
     if kind == "O":
-        return sum(map(is_there, read.tolist()))
+        return sum(map(is_there, present.tolist()))
     if kind == "b":
-        return int(np.count_nonzero(read))
+        return int(np.count_nonzero(present))
     if kind in "fc":
-        return int(read.size - np.count_nonzero(np.isnan(read)))
+        return int(present.size - np.count_nonzero(np.isnan(present)))
     if kind in "mM":
-        return int(read.size - np.count_nonzero(np.isnat(read)))
-    return int(read.size)
+        return int(present.size - np.count_nonzero(np.isnat(present)))
+    return int(present.size)
 
 
 def is_there(item: object) -> bool:
@@ -49,10 +44,3 @@ def is_there(item: object) -> bool:
         return not bool(np.isnat(item))
     kind = type(item)
     return not (kind.__name__ in _NO_VALUE and kind.__module__.startswith("pandas."))
-
-
-def _without_nulls(x: Any) -> Any:
-    for method in ("drop_null", "drop_nulls"):  # Arrow and polars, without a Python object for each record
-        if hasattr(x, method):
-            return getattr(x, method)()
-    return x

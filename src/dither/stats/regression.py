@@ -16,14 +16,14 @@ from dither.accounting.gaussian_curve import analytic_sigma
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
-from dither.mechanisms.codes import Grid, codes_of
+from dither.mechanisms.codes import Grid, column_codes
 from dither.mechanisms.exact import seal
 from dither.mechanisms.gaussian import Gaussian
 from dither.neighbours import Relation
 from dither.parameters import Number, interval, probability, sqrt_up
+from dither.sensitivity.tables import table_columns
 from dither.stats.kinds import number_column
 from dither.stats.price import Price
-from dither.stats.tables import table_columns
 
 Matrix = npt.NDArray[np.float64]
 # Every column becomes whole numbers in [-_UNIT, _UNIT].
@@ -151,11 +151,11 @@ def _columns(x: Any, count: int) -> list[Any]:
 
 def _scaled(column: Any, low: Fraction, high: Fraction) -> npt.NDArray[np.int64]:
     """Whole numbers from -_UNIT to _UNIT; what is missing becomes 0, the middle."""
-    array = number_column(column)
+    read = number_column(column)
     step = (high - low) / (2 * _UNIT)
     Grid.within(low, high, step)  # refuses bounds too far from 0 for their distance
     middle = round((low + high) / 2 / step)
-    codes, missing = codes_of(array, Grid(step, middle - _UNIT, middle + _UNIT))
+    codes, missing = column_codes(read, Grid(step, middle - _UNIT, middle + _UNIT))
     return codes - middle if missing is None else np.where(missing, 0, codes - middle)
 
 

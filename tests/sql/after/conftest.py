@@ -72,7 +72,7 @@ def selected(text: str, tree: exp.Select) -> Selected:
 
 
 def _code(name: str) -> Any:
-    return StoredText(name, True) if name == "note" else Stored(name, 0, 100, 0, True)
+    return StoredText(name, True, 1000) if name == "note" else Stored(name, 0, 100, 0, True)
 
 
 @pytest.fixture(scope="session")

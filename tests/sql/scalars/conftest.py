@@ -124,7 +124,7 @@ class Bench:
     def run(self, node: Expression) -> list[Any]:
         """The node on every row, once the guard has passed it; a number must lie where node and guard say."""
         verify(node, self.schema)
-        writer = Writer(DUCKDB, {name: DUCKDB.name(name) for name in self.table.columns})
+        writer = Writer(DUCKDB, {name: DUCKDB.name(name) for name in self.table.columns}, self.schema)
         found = [
             value
             for (value,) in self.connection.execute(f'SELECT {writer.any(node)} FROM "rows" ORDER BY "i"').fetchall()

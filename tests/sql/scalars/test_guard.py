@@ -16,7 +16,7 @@ from dither.sql.writer import TEXTS, TRUTHS, Writer
 
 X = e.Stored("x", -100, 100, 0, True)
 DAY = e.Stored("day", -25598, 47571, 0, True)
-NAME = e.StoredText("name", True)
+NAME = e.StoredText("name", True, 40)
 FAR = e.Constant(10**9)
 
 BUGS = {
@@ -35,7 +35,7 @@ BUGS = {
     "an unknown period": e.FirstDay("week", DAY),
     "months beyond the calendar": e.AddMonths(DAY, 12 * 8000),
     "months before the calendar": e.AddMonths(DAY, -12 * 8000),
-    "the length of an unknown text": e.Length(e.StoredText("salary", True)),
+    "the length of an unknown text": e.Length(e.StoredText("salary", True, 40)),
     "a substring from nowhere": e.Length(e.Substring(NAME, 0, 1)),
     "a substring of negative length": e.Length(e.Substring(NAME, 1, -1)),
     "a text that grows for ever": e.Length(e.Joined((NAME,) * 100_000)),

@@ -36,7 +36,7 @@ from dither.sql.expressions.numbers import (
     hull,
 )
 from dither.sql.expressions.texts import (
-    MOST_STORED,
+    LONGEST,
     Joined,
     Length,
     Substring,
@@ -79,7 +79,7 @@ from dither.sql.expressions.truths import (
 __all__ = [
     "FIRST_DAY",
     "LAST_DAY",
-    "MOST_STORED",
+    "LONGEST",
     "Absolute",
     "Add",
     "AddMonths",

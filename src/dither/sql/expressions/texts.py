@@ -7,7 +7,9 @@ from functools import cached_property
 
 from dither.sql.expressions.base import Boolean, Opaque, Textual
 
-MOST_STORED = 65_536  # characters that a declared text can have
+LONGEST = 65_536
+"""The characters that any text can have, declared or computed. A declaration allows no more, so a computed text need
+not be longer to be useful; and what one row's text takes stays far from the memory that a question may take."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Substring(Textual):
 
     @cached_property
     def longest(self) -> int:
-        return min(self.length, self.value.longest)
+        return max(0, min(self.length, self.value.longest - self.start + 1))
 
 
 @dataclass(frozen=True)

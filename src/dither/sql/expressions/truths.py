@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
-from dither.sql.expressions.texts import MOST_STORED
 
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
 Run = tuple[int, int]  # the first and the last of neighbouring whole numbers
@@ -15,10 +15,11 @@ Run = tuple[int, int]  # the first and the last of neighbouring whole numbers
 
 @dataclass(frozen=True)
 class StoredText(Textual):
-    """A text column of the snapshot."""
+    """A text column: of the snapshot, verified when loaded to be no longer than declared, or of a derived table."""
 
     name: str
     may_be_null: bool
+    max_length: int
 
     @cached_property
     def nullable(self) -> bool:
@@ -26,7 +27,12 @@ class StoredText(Textual):
 
     @cached_property
     def longest(self) -> int:
-        return MOST_STORED
+        return self.max_length
+
+    @cached_property
+    def text(self) -> str:
+        """Without its length, which follows from where the column comes from: ledgers find answers by older texts."""
+        return json.dumps([type(self).__name__, self.name, self.may_be_null], separators=(",", ":"))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dither.columns import Coded, Column, Text
 from dither.sql import expressions as e
-from dither.sql.intervals import Schema, UnsafePlan, interval, verify
+from dither.sql.intervals import Schema, UnsafePlan, interval, longest, verify
 from dither.sql.plan import Node
 
 Stored = e.Stored | e.StoredText
@@ -17,12 +17,14 @@ Stored = e.Stored | e.StoredText
 class Facts:
     """`rows`: how many one owner can have, None if any number. `distinct`: columns in which no two rows of one owner
     (in a public relation: no two rows) agree; None if no such columns are known. `people`: empty if public.
-    `together`: for some columns, what their sizes add up to at most over all rows of one owner."""
+    `total`: how many rows there can be of all owners. `together`: for some columns, what their sizes add up to at most
+    over all rows of one owner."""
 
     schema: Schema
     people: str
     rows: int | None
     distinct: frozenset[str] | None
+    total: int
     row_level: bool = False
     owner_type: str = ""
     together: Mapping[str, int] = field(default_factory=dict)
@@ -38,7 +40,7 @@ Of = Callable[[Node], Facts]  # what is known about a node that another one is m
 def stored(name: str, column: Column) -> Stored:
     """A column as expressions name it."""
     if isinstance(column, Text):
-        return e.StoredText(name, column.nullable)
+        return e.StoredText(name, column.nullable, column.max_length)
     if isinstance(column, Coded):
         return e.Stored(name, column.low, column.high, column.decimals, column.nullable)
     raise UnsafePlan(f"a column of kind {type(column).__name__} cannot be asked about.")
@@ -60,4 +62,4 @@ def computed(name: str, value: e.Expression, schema: Schema) -> Stored:
     if not isinstance(value, e.Textual):
         raise UnsafePlan(f"the column {name!r} is neither a number nor a text.")
     verify(value, schema)
-    return e.StoredText(name, value.nullable)
+    return e.StoredText(name, value.nullable, max(1, longest(value, schema)))  # as short as a declaration can say

@@ -10,6 +10,7 @@ from dither.sql import expressions as e
 from dither.sql.facts.known import Facts, Of, Stored, computed, stored, verify_condition
 from dither.sql.intervals import UnsafePlan
 from dither.sql.plan import Filter, OwnerLimit, Project, PublicScan, Retruncate, Scan
+from dither.sql.statement import MOST_ROWS
 
 
 def scan(node: Scan, facts: Of) -> Facts:
@@ -18,11 +19,11 @@ def scan(node: Scan, facts: Of) -> Facts:
         raise UnsafePlan(f"table {table.name!r} has no people.")
     distinct = _key(table.key, node.names)
     schema = _columns(node.names, table.columns)
-    return Facts(schema, table.people, None, distinct, table.row_level, table.owner_type)
+    return Facts(schema, table.people, None, distinct, MOST_ROWS, table.row_level, table.owner_type)
 
 
 def public_scan(node: PublicScan, facts: Of) -> Facts:
-    return Facts(_columns(node.names, node.table.columns), "", None, _key(node.table.key, node.names))
+    return Facts(_columns(node.names, node.table.columns), "", None, _key(node.table.key, node.names), MOST_ROWS)
 
 
 def limited(node: OwnerLimit, facts: Of) -> Facts:

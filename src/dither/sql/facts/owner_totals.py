@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from dither.sql import expressions as e
 from dither.sql.facts.known import Facts, Of, Stored, computed, verify_condition
-from dither.sql.intervals import LARGEST, Schema, UnsafePlan, interval
+from dither.sql.intervals import LARGEST, UnsafePlan, interval
 from dither.sql.plan import OwnerAggregate, Total
-from dither.sql.statement import MOST_ROWS
 
 
 def per_owner(node: OwnerAggregate, facts: Of) -> Facts:
@@ -20,7 +19,7 @@ def per_owner(node: OwnerAggregate, facts: Of) -> Facts:
     for name, value in node.keys:
         schema[name] = computed(name, value, known.schema)
     for name, total in node.totals:
-        schema[name] = _total(name, total, known.schema)
+        schema[name] = _total(name, total, known)
     if len(schema) != len(node.keys) + len(node.totals):
         raise UnsafePlan("two columns have one name.")
     distinct = frozenset(name for name, _ in node.keys)
@@ -50,7 +49,8 @@ def _combinations(columns: Iterable[Stored]) -> int | None:
     return count
 
 
-def _total(name: str, total: Total, schema: Schema) -> Stored:
+def _total(name: str, total: Total, known: Facts) -> Stored:
+    schema = known.schema
     if total.function not in ("count", "sum", "min", "max") or not total.least <= total.most:
         raise UnsafePlan(f"the total {name!r} is not known.")
     size = 1
@@ -60,7 +60,7 @@ def _total(name: str, total: Total, schema: Schema) -> Stored:
         raise UnsafePlan(f"the total {name!r} needs a value, or none if it counts.")
     if total.value is not None:
         size = max(1, *map(abs, interval(total.value, schema)))
-    if not MOST_ROWS * size < LARGEST:
+    if not known.total * size < LARGEST:
         raise UnsafePlan("a total may exceed 126 bits.")
     scale = 0 if total.value is None else total.value.scale
     return e.Stored(name, total.least, total.most, scale, total.nullable)

@@ -51,7 +51,10 @@ def joined_owner(node: JoinOwner, facts: Of) -> Facts:
         distinct = None if left.distinct is None or right.distinct is None else left.distinct | right.distinct
     rows = min(known, default=None)
     schema = _beside(left, right, node.outer)
-    return replace(left, schema=schema, rows=rows, distinct=distinct, together={})
+    # Each row of one side finds as many of the other as its owner has there; LEFT JOIN keeps those that find none.
+    totals = [left.total * (1 if finds_one else max(1, _least(right.rows, right.total)))]
+    totals.append(right.total * (1 if found_by_one else _least(left.rows, left.total)) + node.outer * left.total)
+    return replace(left, schema=schema, rows=rows, distinct=distinct, total=min(totals), together={})
 
 
 def semi_joined(node: SemiJoin, facts: Of) -> Facts:
@@ -77,7 +80,8 @@ def united(node: UnionAll, facts: Of) -> Facts:
     rows: int | None = 0
     for part in parts:
         rows = _plus(rows, part.rows)
-    return replace(parts[0], schema=schema, rows=rows, distinct=None, together={})
+    total = sum(part.total for part in parts)
+    return replace(parts[0], schema=schema, rows=rows, distinct=None, total=total, together={})
 
 
 def _beside(left: Facts, right: Facts, outer: bool) -> dict[str, Stored]:
@@ -125,11 +129,15 @@ def _hull(columns: list[Stored | None]) -> Stored:
     texts = [column for column in columns if isinstance(column, e.StoredText)]
     numbers = [column for column in columns if isinstance(column, e.Stored)]
     if len(texts) == len(columns):
-        return replace(texts[0], may_be_null=nullable)
+        return replace(texts[0], may_be_null=nullable, max_length=max(text.max_length for text in texts))
     if len(numbers) != len(columns) or len({column.decimals for column in numbers}) != 1:
         raise UnsafePlan("the parts of a union have columns of different kinds.")
     least, most = min(column.least for column in numbers), max(column.most for column in numbers)
     return replace(numbers[0], least=least, most=most, may_be_null=nullable)
+
+
+def _least(rows: int | None, total: int) -> int:
+    return total if rows is None else min(rows, total)
 
 
 def _plus(first: int | None, second: int | None) -> int | None:

@@ -1,0 +1,62 @@
+"""What is refused because it could take too much, before it is charged; each refusal says what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dither.errors import UnsupportedQuery
+from dither.limits import Limits
+from dither.sql.bound import plan
+from dither.sql.plan import Scan
+from dither.sql.price import PricedQuestion
+from dither.sql.work import Work, work
+
+
+def admit(priced: PricedQuestion, limits: Limits) -> Work:
+    """What a question takes at most, or `UnsupportedQuery` if that is above the limits."""
+    found = work(priced.aggregates)
+    for what, hint in _above(found, limits):
+        raise UnsupportedQuery(f"{what}.", hint=hint or _fewer_rows(priced, limits))
+    return found
+
+
+def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
+    """What is above its limit, and what to do; nothing is said about that where fewer rows of each owner may help."""
+    most = max(found.characters, found.written)
+    if most > limits.max_characters:
+        what = f"the texts that are computed for each row may have {most:,} characters; at most"
+        yield f"{what} {limits.max_characters:,} are computed", "Join fewer or shorter texts: LEFT(text, 100), say."
+    if found.met > limits.max_join_rows_per_owner:
+        what = f"a join or EXISTS may bring {found.met:,} rows of one owner together; at most"
+        yield f"{what} {limits.max_join_rows_per_owner:,} are", ""
+    if found.growth > limits.max_growth:
+        what = f"joins and aggregates may make {found.growth:,} rows of each row that is read; at most"
+        yield f"{what} {limits.max_growth:,} are made", ""
+    most = max(limits.max_held_characters, 2 * found.texts)
+    if found.held > most:
+        what = f"joins and groups may hold texts of {found.held:,} characters for each row that is read; at most"
+        yield f"{what} {most:,} are held", ""
+    if found.cells > limits.max_cells and (found.declared or not found.selected):
+        what = f"{found.groups:,} groups of {found.measures} noisy numbers each make {found.cells:,}; at most"
+        fit = limits.max_cells // found.measures
+        hint = f"With so many for each group, {fit:,} groups fit; or group by fewer or coarser keys."
+        yield f"{what} {limits.max_cells:,} are computed", hint if fit else "Ask for fewer numbers."
+    if found.bytes > limits.max_answer_bytes and not found.selected:
+        what = f"the answer may take {found.bytes:,} bytes to store; at most {limits.max_answer_bytes:,} are stored"
+        yield what, f"About {limits.max_answer_bytes * found.groups // found.bytes:,} groups fit."
+    if found.declared and found.seconds > limits.statement_seconds:
+        what = f"on tables as large as declared this may take {float(found.seconds):,.0f} seconds; a statement may take"
+        yield f"{what} {limits.statement_seconds:,}", "Ask with fewer joins, groups and measures, or in parts."
+
+
+def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:
+    """A number of rows of each owner with which the question is admitted, as large as a search finds."""
+    tables = [node.table for node in priced.question.source.walk() if isinstance(node, Scan)]
+    low, high = 0, max(table.max_rows_per_owner for table in tables)
+    while low < high:
+        middle = (low + high + 1) // 2
+        other = work(plan(priced.question, rows_per_owner=middle))
+        low, high = (low, middle - 1) if any(_above(other, limits)) else (middle, high)
+    if low:
+        return f"With rows_per_owner={low} it fits."
+    return "Ask with fewer joins and shorter texts, or by equalities of keys; tables may declare max_rows."

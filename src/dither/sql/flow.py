@@ -1,0 +1,269 @@
+"""What the relations of a plan take at most to compute, from declarations and the plan alone.
+
+Rows: a table has what it declares, or as many as any table may have. A join on owners makes no more than the rows of
+each side times the rows that one owner has on the other, and no more than one side has where each of its rows finds one
+row at most. A search (EXISTS, IN) looks at pairs where its condition is more than equalities between the sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dither.columns import Text
+from dither.sql import expressions as e
+from dither.sql.facts import facts
+from dither.sql.plan import (
+    Filter,
+    JoinOwner,
+    JoinPublic,
+    Node,
+    OwnerAggregate,
+    OwnerLimit,
+    Project,
+    PublicScan,
+    Retruncate,
+    Scan,
+    SemiJoin,
+    UnionAll,
+)
+from dither.sql.remembered import remembered
+from dither.sql.statement import most_rows
+
+_COMPUTED = (e.Joined, e.Substring, e.Trim, e.TextCase, e.TextCoalesce)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Upper bounds. `rows` come out, `read` are read from tables, and `made` are made or held by joins, truncations and
+    totals on the way; `looked` pairs of rows are looked at. `met` are the rows of one owner that one join makes, or
+    looks at, before anything limits them.
+
+    `lengths` are those of the columns that are texts; `characters` are computed of texts for one row, `written` for all
+    rows. `steps` are the words of expressions that are evaluated, for all rows.
+    """
+
+    rows: int
+    read: int
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    made: int = 0
+    looked: int = 0
+    met: int = 0
+    characters: int = 0
+    written: int = 0
+    steps: int = 0
+
+    def computing(self, values: Iterable[e.Expression | None]) -> Flow:
+        """With these expressions evaluated for each of its rows."""
+        known = [value for value in values if value is not None]
+        texts = sum(characters(value, self.lengths) for value in known)
+        return replace(
+            self,
+            characters=self.characters + texts,
+            written=self.written + self.rows * texts,
+            steps=self.steps + self.rows * sum(value.size for value in known),
+        )
+
+    def beside(self, other: Flow, rows: int) -> Flow:
+        """Both, with so many rows of which each has the columns of both."""
+        return Flow(
+            rows,
+            self.read + other.read,
+            {**self.lengths, **other.lengths},
+            self.made + other.made,
+            self.looked + other.looked,
+            max(self.met, other.met),
+            self.characters + other.characters,
+            self.written + other.written,
+            self.steps + other.steps,
+        )
+
+
+def longest(node: e.Expression, lengths: Mapping[str, int]) -> int:
+    """How many characters a text can have, the columns that it is made of having at most so many."""
+    if isinstance(node, e.StoredText):
+        return lengths.get(node.name, e.LONGEST)
+    if isinstance(node, e.TextConstant):
+        return len(node.value)
+    inner = [longest(child, lengths) for child in node.children() if isinstance(child, e.Textual)]
+    if isinstance(node, e.Joined):
+        return sum(inner)
+    return min(node.length, *inner) if isinstance(node, e.Substring) else max(inner, default=0)
+
+
+def characters(value: e.Expression, lengths: Mapping[str, int]) -> int:
+    """How many characters are written to compute a value, those of all texts on the way."""
+    return sum(longest(inner, lengths) for inner in value.walk() if isinstance(inner, _COMPUTED))
+
+
+@remembered(1024)
+def flow(node: Node) -> Flow:
+    """What it takes to compute a relation."""
+    return RULES[type(node)](node)
+
+
+def held(node: Node, used: frozenset[str]) -> int:
+    """How many characters of the columns in use are held at once: by the side of a join that is looked up in, by rows
+    that are truncated, and by keys of totals."""
+    found = sum(held(child, used) for child in node.children())
+    if isinstance(node, (JoinPublic, JoinOwner, SemiJoin)):
+        found += _carried(node.public if isinstance(node, JoinPublic) else node.other, used)
+    if isinstance(node, (SemiJoin, Retruncate)):
+        found += _carried(node.child, used)
+    if isinstance(node, OwnerAggregate):
+        known = flow(node.child)
+        found += known.rows * sum(_named(node.keys, known.lengths).values())
+    return found
+
+
+def _carried(node: Node, used: frozenset[str]) -> int:
+    known = flow(node)
+    return known.rows * sum(length for name, length in known.lengths.items() if name in used)
+
+
+def _scan(node: Scan | PublicScan) -> Flow:
+    rows, declared = most_rows(node.table), node.table.columns
+    texts = {name: declared[own] for own, name in node.names}
+    lengths = {name: column.max_length for name, column in texts.items() if isinstance(column, Text)}
+    return Flow(rows, rows, lengths)
+
+
+def _same(node: OwnerLimit) -> Flow:
+    return flow(node.child)
+
+
+def _filter(node: Filter) -> Flow:
+    return flow(node.child).computing([node.predicate])
+
+
+def _project(node: Project) -> Flow:
+    known = flow(node.child)
+    return replace(known.computing([value for _, value in node.columns]), lengths=_named(node.columns, known.lengths))
+
+
+def _named(columns: Iterable[tuple[str, e.Expression]], lengths: Mapping[str, int]) -> dict[str, int]:
+    return {name: longest(value, lengths) for name, value in columns if isinstance(value, e.Textual)}
+
+
+def _join_public(node: JoinPublic) -> Flow:
+    left, right = flow(node.child), flow(node.public)
+    both = left.beside(right, left.rows)
+    compared = [node.condition, *(side for pair in node.equal for side in pair)]
+    return replace(both, made=both.made + right.rows).computing(compared)
+
+
+def _join_owner(node: JoinOwner) -> Flow:
+    left, right = flow(node.child), flow(node.other)
+    mine, theirs = facts(node.child), facts(node.other)
+    agreed = [{side.name for side in sides if isinstance(side, (e.Stored, e.StoredText))} for sides in _sides(node)]
+    pairs = _pairs(left.rows, mine.rows, right.rows, theirs.rows)
+    if theirs.distinct is not None and theirs.distinct <= agreed[1]:
+        pairs = min(pairs, left.rows)
+    if mine.distinct is not None and mine.distinct <= agreed[0]:
+        pairs = min(pairs, right.rows)
+    rows = pairs + left.rows if node.outer else pairs
+    both = left.beside(right, rows)
+    met = facts(node).rows or pairs
+    made = both.made + rows + right.rows
+    compared = [node.condition, *(side for sides in _sides(node) for side in sides)]
+    return replace(both, made=made, met=max(both.met, met)).computing(compared)
+
+
+def _sides(node: JoinOwner) -> tuple[tuple[e.Expression, ...], tuple[e.Expression, ...]]:
+    return tuple(mine for mine, _ in node.equal), tuple(other for _, other in node.equal)
+
+
+def _pairs(left: int, mine: int | None, right: int, theirs: int | None) -> int:
+    """Pairs of rows of one owner, if owners have at most so many rows on either side (None: any number)."""
+    return min(left * (right if theirs is None else theirs), right * (left if mine is None else mine))
+
+
+def _semi_join(node: SemiJoin) -> Flow:
+    left, right = flow(node.child), flow(node.other)
+    found = left.beside(right, left.rows)
+    found = replace(found, lengths=left.lengths, made=found.made + left.rows + right.rows)
+    if node.condition is None:
+        return found
+    condition = replace(found, lengths={**left.lengths, **right.lengths}).computing([node.condition])
+    condition = replace(condition, lengths=left.lengths)
+    if looked_up(node):
+        return condition
+    mine, theirs = facts(node.child), facts(node.other)
+    if not theirs.private:
+        met, pairs = right.rows, left.rows * right.rows
+    else:
+        pairs = _pairs(left.rows, mine.rows, right.rows, theirs.rows)
+        met = pairs if mine.rows is None or theirs.rows is None else mine.rows * theirs.rows
+    texts = characters(node.condition, {**left.lengths, **right.lengths})
+    return replace(
+        condition,
+        looked=condition.looked + pairs,
+        met=max(condition.met, met),
+        steps=condition.steps + pairs * node.condition.size,
+        written=condition.written + pairs * texts,
+    )
+
+
+def looked_up(node: SemiJoin) -> bool:
+    """Whether all that is asked of two rows together are equalities, which are looked up and not tried out."""
+    condition, left, right = node.condition, set(facts(node.child).schema), set(facts(node.other).schema)
+    if condition is None:
+        return True
+    parts = condition.operands if isinstance(condition, e.And) else (condition,)
+    for part in parts:
+        names = _names(part)
+        if not (names & left and names & right):
+            continue
+        if not (isinstance(part, (e.Compare, e.CompareText)) and part.operator == "="):
+            return False
+        sides = _names(part.left), _names(part.right)
+        if any(side & left and side & right for side in sides):
+            return False
+    return True
+
+
+def _names(value: e.Expression) -> set[str]:
+    return {inner.name for inner in value.walk() if isinstance(inner, (e.Stored, e.StoredText))}
+
+
+def _union(node: UnionAll) -> Flow:
+    parts = [flow(part) for part in node.parts]
+    put = parts[0]
+    for part in parts[1:]:
+        both = put.beside(part, put.rows + part.rows)
+        lengths = {name: max(put.lengths.get(name, 0), part.lengths.get(name, 0)) for name in both.lengths}
+        put = replace(both, lengths=lengths, characters=max(put.characters, part.characters))
+    return put
+
+
+def _per_owner(node: OwnerAggregate) -> Flow:
+    known = flow(node.child)
+    values = [*(value for _, value in node.keys), *(inner for _, total in node.totals for inner in _parts(total))]
+    computed = known.computing(values)
+    return replace(computed, lengths=_named(node.keys, known.lengths), made=computed.made + known.rows)
+
+
+def _parts(total: Any) -> Iterator[e.Expression | None]:
+    yield total.value
+    yield total.condition
+
+
+def _truncate(node: Retruncate) -> Flow:
+    known = flow(node.child)
+    return replace(known, made=known.made + known.rows)
+
+
+RULES: dict[type[Node], Callable[[Any], Flow]] = {
+    Scan: _scan,
+    PublicScan: _scan,
+    OwnerLimit: _same,
+    Filter: _filter,
+    Project: _project,
+    JoinPublic: _join_public,
+    JoinOwner: _join_owner,
+    SemiJoin: _semi_join,
+    UnionAll: _union,
+    OwnerAggregate: _per_owner,
+    Retruncate: _truncate,
+}

@@ -1,0 +1,183 @@
+"""What a question takes at most, from its plan and declarations alone: rows, joins, cells, characters, bytes, time.
+
+The plan is the very one that is lowered and run. Every number is an upper bound for all data that the declarations
+allow, so none of them says anything about data. Of a table that declares no `max_rows`, numbers of rows are those of
+the largest table there can be; what is bounded then is how many rows are made for each row that is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dither.sql import expressions as e
+from dither.sql.flow import Flow, flow, held, longest
+from dither.sql.lower import used
+from dither.sql.plan import (
+    Aggregate,
+    Choice,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Measure,
+    ModeRows,
+    PublicScan,
+    Scan,
+    SumRows,
+)
+from dither.sql.remembered import remembered
+
+# Abstract row-operations, of which a second does at least this many. `python bench/limits.py` measures what they take.
+PER_SECOND = 100_000_000
+OVERHEAD = 50_000_000  # of any question: half a second to plan, start, charge and settle
+_LOOKED = 2  # for a pair of rows that is looked at
+_MADE = 100  # for a row that is made, sorted or held in a table of hashes
+_CHARACTERS = 10  # of a text that are written for one
+_CELL = 1_000  # for a noisy number: drawn exactly, stored, and shown
+_CANDIDATE = 10  # for a value that a choice looks at
+
+# Bytes of a stored answer.
+_HEADER = 65_536  # price, mechanisms, limits: the plan is bounded by the size of its text
+_WORD, _WIDE_WORD = 24, 64  # of a noisy integer, as digits, within 64 bits and beyond
+_KEY, _CHARACTER = 24, 12  # of a code in JSON; of a character that JSON writes as two surrogates
+_SMALL = 2**26  # values whose sums, over as many rows as there can be, fit 64 bits
+
+
+@dataclass(frozen=True)
+class Work:
+    """Upper bounds of what a question takes.
+
+    `rows` are read from tables, and `made` by joins and on the way, both of the one statement that makes most of each
+    row; `met` are the rows of one owner that one join makes before they are limited. `cells` are noisy numbers, which
+    are `groups` times `measures`; with `selected` keys there may be as many groups as rows. `characters` of texts are
+    computed for one row, and `written` for each row that is read, for which `held` are held at once; `texts` are those
+    that a table itself has in one row. `bytes` are stored for good. `cost` is in row-operations. `declared` says
+    whether all tables declare `max_rows`.
+    """
+
+    rows: int
+    made: int
+    met: int
+    groups: int
+    measures: int
+    selected: bool
+    characters: int
+    written: int
+    held: int
+    texts: int
+    bytes: int
+    cost: int
+    declared: bool
+
+    @property
+    def cells(self) -> int:
+        return self.groups * self.measures
+
+    @property
+    def growth(self) -> int:
+        """Rows made for each row read."""
+        return -(-self.made // max(1, self.rows))
+
+    @property
+    def seconds(self) -> Fraction:
+        """A bound on the time it takes, on any machine that does `PER_SECOND`."""
+        return Fraction(self.cost, PER_SECOND)
+
+
+@remembered(128)
+def work(aggregates: tuple[Aggregate, ...]) -> Work:
+    """What it takes to answer by these aggregations."""
+    flows = [_aggregated(aggregate) for aggregate in aggregates]
+    most = max(flows, key=lambda known: known.made / max(1, known.read))
+    groups = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
+    measures = sum(len(aggregate.measures) for aggregate in aggregates)
+    scans = [node for part in aggregates for node in part.walk() if isinstance(node, (Scan, PublicScan))]
+    drawn = groups * (_CELL * measures + _CANDIDATE * _candidates(aggregates))
+    return Work(
+        rows=most.read,
+        made=most.made,
+        met=max(known.met for known in flows),
+        groups=groups,
+        measures=measures,
+        selected=not aggregates[0].public,
+        characters=max(known.characters for known in flows),
+        written=max(-(-known.written // max(1, known.read)) for known in flows),
+        held=max(-(-_held(part) // max(1, known.read)) for part, known in zip(aggregates, flows, strict=True)),
+        texts=max(sum(flow(scan).lengths.values()) for scan in scans),
+        bytes=_bytes(aggregates, groups),
+        cost=OVERHEAD + drawn + sum(map(_cost, flows)),
+        declared=all(scan.table.max_rows is not None for scan in scans),
+    )
+
+
+def _aggregated(aggregate: Aggregate) -> Flow:
+    """With keys and measures computed for each row, and what is held: groups, and values to tell apart."""
+    known = flow(aggregate.child)
+    values: list[e.Expression | None] = [key.code for key in aggregate.keys]
+    held = known.rows if aggregate.keys else 0
+    for measure in aggregate.measures:
+        if isinstance(measure, (SumRows, CountDistinct)):
+            values.append(measure.value)
+        elif isinstance(measure, CountRows):
+            values.append(measure.condition)
+        held += known.rows if isinstance(measure, (CountOwners, CountDistinct)) else 0
+    if aggregate.chosen_from is not None:
+        values.append(aggregate.chosen_from)
+        held += known.rows
+    return replace(known.computing(values), made=known.made + held)
+
+
+def _held(aggregate: Aggregate) -> int:
+    """Characters that are held at once: on the way, of keys, and of texts to tell apart."""
+    known = flow(aggregate.child)
+    told = [key.code for key in aggregate.keys]
+    told += [measure.value for measure in aggregate.measures if isinstance(measure, CountDistinct)]
+    texts = sum(longest(value, known.lengths) for value in told if isinstance(value, e.Textual))
+    return held(aggregate.child, used(aggregate)) + known.rows * texts
+
+
+def _cost(known: Flow) -> int:
+    return known.read + known.steps + _LOOKED * known.looked + _MADE * known.made - (-known.written // _CHARACTERS)
+
+
+def _groups(aggregate: Aggregate, known: Flow) -> int:
+    """How many groups there are: all that public keys make, or no more than there are rows and values."""
+    if aggregate.public:
+        return aggregate.group_count
+    return min(known.rows, _combinations([key.code for key in aggregate.keys]))
+
+
+def _combinations(codes: Sequence[e.Expression]) -> int:
+    count = 1
+    for code in codes:
+        if not isinstance(code, e.Numeric):
+            return 2**126
+        count *= code.high - code.low + 1 + code.nullable
+    return count
+
+
+def _candidates(aggregates: Sequence[Aggregate]) -> int:
+    """Values that choices look at in one group: a mode at all that there are, a quantile at those of its rows."""
+    modes = [m for aggregate in aggregates for m in aggregate.measures if isinstance(m, ModeRows)]
+    return sum(mode.value.high - mode.value.low + 1 for mode in modes)
+
+
+def _bytes(aggregates: Sequence[Aggregate], groups: int) -> int:
+    """Of the stored answer: noisy integers, the keys if they were selected, and what is said about them."""
+    each = sum(_width(measure) for aggregate in aggregates for measure in aggregate.measures)
+    first = aggregates[0]
+    if not first.public:
+        lengths = flow(first.child).lengths
+        each += sum(_key(key.code, lengths) for key in first.keys)
+    return _HEADER + groups * each
+
+
+def _width(measure: Measure) -> int:
+    value = measure.value if isinstance(measure, SumRows) else None
+    wide = value is not None and max(abs(value.low), abs(value.high)) >= _SMALL
+    return _WORD if isinstance(measure, Choice) or not wide else _WIDE_WORD
+
+
+def _key(code: e.Expression, lengths: Mapping[str, int]) -> int:
+    return _KEY + _CHARACTER * longest(code, lengths) if isinstance(code, e.Textual) else _KEY

@@ -1,0 +1,84 @@
+"""How many bytes each analyst has stored: counted as answers come, of that analyst alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dither.errors import LedgerCorrupt
+from dither.ledger import Ledger
+from dither.ledger.ledger import LARGEST_INLINE_ANSWER
+
+LARGE = bytes(LARGEST_INLINE_ANSWER + 1)
+
+
+def fill(ledger: Ledger, reserve: Callable[..., Any]) -> None:
+    """Answers of 5, and of more than a million bytes, by alice; of 7 by the curator; a failure; an open reservation."""
+    ledger.settle(reserve(ledger, question="a", cost="1/9").id, b"12345")
+    ledger.settle(reserve(ledger, question="b", cost="1/9").id, LARGE)
+    ledger.settle(reserve(ledger, None, question="c", cost="1/9").id, b"1234567")
+    ledger.fail(reserve(ledger, question="d", cost="1/9").id)
+    reserve(ledger, question="e", cost="1/9")
+
+
+def check_counted(ledger: Ledger) -> None:
+    assert ledger.stored_bytes("alice") == 5 + len(LARGE)
+    assert ledger.stored_bytes(None) == 7
+    assert ledger.stored_bytes("bob") == 0
+
+
+def test_each_analyst_by_themselves(ledger: Ledger, folder: Path, reserve: Callable[..., Any]) -> None:
+    fill(ledger, reserve)
+    check_counted(ledger)
+    ledger.settle(4, b"another answer, which is discarded")
+    check_counted(ledger)
+    with Ledger.open(folder) as again:
+        check_counted(again)
+        again.verify()
+
+
+def older(folder: Path) -> None:
+    """As the layout before left it."""
+    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
+    connection.execute("DROP TABLE stored")
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+
+def test_a_ledger_that_did_not_count_is_counted_once(ledger: Ledger, folder: Path, reserve: Callable[..., Any]) -> None:
+    fill(ledger, reserve)
+    ledger.close()
+    older(folder)
+    for _ in range(2):
+        with Ledger.open(folder) as again:
+            check_counted(again)
+            again.verify()
+
+
+def test_an_anchor_is_restored_in_an_older_layout_too(ledger: Ledger, folder: Path, reserve: Any) -> None:
+    fill(ledger, reserve)
+    ledger.close()
+    older(folder)
+    (folder / "ledger.anchor").unlink()
+    Ledger.restore_anchor(folder)
+    with Ledger.open(folder) as again:
+        check_counted(again)
+
+
+def test_an_older_layout_that_was_changed_is_refused(ledger: Ledger, folder: Path, edit: Any) -> None:
+    ledger.close()
+    older(folder)
+    edit(folder, "DROP INDEX reservations_open")
+    with pytest.raises(LedgerCorrupt, match="tables of the ledger were changed"):
+        Ledger.open(folder)
+
+
+def test_edited_counts_are_found(ledger: Ledger, folder: Path, reserve: Callable[..., Any], edit: Any) -> None:
+    fill(ledger, reserve)
+    edit(folder, "UPDATE stored SET bytes = 1 WHERE analyst = 'alice'")
+    with pytest.raises(LedgerCorrupt, match="bytes that analysts have stored"):
+        ledger.verify()
