@@ -233,6 +233,9 @@ LONG = " || ".join(["name"] * 15)
 NESTED = "SELECT pid, name FROM visits"
 for _ in range(3):
     NESTED = f"SELECT pid, {LONG} AS name FROM ({NESTED}) AS q"
+COPIED = "SELECT pid, LEFT(name, 1) AS name FROM visits"
+for _ in range(6):
+    COPIED = f"SELECT pid, LEFT({' || '.join(['name'] * 8)}, 5) AS name FROM ({COPIED}) AS q"
 REFUSED = {
     "a join": (JOINED, "bring 40,000 rows of one owner together; at most 10,000 are. With rows_per_owner=100 it fits"),
     "joins of joins": (JOINED_THRICE, r"rows of one owner together; .* With rows_per_owner=\d+ it fits"),
@@ -256,6 +259,10 @@ REFUSED = {
     "a long statement": (
         "SELECT SUM(m) FROM (SELECT pid, n * n AS m FROM (SELECT pid, y * y AS n FROM visits) AS q) AS z",
         r"written out for the engine this has [\d,]+ characters; at most 500,000 are run",
+    ),
+    "columns that an optimiser copies": (
+        f"SELECT COUNT(*) FROM ({COPIED}) AS q WHERE name LIKE 'a%'",
+        r"an expression has [\d,]+ words; at most 20,000 are run",
     ),
 }
 
@@ -337,15 +344,16 @@ def test_keys_from_the_data_are_as_many_as_rows(make: Make) -> None:
         make(2_500_001).explain(text, epsilon="0.1", delta="1e-7")
 
 
-@pytest.mark.parametrize("kind", ["a join", "cells", "a long statement"])
+@pytest.mark.parametrize("kind", ["a join", "cells", "a long statement", "columns that an optimiser copies"])
 def test_planted_bugs_are_seen(make: Make, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Joins whose products, groups whose cells, and statements whose characters are not counted: the check fails."""
     from dither.sql import admission
 
     if kind == "cells":
         monkeypatch.setattr(Work, "cells", property(lambda self: self.measures))
-    elif kind == "a long statement":
+    elif kind in ("a long statement", "columns that an optimiser copies"):
         monkeypatch.setattr(admission, "MOST_WRITTEN", 10**9)
+        monkeypatch.setattr(admission, "inlined", lambda aggregate: 1)
     else:
         monkeypatch.setattr(admission, "work", lambda aggregates: replace(work(aggregates), met=0, made=0))
     with pytest.raises(pytest.fail.Exception):

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dither.errors import UnsupportedQuery
 from dither.limits import Limits
 from dither.sql.bound import plan
+from dither.sql.inlined import inlined
 from dither.sql.plan import Scan
 from dither.sql.price import PricedQuestion
 from dither.sql.work import Work, work
 
 MOST_WRITTEN = 500_000  # characters of a statement, which an engine takes seconds to read
+MOST_INLINED = 20_000  # words of an expression with all derived columns written out, as an optimiser may
 
 
 def admit(priced: PricedQuestion, limits: Limits) -> Work:
@@ -20,6 +22,10 @@ def admit(priced: PricedQuestion, limits: Limits) -> Work:
     if written > MOST_WRITTEN:
         what = f"written out for the engine this has {written:,} characters; at most {MOST_WRITTEN:,} are run."
         raise UnsupportedQuery(what, hint="Compute less on values computed in derived tables, or ask in parts.")
+    words = max(map(inlined, priced.aggregates))
+    if words > MOST_INLINED:
+        what = f"with derived columns written out, an expression has {words:,} words; at most {MOST_INLINED:,} are run."
+        raise UnsupportedQuery(what, hint="Use the columns of derived tables fewer times, or nest fewer of them.")
     found = work(priced.aggregates)
     for what, hint in _above(found, limits):
         raise UnsupportedQuery(f"{what}.", hint=hint or _fewer_rows(priced, limits))
