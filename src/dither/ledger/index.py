@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -72,6 +73,20 @@ def by_question(page: Page, people: str, analyst: str | None, question: str, sna
         (_lookup(people, analyst, question, snapshot), least.cost, least.delta),
     )
     return [number for (number,) in rows]
+
+
+def events(page: Page, after: int) -> Iterator[Link]:
+    """The curator's events after that entry, the newest first."""
+    found = page.connection.execute(
+        "SELECT sequence FROM entries INDEXED BY entries_events WHERE kind = 'event' AND sequence > ?"
+        " ORDER BY sequence DESC",
+        (after,),
+    )
+    for (sequence,) in found:
+        entry = page.entry(sequence)
+        if entry.kind != "event":
+            raise LedgerCorrupt(f"the pointer to event {sequence} was changed.")
+        yield entry
 
 
 def reservation(page: Page, folder: Folder, number: int) -> Reservation:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
-from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
+from dither.ledger.chain import NO_SEAL, VERSION, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
-from dither.ledger.store import Store, check_tables, has_tables, make_tables
+from dither.ledger.schema import LAYOUT
+from dither.ledger.store import Store, check_tables, has_tables, layout_of, make_tables, upgrade_tables
 from dither.ledger.units import Units
 
 COLUMNS = "sequence, version, kind, body, state, mac"
@@ -44,7 +45,7 @@ class Page:
 
     def append(self, kind: str, body: Mapping[str, object]) -> Link:
         """Write the next entry, committing to the book that follows from it. Durable when the transaction ends."""
-        draft = Link(self.head.sequence + 1, 0, kind, canonical_json(body), b"", b"")
+        draft = Link(self.head.sequence + 1, VERSION, kind, canonical_json(body), b"", b"")
         self.book.apply(draft)
         state = self.book.commitment(self.key)
         self.head = seal(self.key, self.head.mac, draft.sequence, kind, draft.text, state)
@@ -105,6 +106,7 @@ class Journal:
     def open(self, origin: str) -> None:
         """Trust this ledger, or refuse it: seals, tables and anchor must agree."""
         mark = self._anchor.read()  # before the ledger, which may only be further
+        self._upgrade()
         with self._store.transaction(write=False) as connection:
             if not has_tables(connection):
                 raise LedgerCorrupt("the ledger is empty, but its anchor is not.")
@@ -116,6 +118,7 @@ class Journal:
 
     def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
         """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""
+        self._upgrade()
         with self._store.transaction(write=True) as connection:
             if self._anchor.exists():
                 raise LedgerError(
@@ -183,6 +186,14 @@ class Journal:
     def close(self) -> None:
         """Let go of the file; nothing is lost."""
         self._store.stop("the ledger is closed; open it again.")
+
+    def _upgrade(self) -> None:
+        """Give the tables of an older dither the present layout; entries stay as they are."""
+        with self._store.transaction(write=False) as connection:
+            if not 0 < layout_of(connection) < LAYOUT:
+                return
+        with self._store.transaction(write=True) as connection:
+            upgrade_tables(connection)
 
     def _page(self, connection: sqlite3.Connection) -> Page:
         if self._trusted is None:

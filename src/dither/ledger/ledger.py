@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
 from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError, QueryFailed
-from dither.ledger import index
+from dither.ledger import caps, index
 from dither.ledger.anchor import Anchor
 from dither.ledger.book import Account
 from dither.ledger.chain import KINDS, Link
@@ -16,9 +17,11 @@ from dither.ledger.checks import (
     CURRENCIES,
     account_of,
     canonical_names,
+    check_cap,
     check_reserve,
     check_texts,
     does_not_fit,
+    prices,
     whose,
 )
 from dither.ledger.files import Folder
@@ -91,7 +94,8 @@ class Ledger:
     ) -> None:
         """Give people, or an analyst within them, a budget for good: it is never reset, raised or removed here.
 
-        Opening it again under the same terms changes nothing; under other terms it is refused.
+        Opening it again under the same terms changes nothing; under other terms it is refused. A cap is reserved: it
+        must fit into what is neither spent nor reserved of the people's budget, unless they are oversubscribed.
         """
         people, analyst = canonical_names(people, analyst)
         if kind not in CURRENCIES:
@@ -109,10 +113,8 @@ class Ledger:
                         "A budget is never changed; open it with the same terms."
                     )
                 return
-            if analyst is not None and (of_people := account_of(page.book, people, None).kind) != kind:
-                raise PolicyError(
-                    f"the budget of {people!r} is {of_people}; that of {analyst!r} must be too, not {kind}."
-                )
+            if analyst is not None:
+                check_cap(page.book, people, analyst, kind, cap)
             body = {"people": people, "analyst": analyst, "kind": kind, "terms": dict(terms)}
             entry = page.append("account", body | {"cost": str(cap.cost), "delta": str(cap.delta)})
             page.connection.execute(
@@ -135,10 +137,18 @@ class Ledger:
 
     def balance(self, people: str, analyst: str | None = None) -> Balance:
         """Exact figures from the account's whole units: spent never understated, left never overstated."""
-        account = self._read_account(people, analyst)
-        limit = account.limit
-        cap, spent, left = (exact_charge(units, account.cap) for units in (limit, account.spent, limit - account.spent))
-        return Balance(cap, spent, left)
+        people, analyst = canonical_names(people, analyst)
+        with self._journal.reading() as page:
+            account = account_of(page.book, people, analyst)
+            parts = (account.limit, account.spent, account.left, caps.free(account, page.book.accounts.values()))
+        return Balance(*(exact_charge(units, account.cap) for units in parts))
+
+    def fits(self, people: str, analyst: str | None, charge: Charge) -> bool:
+        """Whether a charge fits into an analyst's own cap, or into what the curator itself may spend."""
+        people, analyst = canonical_names(people, analyst)
+        with self._journal.reading() as page:
+            account, price = prices(page.book, people, analyst, charge)[-1]
+            return price.fits(caps.free(account, page.book.accounts.values()))
 
     def reserve(
         self,
@@ -151,25 +161,28 @@ class Ledger:
         plan: str,
         request: str | None = None,
     ) -> Reservation:
-        """Charge the people and, if it has a budget, the analyst: both or neither, durable and anchored on return.
+        """Charge the people and, unless it is the curator's own, the analyst; durable and anchored on return.
 
-        BudgetExceeded if it does not fit; then nothing is charged. A request id seen before gives back its reservation,
-        whatever became of it, and charges nothing; with another question or charge it is refused.
+        BudgetExceeded if it does not fit, PolicyError for an analyst without an account; then nothing is charged.
+        A request id seen before gives back its reservation, whatever became of it, and charges nothing; with another
+        question or charge it is refused.
         """
         people, analyst = canonical_names(people, analyst)
         check_reserve(charge, question, snapshot, plan, request)
         with self._journal.writing() as page:
-            accounts = [account_of(page.book, people, None)]
-            if (own := page.book.accounts.get((people, analyst))) is not None and analyst is not None:
-                accounts.append(own)
+            each = prices(page.book, people, analyst, charge)
             known = index.by_request(page, people, analyst, request)
             if known is not None:
                 reservation = index.reservation(page, self._folder, known)
                 if (reservation.question, reservation.charge) != (question, charge):
                     raise PolicyError(f"request {request!r} was used before with another question or price.")
             else:
-                units = [charge_units(charge, account.cap) for account in accounts]
-                for account, price in zip(accounts, units, strict=True):
+                for account, _ in each:
+                    _check_row(page, account)
+                account, price = each[-1]
+                if not price.fits(rest := caps.free(account, page.book.accounts.values())):
+                    raise BudgetExceeded(does_not_fit(account, charge, rest))
+                for account, price in each:
                     self._charge(page, account, price, charge)
                 body = {
                     "people": people,
@@ -180,7 +193,7 @@ class Ledger:
                     "request": request,
                     "cost": str(charge.cost),
                     "delta": str(charge.delta),
-                    "units": [[a.opened, u.cost, u.delta] for a, u in zip(accounts, units, strict=True)],
+                    "units": [[account.opened, price.cost, price.delta] for account, price in each],
                 }
                 entry = page.append("reserve", body)
                 index.add(page, entry)
@@ -260,18 +273,19 @@ class Ledger:
         with self._journal.writing() as page:
             page.append("event", {"event": kind, "body": dict(body)})
 
+    def events(self, kinds: Collection[str], *, after: int = 0, most: int | None = None) -> list[Entry]:
+        """Events of these kinds after that entry, the newest first, found without a walk over all entries."""
+        with self._journal.reading() as page:
+            found = (_entry(link) for link in index.events(page, after))
+            return list(islice((entry for entry in found if entry.kind in kinds), most))
+
     def entries(self) -> Iterator[Entry]:
         """Every entry in order, each proven to follow the one before; events appear under their own kind."""
         last: Link | None = None
         while True:
             with self._journal.reading() as page:
                 links = list(links_after(page.connection, self._key, last, _PAGE_OF_ENTRIES))
-            for link in links:
-                body = link.body
-                if link.kind == "event":
-                    yield Entry(link.sequence, body["event"], body["body"], link.version)
-                else:
-                    yield Entry(link.sequence, link.kind, body, link.version)
+            yield from map(_entry, links)
             if not links:
                 return
             last = links[-1]
@@ -300,17 +314,26 @@ class Ledger:
 
     def _charge(self, page: Page, account: Account, price: Units, charge: Charge) -> None:
         """Add the price to what the account has spent, in one conditional statement, or raise BudgetExceeded."""
-        row = page.connection.execute(
-            "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
-        ).fetchone()
-        if row != account_row(account):
-            raise LedgerCorrupt(
-                f"the account of {whose(account.people, account.analyst)} was changed behind the ledger."
-            )
         charged = page.connection.execute(
             "UPDATE accounts SET spent = spent + :cost, spent_delta = spent_delta + :delta"
             " WHERE opened = :opened AND spent <= cap - :cost AND spent_delta <= cap_delta - :delta",
             {"opened": account.opened, "cost": price.cost, "delta": price.delta},
         )
         if charged.rowcount != 1:
-            raise BudgetExceeded(does_not_fit(account, charge))
+            # An analyst within the own cap learns no figure of what others have left.
+            raise BudgetExceeded("the price does not fit. Nothing was charged.")
+
+
+def _check_row(page: Page, account: Account) -> None:
+    row = page.connection.execute(
+        "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
+    ).fetchone()
+    if row != account_row(account):
+        raise LedgerCorrupt(f"the account of {whose(account.people, account.analyst)} was changed behind the ledger.")
+
+
+def _entry(link: Link) -> Entry:
+    body = link.body
+    if link.kind == "event":
+        return Entry(link.sequence, body["event"], body["body"], link.version)
+    return Entry(link.sequence, link.kind, body, link.version)

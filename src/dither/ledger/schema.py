@@ -6,7 +6,7 @@ Every rule that SQL can express stands here as well as in the code.
 from __future__ import annotations
 
 APPLICATION = 0x64697468  # "dith", in the file's header
-LAYOUT = 1
+LAYOUT = 2
 
 _ENTRIES = """
 CREATE TABLE entries (
@@ -69,4 +69,6 @@ STATEMENTS = (
     _forbid("reservations", "DELETE"),
     _forbid("answers", "UPDATE"),
     _forbid("answers", "DELETE"),
+    "CREATE INDEX entries_events ON entries (sequence) WHERE kind = 'event'",
 )
+ADDED = {2: STATEMENTS[-1:]}  # by each layout to the one before

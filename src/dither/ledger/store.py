@@ -161,15 +161,27 @@ def make_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
 
 
+def layout_of(connection: sqlite3.Connection) -> int:
+    """The layout of the tables."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def upgrade_tables(connection: sqlite3.Connection) -> None:
+    """Add what newer layouts have, within the caller's transaction; nothing that is there changes."""
+    for layout in range(layout_of(connection) + 1, schema.LAYOUT + 1):
+        for statement in schema.ADDED[layout]:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
+
+
 def check_tables(connection: sqlite3.Connection) -> None:
     """Refuse a newer layout, and any table, index or trigger that differs from ours."""
-    (layout,) = connection.execute("PRAGMA user_version").fetchone()
+    layout = layout_of(connection)
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if layout > schema.LAYOUT:
         raise LedgerError(f"the ledger has layout {layout}, made by a newer dither; upgrade dither.")
-    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
-    expected = [(statement,) for statement in schema.STATEMENTS]
-    if (application, layout, found) != (schema.APPLICATION, schema.LAYOUT, expected):
+    found = [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql")]
+    if (application, layout, found) != (schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)):
         raise LedgerCorrupt("the tables of the ledger were changed.")
 
 
