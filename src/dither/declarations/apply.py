@@ -18,6 +18,7 @@ from dither.sql.names import meant
 if TYPE_CHECKING:
     from dither.engines.protocol import LoadReport, Progress
 
+_TERMS = ("epsilon", "delta", "composition", "oversubscribe")
 Accounts = Mapping[tuple[str, str | None], Mapping[str, str]]  # the terms of each
 
 
@@ -81,7 +82,7 @@ def _granted(account: PlannedAccount, granted: Accounts) -> bool:
     if account.analyst is not None and "delta" not in account.place.value:
         stated |= {name: there[name] for name in ("delta",) if name in there}  # whatever share it was given then
     if stated != dict(there):
-        terms = ", ".join(f"{name} {value}" for name, value in there.items() if name != "budget")
+        terms = ", ".join(f"{name} {there[name]}" for name in _TERMS if name in there)
         account.place.wrong(f"has another budget already, {terms}, and a budget is never changed.")
     return True
 

@@ -43,6 +43,8 @@ CREATE TABLE answers (
   content BLOB NOT NULL
 ) STRICT"""
 
+_EVENTS = "CREATE INDEX entries_events ON entries (sequence) WHERE kind = 'event'"
+
 
 def _forbid(table: str, what: str, when: str = "") -> str:
     name = f"{table}_no_{what.split()[0].lower()}"
@@ -59,6 +61,7 @@ STATEMENTS = (
     _ACCOUNTS.strip(),
     _RESERVATIONS.strip(),
     _ANSWERS.strip(),
+    _EVENTS,
     "CREATE INDEX reservations_by_question ON reservations (question, cost, delta)",
     "CREATE INDEX reservations_open ON reservations (id) WHERE settled IS NULL",
     _forbid("entries", "UPDATE"),
@@ -69,6 +72,5 @@ STATEMENTS = (
     _forbid("reservations", "DELETE"),
     _forbid("answers", "UPDATE"),
     _forbid("answers", "DELETE"),
-    "CREATE INDEX entries_events ON entries (sequence) WHERE kind = 'event'",
 )
-ADDED = {2: STATEMENTS[-1:]}  # by each layout to the one before
+ADDED = {2: (_EVENTS,)}  # by each layout to the one before
