@@ -40,6 +40,13 @@ def reserved(left: Units, cap: Charge, people: Charge) -> Units:
     return Units(left.cost, left.delta * cap.delta // people.delta)
 
 
+def payable(rest: Units, account: Account, people: Account) -> Charge:
+    """The largest price that so many units of an account can pay; the last part of a unit of delta cannot be paid."""
+    if not (account.cap.delta and people.cap.delta):
+        return exact_charge(rest, account.cap)
+    return exact_charge(reserved(rest, account.cap, people.cap), people.cap)
+
+
 def unreserved(people: Account, accounts: Iterable[Account]) -> Units:
     """What is neither spent nor reserved of the people's budget; below zero where caps exceed it."""
     rest = people.left

@@ -45,9 +45,9 @@ def prices(book: Book, people: str, analyst: str | None, charge: Charge) -> list
     return caps.prices(whole, None if analyst is None else account_of(book, people, analyst), charge)
 
 
-def does_not_fit(account: Account, charge: Charge, rest: Units) -> str:
+def does_not_fit(account: Account, charge: Charge, rest: Units, people: Account) -> str:
     """Price, what may be spent, and whose budget it is."""
-    left = exact_charge(rest, account.cap)
+    left = caps.payable(rest, account, people)
     reserved = " and not reserved" if rest != account.left else ""
     return (
         f"the price, {_figures(account, charge)}, does not fit: {_figures(account, left, up=False)} is left{reserved} "

@@ -12,7 +12,7 @@ from dither.ledger.chain import Link, canonical_json, same
 from dither.ledger.files import Folder
 from dither.ledger.journal import Page
 from dither.ledger.units import Units
-from dither.ledger.values import Charge, Reservation
+from dither.ledger.values import Charge, Entry, Reservation
 
 COLUMNS = "id, question, cost, delta, request, settled"
 
@@ -87,6 +87,13 @@ def events(page: Page, after: int) -> Iterator[Link]:
         if entry.kind != "event":
             raise LedgerCorrupt(f"the pointer to event {sequence} was changed.")
         yield entry
+
+
+def entry_of(link: Link) -> Entry:
+    """An entry as it is read; events appear under their own kind."""
+    if link.kind == "event":
+        return Entry(link.sequence, link.body["event"], link.body["body"], link.version)
+    return Entry(link.sequence, link.kind, link.body, link.version)
 
 
 def reservation(page: Page, folder: Folder, number: int) -> Reservation:

@@ -246,6 +246,16 @@ def account_rows(connection: sqlite3.Connection) -> list[tuple[int, int, int, in
     return rows
 
 
+def check_row(page: Page, account: Account) -> None:
+    """Refuse to charge an account whose row is not what the entries say."""
+    row = page.connection.execute(
+        "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
+    ).fetchone()
+    if row != account_row(account):
+        whose = "people" if account.analyst is None else f"analyst {account.analyst!r} on people"
+        raise LedgerCorrupt(f"the account of {whose} {account.people!r} was changed behind the ledger.")
+
+
 def account_row(account: Account) -> tuple[int, int, int, int, int]:
     """The account as it must be tabulated."""
     limit = account.limit

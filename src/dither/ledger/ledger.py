@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError, QueryFailed
+from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.ledger import caps, index
 from dither.ledger.anchor import Anchor
 from dither.ledger.book import Account
@@ -25,7 +25,7 @@ from dither.ledger.checks import (
     whose,
 )
 from dither.ledger.files import Folder
-from dither.ledger.journal import Journal, Page, account_row, links_after
+from dither.ledger.journal import Journal, Page, check_row, links_after
 from dither.ledger.names import canonical_name
 from dither.ledger.units import Units, cap_units, charge_units, exact_charge
 from dither.ledger.values import Balance, Charge, Entry, Reservation
@@ -139,9 +139,10 @@ class Ledger:
         """Exact figures from the account's whole units: spent never understated, left never overstated."""
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
-            account = account_of(page.book, people, analyst)
-            parts = (account.limit, account.spent, account.left, caps.free(account, page.book.accounts.values()))
-        return Balance(*(exact_charge(units, account.cap) for units in parts))
+            whole, account = account_of(page.book, people, None), account_of(page.book, people, analyst)
+            free = caps.free(account, page.book.accounts.values())
+        granted, spent = (exact_charge(units, account.cap) for units in (account.limit, account.spent))
+        return Balance(granted, spent, *(caps.payable(units, account, whole) for units in (account.left, free)))
 
     def fits(self, people: str, analyst: str | None, charge: Charge) -> bool:
         """Whether a charge fits into an analyst's own cap, or into what the curator itself may spend."""
@@ -178,10 +179,10 @@ class Ledger:
                     raise PolicyError(f"request {request!r} was used before with another question or price.")
             else:
                 for account, _ in each:
-                    _check_row(page, account)
+                    check_row(page, account)
                 account, price = each[-1]
                 if not price.fits(rest := caps.free(account, page.book.accounts.values())):
-                    raise BudgetExceeded(does_not_fit(account, charge, rest))
+                    raise BudgetExceeded(does_not_fit(account, charge, rest, each[0][0]))
                 for account, price in each:
                     self._charge(page, account, price, charge)
                 body = {
@@ -276,7 +277,7 @@ class Ledger:
     def events(self, kinds: Collection[str], *, after: int = 0, most: int | None = None) -> list[Entry]:
         """Events of these kinds after that entry, the newest first, found without a walk over all entries."""
         with self._journal.reading() as page:
-            found = (_entry(link) for link in index.events(page, after))
+            found = map(index.entry_of, index.events(page, after))
             return list(islice((entry for entry in found if entry.kind in kinds), most))
 
     def entries(self) -> Iterator[Entry]:
@@ -285,7 +286,7 @@ class Ledger:
         while True:
             with self._journal.reading() as page:
                 links = list(links_after(page.connection, self._key, last, _PAGE_OF_ENTRIES))
-            yield from map(_entry, links)
+            yield from map(index.entry_of, links)
             if not links:
                 return
             last = links[-1]
@@ -322,18 +323,3 @@ class Ledger:
         if charged.rowcount != 1:
             # An analyst within the own cap learns no figure of what others have left.
             raise BudgetExceeded("the price does not fit. Nothing was charged.")
-
-
-def _check_row(page: Page, account: Account) -> None:
-    row = page.connection.execute(
-        "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
-    ).fetchone()
-    if row != account_row(account):
-        raise LedgerCorrupt(f"the account of {whose(account.people, account.analyst)} was changed behind the ledger.")
-
-
-def _entry(link: Link) -> Entry:
-    body = link.body
-    if link.kind == "event":
-        return Entry(link.sequence, body["event"], body["body"], link.version)
-    return Entry(link.sequence, link.kind, body, link.version)
