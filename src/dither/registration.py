@@ -143,5 +143,5 @@ def _event(table: Table | PublicTable) -> dict[str, str]:
 
 def _last_recorded(ledger: Ledger) -> int:
     """The highest snapshot number that the ledger knows: a policy file restored from a backup may know fewer."""
-    numbers = (entry.body.get("snapshot") for entry in ledger.entries() if entry.kind in ("register", "refresh"))
-    return max((int(str(number)) for number in numbers), default=0)
+    newest = ledger.events(["register", "refresh"], most=1)  # numbers only grow, so this one has the highest
+    return max((int(str(entry.body.get("snapshot"))) for entry in newest), default=0)

@@ -283,11 +283,12 @@ def check_forgery_refused(clinic: Path, ask: Ask) -> None:
     mac, edits = chain.NO_SEAL, ["DELETE FROM entries", "DELETE FROM reservations", "DELETE FROM answers"]
     edits += ["UPDATE accounts SET spent = 0"]
     for sequence, kind, body in rows:
-        forged.apply(chain.Link(sequence, 1, kind, body, b"", b""))
+        forged.apply(chain.Link(sequence, chain.VERSION, kind, body, b"", b""))
         link = chain.seal(guess, mac, sequence, kind, body, forged.commitment(guess))
         mac = link.mac
         edits.append(
-            f"INSERT INTO entries VALUES ({sequence}, 1, '{kind}', '{body}', x'{link.state.hex()}', x'{mac.hex()}')"
+            f"INSERT INTO entries VALUES ({sequence}, {chain.VERSION}, '{kind}', '{body}', x'{link.state.hex()}',"
+            f" x'{mac.hex()}')"
         )
     execute(clinic, *edits)
     (clinic / "ledger.anchor").unlink()

@@ -149,7 +149,7 @@ def test_a_refresh_waits_for_questions_under_way(clinic: dt.Curator, folder: Pat
 
 
 def test_history_is_numbered_by_itself(clinic: dt.Curator) -> None:
-    clinic.analyst("bob").sql(COUNT, epsilon=1)
-    alice = clinic.analyst("alice")
+    clinic.analyst("bob", budget=dt.PureDP(1)).sql(COUNT, epsilon=1)
+    alice = clinic.analyst("alice", budget=dt.PureDP(1))
     alice.sql(COUNT, epsilon=1)
-    assert [entry.sequence for entry in alice.history()] == [1]
+    assert [entry.sequence for entry in alice.history()] == [1, 2]

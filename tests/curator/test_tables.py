@@ -246,4 +246,9 @@ def test_public_tables_are_refreshed_and_dropped(shop: dt.Curator, tmp_path: Pat
 
 def test_tables_are_what_analysts_see(shop: dt.Curator) -> None:
     shop.register_public("regions", regions(), columns=REGIONS, key="code")
-    assert [type(table) for table in shop.analyst("alice").tables()] == [Table, PublicTable]
+    alice = shop.analyst("alice", budget=dt.PureDP(1), people="buyers")
+    assert [type(table) for table in alice.tables()] == [Table, PublicTable]
+    bob = shop.analyst("bob", budget=dt.PureDP(1), people="sellers")
+    assert [type(table) for table in bob.tables()] == [PublicTable]
+    with pytest.raises(dt.PolicyError, match="no cap on people 'sellers'"):
+        shop.analyst("alice", people="sellers")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
-from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
+from dither.ledger.chain import NO_SEAL, VERSION, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
 from dither.ledger.schema import OF_THE_BREAKER
 from dither.ledger.store import Store, add_tables, check_tables, has_tables, is_older, make_tables
@@ -46,7 +46,7 @@ class Page:
 
     def append(self, kind: str, body: Mapping[str, object]) -> Link:
         """Write the next entry, committing to the book that follows from it. Durable when the transaction ends."""
-        draft = Link(self.head.sequence + 1, 0, kind, canonical_json(body), b"", b"")
+        draft = Link(self.head.sequence + 1, VERSION, kind, canonical_json(body), b"", b"")
         self.book.apply(draft)
         state = self.book.commitment(self.key)
         self.head = seal(self.key, self.head.mac, draft.sequence, kind, draft.text, state)
@@ -247,6 +247,16 @@ def account_rows(connection: sqlite3.Connection) -> list[tuple[int, int, int, in
     if not all(isinstance(number, int) and number >= 0 for row in rows for number in row):
         raise LedgerCorrupt("the accounts of the ledger are unreadable.")
     return rows
+
+
+def check_row(page: Page, account: Account) -> None:
+    """Refuse to charge an account whose row is not what the entries say."""
+    row = page.connection.execute(
+        "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
+    ).fetchone()
+    if row != account_row(account):
+        whose = "people" if account.analyst is None else f"analyst {account.analyst!r} on people"
+        raise LedgerCorrupt(f"the account of {whose} {account.people!r} was changed behind the ledger.")
 
 
 def account_row(account: Account) -> tuple[int, int, int, int, int]:
