@@ -11,7 +11,10 @@ import pytest
 
 from dither.curator import Curator
 
-for _name in ("population", "generator", "mutations", "harness", "hostile", "queries", "clinic"):
+for _name in (
+    "population", "generator", "mutations", "harness", "hostile", "queries", "clinic", "extremes", "limits_relations",
+    "limits_generator",
+):  # fmt: skip
     _module = f"threats_{_name}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
@@ -20,6 +23,7 @@ for _name in ("population", "generator", "mutations", "harness", "hostile", "que
         _spec.loader.exec_module(_loaded)
 
 import threats_clinic  # noqa: E402
+import threats_extremes as extremes  # noqa: E402
 import threats_harness as harness  # noqa: E402
 import threats_population as population  # noqa: E402
 
@@ -44,6 +48,16 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, harnes
     yield built
     for side in built.values():
         side.curator.close()
+
+
+@pytest.fixture(scope="session")
+def extreme_pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[harness.Side, harness.Side]]]:
+    """Databases at the ends of everything declared, each beside itself without one owner."""
+    built = extremes.make_pairs(tmp_path_factory.mktemp("extremes"))
+    yield built
+    for pair in built.values():
+        for side in pair:
+            side.curator.close()
 
 
 @pytest.fixture

@@ -20,12 +20,14 @@ from dither.errors import DitherError
 from dither.mechanisms import Gaussian, KeySelection, Laplace, Quantile
 from dither.mechanisms.exact import Exact, _unseal
 from dither.mechanisms.groups import _Groups, _Histogram
+from dither.mechanisms.values import add
 from dither.sql.plan import Aggregate
 from dither.sql.price import PricedQuestion, price
 
 _CURRENCIES = (Currency.of(PureDP(4)), Currency.of(ApproxDP(4, "1e-6")))
 Vector = dict[Any, int]  # where an exact result is not 0: by place, by key, or by group and value
 Norms = tuple[int, int, int]  # L1, the square of L2, and the largest
+_BEYOND = 2**63
 
 
 def difference(one: Vector, other: Vector) -> Vector:
@@ -106,6 +108,25 @@ def vectors_of(aggregate: Aggregate, results: Sequence[Any]) -> list[Vector]:
         keys = _rows(first.keys)
         return [_sparse(zip(keys, measure.tolist(), strict=True)) for measure in first.measures]
     return [_sparse(enumerate(np.asarray(values).reshape(-1).tolist())) for values in opened]
+
+
+def shape_of(results: Sequence[Any]) -> tuple[str, ...]:
+    """All of sealed results that numbers drawn to the same noisy values could still show: sizes, kinds and types.
+
+    Of groups whose keys come from the data that is the type of each key, not how many there are.
+    """
+    return tuple(_shape(_unseal(sealed) if isinstance(sealed, Exact) else sealed) for sealed in results)
+
+
+def _shape(found: Any) -> str:
+    if isinstance(found, (_Groups, _Histogram)):
+        columns = found.measures if isinstance(found, _Groups) else (found.codes, found.counts)
+        return f"{len(columns)} columns by keys of {[str(key.type) for key in found.keys]}"
+    values = np.asarray(found).reshape(-1)
+    ends = values[[values.argmin(), values.argmax()]]
+    # However wide the exact numbers are, noise that takes them to the same values must give the same types.
+    stored = [np.asarray(add(ends, noisy - ends.astype(object))).dtype for noisy in (0, _BEYOND)]
+    return f"{values.size} numbers, stored as {stored}"
 
 
 def _rows(keys: Sequence[Any]) -> list[Any]:

@@ -16,9 +16,12 @@ from dither.curator import Curator
 from dither.sql.price import PricedMeasure
 
 
-def check_neighbours(one: Side, other: Side, text: str, *, explained: bool = True, **stated: Any) -> Observed:
-    """Raise `Leak` unless the question looks the same on both sides and its exact answers are as close as proven."""
-    seen, beside = (observe(side, text, explained=explained, **stated) for side in (one, other))
+def check_neighbours(one: Side, other: Side, text: str, **how: Any) -> Observed:
+    """Raise `Leak` unless the question looks the same on both sides and its exact answers are as close as proven.
+
+    `how` is a price, and what `observe` takes.
+    """
+    seen, beside = (observe(side, text, **how) for side in (one, other))
     return compare(seen, beside, text)
 
 

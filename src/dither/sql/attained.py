@@ -67,8 +67,10 @@ def _listing(values: NDArray[Any]) -> Listing:
     if len(listed) < 2:
         return range(listed[0], listed[0] + 1) if listed else ()
     step = listed[1] - listed[0]
+    if listed[-1] - listed[0] != step * (len(listed) - 1):  # a range may be longer than len() can tell
+        return listed
     even = range(listed[0], listed[-1] + 1, step)
-    return even if len(even) == len(listed) and tuple(even) == listed else listed
+    return even if tuple(even) == listed else listed
 
 
 # By rule: a node's values are all numbers from its least to its greatest in equal steps

@@ -1,0 +1,284 @@
+"""Threats 2, 3, 13, 28, 32 and 55 at the limits: at the ends of what is declared, and at what is just admitted."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import threats_population as population
+from threats_harness import Leak, Side, check_neighbours
+from threats_limits_generator import AXES, Aiming
+
+from dither.accounting.currency import Price
+from dither.errors import PolicyError
+from dither.mechanisms import additive
+from dither.mechanisms.exact import _unseal, seal
+from dither.mechanisms.groups import _Groups, seal_groups
+from dither.sql import blocks, calendar, intervals, writer
+from dither.sql import expressions as e
+from dither.sql.plan import Retruncate
+
+Pairs = dict[str, tuple[Side, Side]]
+QUESTIONS, PARTS = 2000 * population.CAMPAIGN, 4
+EPSILONS = ("1", "1", "1000")  # sums that only a high price can buy noise for are asked about as well
+EXPLAINED, DRAWN = 0.05, 0.25
+
+
+def ask(pairs: Pairs, seed: int, count: int, axes: tuple[str, ...] = ()) -> Counter[tuple[str, str]]:
+    """So many questions, each on some pair of neighbours; by axis and status how many there were.
+
+    A plan that only the guard refuses is a fault as well: the guard's words tell nobody what to write instead.
+    """
+    aiming, draw = Aiming(seed, axes), random.Random(seed)
+    found: Counter[tuple[str, str]] = Counter()
+    for _ in range(count):
+        text = aiming.question()
+        one, other = draw.choice(list(pairs.values()))
+        how = {"explained": draw.random() < EXPLAINED, "drawn": draw.random() < DRAWN}
+        seen = check_neighbours(one, other, text, epsilon=draw.choice(EPSILONS), **how)
+        if seen.error.startswith(b"UnsafePlan"):
+            raise Leak(f"fault: {seen.error.decode()} on {text!r}")
+        found[aiming.axis, seen.status] += 1
+        aiming.heard(seen.status == "answered")
+    return found
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_questions_that_aim_at_limits(extreme_pairs: Pairs, part: int) -> None:
+    found = ask(extreme_pairs, part + 1000 * population.SEED, QUESTIONS // PARTS)
+    admitted = {axis: count for (axis, status), count in found.items() if status == "answered"}
+    assert sum(admitted.values()) >= found.total() / 3, "what is refused shows little: more must be admitted"
+    assert set(admitted) == set(AXES)
+
+
+def test_the_same_seed_asks_the_same() -> None:
+    def texts(seed: int) -> list[str]:
+        aiming, found = Aiming(seed), []
+        for number in range(200):
+            found.append(aiming.question())
+            aiming.heard(number % 3 == 0)
+        return found
+
+    assert texts(5) == texts(5)
+    assert texts(5) != texts(6)
+
+
+def test_sizes_are_sought(extreme_pairs: Pairs) -> None:
+    """What is refused is asked again at half the size, what is admitted further up, until the limit is between them."""
+    aiming = Aiming(3, ("unions",))
+    aiming.question()
+    first = aiming.size
+    aiming.heard(False)
+    aiming.question()
+    assert aiming.size == first // 2
+    aiming.heard(True)
+    aiming.question()
+    assert first // 2 < aiming.size < first
+
+
+# Planted bugs: each is found by the same questions, within the number that every run of the tests asks. A plant is one
+# small function.
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def clamps_taken_for_idle(patch: pytest.MonkeyPatch) -> None:
+    """Whatever is to be clamped is written as it is."""
+    patch.setattr(writer, "idle", lambda clamp: True)
+
+
+def lengths_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Every column of texts, computed ones too, counts as one of 65,536 characters in the guard."""
+
+    def longest(node: Any, *_: Any) -> int:
+        if isinstance(node, (e.StoredText, e.TextConstant)):
+            return 65_536 if isinstance(node, e.StoredText) else len(node.value)
+        return sum(longest(child) for child in node.children() if isinstance(child, e.Textual))
+
+    patch.setattr(intervals, "_longest", longest)
+
+
+def keys_not_clamped(patch: pytest.MonkeyPatch) -> None:
+    """Codes of groups are taken from the rows as they are."""
+    patch.setitem(writer.NUMBERS, e.Clamp, lambda written, node: written.operands(node)[0])
+
+
+def sums_in_one_word(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(writer.Writer, "sum", lambda self, value: f"CAST(COALESCE({self._total(value)}, 0) AS BIGINT)")
+
+
+def products_in_one_word(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(writer.Writer, "type", lambda self, node: "stored" if isinstance(node, e.Stored) else "BIGINT")
+
+
+def days_beyond_the_calendar(patch: pytest.MonkeyPatch) -> None:
+    """Nobody sees that a day may leave the years 1 to 9999."""
+    first, last = e.FIRST_DAY, e.LAST_DAY
+    patch.setattr(calendar, "inside", lambda value, kind: value)
+    within = intervals.interval
+
+    def cut(node: Any, schema: Any) -> Any:
+        low, high = within(node, schema)
+        return max(low, first), min(high, last)
+
+    patch.setattr(intervals, "_add_months", lambda node, schema: cut(node.value, schema))
+
+
+def truncated_days_misjudged(patch: pytest.MonkeyPatch) -> None:
+    """The first day of a period may be a year before the first day of all: a fault, since no plan goes so far back."""
+
+    def first_day(node: Any, schema: Any) -> Any:
+        low, high = intervals.interval(node.value, schema)
+        return low - 365, high
+
+    patch.setitem(intervals.NUMBERS, e.FirstDay, first_day)
+
+
+def rows_not_cut_after_joins(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(blocks.NODES, Retruncate, lambda self, node: self.of(node.child))
+
+
+def types_by_exact_numbers(patch: pytest.MonkeyPatch) -> None:
+    """An answer is stored in wide numbers if the exact ones are, whatever the noise made of them."""
+    sound = additive.add
+
+    def add(steps: Any, noise: Any) -> Any:
+        total = sound(steps, noise)
+        return total.astype(object) if getattr(steps, "dtype", None) == object else total
+
+    patch.setattr("dither.mechanisms.additive.add", add)
+    patch.setattr("dither.audit.gaps.add", add)
+
+
+def noise_that_overflows(patch: pytest.MonkeyPatch) -> None:
+    """Noise is added in words, which some exact numbers do not fit."""
+    patch.setattr(additive, "add", lambda steps, noise: np.asarray(steps).astype(np.int64) + np.asarray(noise))
+
+
+PLANTS: dict[str, tuple[Plant, tuple[str, ...], str]] = {
+    "clamps taken for idle": (clamps_taken_for_idle, (), "gap|differs"),
+    "lengths forgotten": (lengths_forgotten, ("characters",), "gap|differs"),
+    "keys not clamped": (keys_not_clamped, (), "gap|differs|must not fail"),
+    "sums in one word": (sums_in_one_word, ("bits", "unions", "totals"), "status|must not fail"),
+    "products in one word": (products_in_one_word, ("bits",), "status|must not fail"),
+    "days beyond the calendar": (days_beyond_the_calendar, ("calendar",), "status|must not fail|fault"),
+    "truncated days misjudged": (truncated_days_misjudged, ("calendar",), "fault"),
+    "rows not cut after joins": (rows_not_cut_after_joins, ("joins",), "gap"),
+    "types by exact numbers": (types_by_exact_numbers, ("bits", "unions", "totals"), "shapes"),
+    "noise that overflows": (noise_that_overflows, ("bits", "unions", "totals"), "status|must not fail"),
+}
+
+
+def forget(pairs: Pairs) -> None:
+    """Questions that were read before a plant hold plans that were made before it."""
+    for pair in pairs.values():
+        for side in pair:
+            side.curator._readings._known.clear()
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_planted_bugs(extreme_pairs: Pairs, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    plant, axes, words = PLANTS[name]
+    forget(extreme_pairs)
+    plant(monkeypatch)
+    with pytest.raises(Leak, match=words):
+        ask(extreme_pairs, 0, QUESTIONS, axes)
+    forget(extreme_pairs)
+
+
+# Steps of one side that go by the data.
+
+Step = Callable[[Side], Side]
+
+
+def measured(side: Side, text: str) -> int:
+    """An exact number, which only a planted bug looks at."""
+    (sealed,) = side.run(side.price(text, epsilon=1).statements[0])
+    return int(np.asarray(_unseal(sealed))[0])
+
+
+def limit_from_data(side: Side) -> Side:
+    """Texts may be as long as the longest there is."""
+    most = measured(side, "SELECT COUNT(*) FILTER (WHERE LENGTH(long) > 1000) FROM t") * 1000
+
+    def price(text: str, **stated: Any) -> Any:
+        if text.count("||") * 100 > most + 400:
+            raise PolicyError("this text can become too long.")
+        return side.price(text, **stated)
+
+    return replace(side, price=price)
+
+
+def cost_from_data(side: Side) -> Side:
+    rows = measured(side, "SELECT COUNT(*) FROM t")
+    return replace(
+        side, price=lambda text, **stated: replace(side.price(text, **stated), price=Price(Fraction(1, rows)))
+    )
+
+
+def narrow_key_types(side: Side) -> Side:
+    """Keys come in the narrowest type that holds those that are there."""
+
+    def narrow(key: pa.Array) -> pa.Array:
+        if not pa.types.is_integer(key.type) or not len(key):
+            return key
+        small = all(value is None or abs(value) < 2**31 for value in key.to_pylist())
+        return key.cast(pa.int32()) if small else key
+
+    def run(statement: Any) -> Any:
+        results = side.run(statement)
+        found = [_unseal(sealed) for sealed in results]
+        if not isinstance(found[0], _Groups):
+            return results
+        return [seal_groups([narrow(key) for key in found[0].keys], found[0].measures)]
+
+    return replace(side, run=run)
+
+
+def rows_up_to_the_largest(side: Side) -> Side:
+    """Groups after the last one that has rows are left out."""
+
+    def run(statement: Any) -> Any:
+        results = side.run(statement)
+        found = [_unseal(sealed) for sealed in results]
+        if not statement.keys or not all(isinstance(values, np.ndarray) for values in found):
+            return results
+        last = max((int(np.flatnonzero(values)[-1]) if values.any() else 0) for values in found)
+        return [seal(values[: last + 1]) for values in found]
+
+    return replace(side, run=run)
+
+
+def a_second_look(side: Side) -> Side:
+    """A statement is run once more if its result is large."""
+
+    def run(statement: Any) -> Any:
+        results = side.run(statement)
+        found = _unseal(results[0])
+        return side.run(statement) if isinstance(found, np.ndarray) and (abs(found) > 10).any() else results
+
+    return replace(side, run=run)
+
+
+STEPS: dict[str, tuple[Step, str]] = {
+    "a limit from data": (limit_from_data, "status differs"),
+    "a cost from data": (cost_from_data, "price differs"),
+    "key types from data": (narrow_key_types, "shapes differs"),
+    "rows up to the largest": (rows_up_to_the_largest, "rows differs|stored_bytes differs|shapes differs|status differs"),
+    "a second look": (a_second_look, "statements differs"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_planted_steps_that_read_data(extreme_pairs: Pairs, name: str) -> None:
+    step, words = STEPS[name]
+    planted = {called: (step(one), step(other)) for called, (one, other) in extreme_pairs.items()}
+    with pytest.raises(Leak, match=words):
+        ask(planted, 0, QUESTIONS)
