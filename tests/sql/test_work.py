@@ -178,7 +178,7 @@ def test_numbers_of_one_question() -> None:
     assert (join.declared, join.selected) == (True, False)
     assert join.rows == 2 * OWNERS * STORED
     texts = work(planned("SELECT COUNT(*) FROM visits WHERE name || 'abc' || name = 'a' OR LEFT(name, 2) = 'b'"))
-    assert texts.characters == (LONGEST + 3 + LONGEST) + 2
+    assert texts.characters == (LONGEST + 3) + (LONGEST + 3 + LONGEST) + 2
     assert texts.cost > work(planned("SELECT COUNT(*) FROM visits")).cost
 
 
@@ -306,7 +306,7 @@ def test_what_the_refusal_names_fits(make: Make, kind: str) -> None:
         ({"max_cells": 1}, "SELECT COUNT(*), SUM(x) FROM visits", "Ask for fewer numbers"),
         ({"max_characters": 1000}, "SELECT COUNT(*) FROM visits WHERE name || 'a' = 'b'", "1,001 characters; at most"),
         ({"max_answer_bytes": 66_000}, "SELECT y, COUNT(*) FROM visits GROUP BY y", "About [0-9]+ groups fit"),
-        ({"max_growth": 1}, "SELECT COUNT(DISTINCT x), COUNT(DISTINCT y) FROM visits", "make 2 rows of each row"),
+        ({"max_growth": 1}, "SELECT COUNT(DISTINCT x), COUNT(DISTINCT y) FROM visits", "make 4 rows of each row"),
     ],
 )
 def test_every_limit_is_the_curators(make: Make, limit: dict[str, int], text: str, words: str) -> None:
