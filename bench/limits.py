@@ -73,11 +73,11 @@ FAMILIES: dict[str, Asked] = {
     "joined groups": lambda n: (f"{selves(1, 't0.x, t1.x, COUNT(*)')} GROUP BY 1, 2", {"rows_per_owner": n}),
     "a search by more than equalities": lambda n: (
         "SELECT COUNT(*) FROM many AS a WHERE NOT EXISTS"
-        " (SELECT 1 FROM few AS b WHERE a.pid = b.pid AND a.big + b.big < 0)",
+        " (SELECT 1 FROM few AS b WHERE a.pid = b.pid AND (a.big * 31 + b.big) % 1000003 = 7)",
         {"rows_per_owner": n},
     ),
     "a public search": lambda n: (
-        "SELECT COUNT(*) FROM {table} WHERE NOT EXISTS (SELECT 1 FROM codes WHERE code + big < 0)",
+        "SELECT COUNT(*) FROM {table} WHERE NOT EXISTS (SELECT 1 FROM codes WHERE (code * 31 + big) % 1000003 = 7)",
         {},
     ),
     "long texts": lambda n: (f"SELECT COUNT(*) FROM ({nested(1, n)}) AS q WHERE name LIKE '%a%b%c'", {}),
