@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from dither.columns import Text
@@ -41,7 +42,7 @@ class Flow:
     looks at, before anything limits them.
 
     `lengths` are those of the columns that are texts; `characters` are computed of texts for one row, `written` for all
-    rows. `steps` are the words of expressions that are evaluated, for all rows.
+    rows, for which `scanned` are compared and matched. `steps` are the words of expressions, evaluated for all rows.
     """
 
     rows: int
@@ -52,6 +53,7 @@ class Flow:
     met: int = 0
     characters: int = 0
     written: int = 0
+    scanned: int = 0
     steps: int = 0
 
     def computing(self, values: Iterable[e.Expression | None]) -> Flow:
@@ -62,6 +64,7 @@ class Flow:
             self,
             characters=self.characters + texts,
             written=self.written + self.rows * texts,
+            scanned=self.scanned + self.rows * sum(scanned(value, self.lengths) for value in known),
             steps=self.steps + self.rows * sum(value.size for value in known),
         )
 
@@ -76,6 +79,7 @@ class Flow:
             max(self.met, other.met),
             self.characters + other.characters,
             self.written + other.written,
+            self.scanned + other.scanned,
             self.steps + other.steps,
         )
 
@@ -93,8 +97,27 @@ def longest(node: e.Expression, lengths: Mapping[str, int]) -> int:
 
 
 def characters(value: e.Expression, lengths: Mapping[str, int]) -> int:
-    """How many characters are written to compute a value, those of all texts on the way."""
-    return sum(longest(inner, lengths) for inner in value.walk() if isinstance(inner, _COMPUTED))
+    """How many characters are written to compute a value, those of all texts on the way.
+
+    Texts are joined one after the other, so that each beginning of the whole is written too.
+    """
+    found = 0
+    for inner in value.walk():
+        if isinstance(inner, e.Joined):
+            found += sum(list(accumulate(longest(part, lengths) for part in inner.values))[1:])
+        elif isinstance(inner, _COMPUTED):
+            found += longest(inner, lengths)
+    return found
+
+
+def scanned(value: e.Expression, lengths: Mapping[str, int]) -> int:
+    """How many characters are looked at to compute a value: of a pattern's pieces, eight at once at every place."""
+    found = 0
+    for inner in value.walk():
+        if not isinstance(inner, e.Textual):
+            read = sum(longest(child, lengths) for child in inner.children() if isinstance(child, e.Textual))
+            found += read * (1 + len(inner.pattern) // 8 if isinstance(inner, (e.Like, e.ILike)) else 1)
+    return found
 
 
 @remembered(1024)
@@ -195,13 +218,14 @@ def _semi_join(node: SemiJoin) -> Flow:
     else:
         pairs = _pairs(left.rows, mine.rows, right.rows, theirs.rows)
         met = pairs if mine.rows is None or theirs.rows is None else mine.rows * theirs.rows
-    texts = characters(node.condition, {**left.lengths, **right.lengths})
+    lengths = {**left.lengths, **right.lengths}
     return replace(
         condition,
         looked=condition.looked + pairs,
         met=max(condition.met, met),
         steps=condition.steps + pairs * node.condition.size,
-        written=condition.written + pairs * texts,
+        written=condition.written + pairs * characters(node.condition, lengths),
+        scanned=condition.scanned + pairs * scanned(node.condition, lengths),
     )
 
 

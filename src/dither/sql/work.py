@@ -33,7 +33,8 @@ PER_SECOND = 100_000_000
 OVERHEAD = 50_000_000  # of any question: half a second to plan, start, charge and settle
 _LOOKED = 2  # for a pair of rows that is looked at
 _MADE = 100  # for a row that is made, sorted or held in a table of hashes
-_CHARACTERS = 10  # of a text that are written for one
+_TOLD_APART = 2  # rows that a value in a table of different ones takes as much memory as
+_CHARACTERS = 4  # of a text that are written or looked at for one
 _CELL = 1_000  # for a noisy number: drawn exactly, stored, and shown
 _CANDIDATE = 10  # for a value that a choice looks at
 
@@ -121,7 +122,7 @@ def _aggregated(aggregate: Aggregate) -> Flow:
             values.append(measure.value)
         elif isinstance(measure, CountRows):
             values.append(measure.condition)
-        held += known.rows if isinstance(measure, (CountOwners, CountDistinct)) else 0
+        held += _TOLD_APART * known.rows if isinstance(measure, (CountOwners, CountDistinct)) else 0
     if aggregate.chosen_from is not None:
         values.append(aggregate.chosen_from)
         held += known.rows
@@ -138,7 +139,8 @@ def _held(aggregate: Aggregate) -> int:
 
 
 def _cost(known: Flow) -> int:
-    return known.read + known.steps + _LOOKED * known.looked + _MADE * known.made - (-known.written // _CHARACTERS)
+    texts = -(-(known.written + known.scanned) // _CHARACTERS)
+    return known.read + known.steps + _LOOKED * known.looked + _MADE * known.made + texts
 
 
 def _groups(aggregate: Aggregate, known: Flow) -> int:
