@@ -1,7 +1,7 @@
 """In-memory tables and datasets as one Arrow stream of the wanted columns, in types that hold any value.
 
-Text is bytes until it is proven to be UTF-8, and a date or time is the whole number that stands for it. How a column is
-read follows from the source's schema; no value takes part in it.
+Bytes that should be text and are not UTF-8 become a mark, each value by itself, and a date or time is the whole number
+that stands for it. How a column is read follows from the source's schema; no value takes part in it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dither.engines.pandas import from_pandas, is_pandas
+from dither.engines.sanitise import NOT_TEXT
 from dither.engines.spelling import present, refuse_duplicates
 from dither.engines.tally import Tally
 from dither.errors import PolicyError
@@ -74,10 +75,26 @@ def plain_type(kind: Any) -> Any:
         return pa.int64()
     if types.is_decimal(kind):
         wide = types.is_decimal256(kind) or not 0 <= kind.scale <= 38
-        return pa.large_binary() if wide else pa.decimal128(38, kind.scale)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
-        return pa.large_binary()
+        return pa.large_string() if wide else pa.decimal128(38, kind.scale)
+    if kind.id in _text_types():
+        return pa.large_string()
     return pa.float32() if types.is_float16(kind) else kind
+
+
+def _text_types() -> dict[int, Any]:
+    """Types whose values should be text, and the same bytes as the engine's type of bytes."""
+    import pyarrow as pa
+
+    bytes_of = {
+        pa.binary(): pa.binary(),
+        pa.string(): pa.binary(),
+        pa.large_binary(): pa.large_binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.binary_view(): pa.binary_view(),
+        pa.string_view(): pa.binary_view(),
+        pa.binary(1): None,
+    }
+    return {kind.id: plain for kind, plain in bytes_of.items()}
 
 
 def _plain(column: Any) -> Any:
@@ -87,7 +104,7 @@ def _plain(column: Any) -> Any:
 
     kind = column.type
     if types.is_dictionary(kind):
-        return _plain(column.dictionary_decode())
+        return _plain(column.dictionary).take(column.indices)
     if types.is_run_end_encoded(kind):
         return _plain(pc.run_end_decode(column))
     if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
@@ -95,15 +112,31 @@ def _plain(column: Any) -> Any:
     wanted = plain_type(kind)
     if types.is_date(kind) or types.is_timestamp(kind):
         return column.view(pa.int32() if types.is_date32(kind) else pa.int64()).cast(wanted)
-    if types.is_decimal(kind):
-        if types.is_large_binary(wanted):
-            return column.cast(pa.large_string()).view(wanted)
-        return column.view(wanted) if types.is_decimal128(kind) else column.cast(wanted)
-    if types.is_string_view(kind):
-        return column.view(pa.binary_view()).cast(wanted)
-    if types.is_string(kind):
-        return column.view(pa.binary()).cast(wanted)
-    return column.view(wanted) if types.is_large_string(kind) else column.cast(wanted)
+    if types.is_decimal128(kind) and types.is_decimal128(wanted):
+        return column.view(wanted)
+    if kind.id in (texts := _text_types()):
+        plain = column if texts[kind.id] is None else column.view(texts[kind.id])
+        return _marked(plain.cast(pa.large_binary()))
+    return column.cast(wanted)
+
+
+def _marked(column: Any) -> Any:
+    """Bytes as text, with a mark instead of each value that is not UTF-8."""
+    import pyarrow as pa
+
+    text = column.view(pa.large_string())
+    try:
+        text.validate(full=True)
+        return text
+    except pa.ArrowInvalid:
+        return pa.array([None if value is None else _one_marked(value) for value in column.to_pylist()], text.type)
+
+
+def _one_marked(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return NOT_TEXT
 
 
 def _is_dataset(source: Any) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dither.engines.spelling import present, refuse_duplicates
 
 UNTYPED = b"untyped"  # marks a field whose type says nothing about its values
@@ -67,10 +69,14 @@ def _known(empty: Any) -> bool:
 
 
 def _bytes(value: Any) -> bytes | None:
-    """An object's text. What cannot even be written as text is no value."""
+    """An object's text, as a column of its type has it. What cannot even be written as text is no value."""
     if isinstance(value, bytes):
         return value
     try:
+        if isinstance(value, (bool, np.bool_)):
+            return b"true" if value else b"false"
+        if isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(float(value)) < 2**53:
+            value = int(value)
         return str(value).encode("utf-8", "surrogatepass")
     except Exception:  # noqa: BLE001 - __str__ of a foreign object
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # Types that Arrow has no room for, or none that every reader knows.
-_AS_TEXT = {"HUGEINT", "UHUGEINT", "BIGNUM", "ENUM", "JSON", "UUID"}
+_AS_TEXT = {"HUGEINT", "UHUGEINT", "BIGNUM", "ENUM", "JSON", "UUID", "BIT"}
 
 
 def exportable(relation: duckdb.DuckDBPyRelation, wanted: Sequence[str]) -> duckdb.DuckDBPyRelation:

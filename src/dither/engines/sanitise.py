@@ -20,14 +20,14 @@ from dither.errors import PolicyError
 from dither.sql.physical import physical_type
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-_TEXT_LIKE = {"VARCHAR", "UUID", "BLOB", "NULL"}  # read through their text
+_TEXT_LIKE = {"VARCHAR", "UUID", "NULL"}  # read through their text
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
 
 _EXACT = {"FLOAT": 2**24, "DOUBLE": 2**53}  # below these every whole number is one of the type
 
 _BLANK = r"[\s\pZ\p{Cc}\p{Cf}]+"  # spaces and invisible characters of every script
 
-NOT_TEXT = "\ufdd0"  # stands for bytes of a CSV file that are not UTF-8; a code point that no text may use
+NOT_TEXT = "\ufdd0"  # stands for bytes that are not UTF-8; a code point that no text may use
 LABELS = "labels_"  # prefix of the ENUM types that hold declared labels
 
 # Beyond this magnitude no declared bound can lie, whatever the decimals; inside it scaling cannot overflow a double.
@@ -119,10 +119,7 @@ def read_owner(raw: str, source_type: str) -> tuple[str, str]:
     if kind in _EXACT:
         # Floats are whole numbers among which some are missing. Where they cannot tell two of those apart, or have
         # decimals, they identify nobody.
-        return (
-            f"CASE WHEN trunc({raw}) = {raw} AND abs({raw}) < {_EXACT[kind]} THEN TRY_CAST({raw} AS BIGINT) END",
-            "BIGINT",
-        )
+        return f"CASE WHEN {_whole(raw, kind)} THEN TRY_CAST({raw} AS BIGINT) END", "BIGINT"
     if kind in _TEXT_LIKE | _INTEGERS | INSTANTS | {"DECIMAL"}:
         return _identity(_text(raw, kind)), "VARCHAR"
     raise PolicyError(f"the owner column has type {source_type}, which cannot identify anybody; use numbers or text.")
@@ -155,6 +152,10 @@ def quoted(text: str, *, mark: str = '"') -> str:
     return mark + text.replace(mark, mark * 2) + mark
 
 
+def _whole(raw: str, kind: str) -> str:
+    return f"trunc({raw}) = {raw} AND abs({raw}) < {_EXACT[kind]}"
+
+
 def _accepted(column: Column) -> AbstractSet[str]:
     if isinstance(column, (Date, Timestamp)):
         return INSTANTS | _TEXT_LIKE
@@ -167,10 +168,12 @@ def _text(raw: str, kind: str) -> str:
     """NULL unless it is UTF-8."""
     if kind in INSTANTS:
         return text(raw, kind)
-    if kind not in ("VARCHAR", "BLOB"):
+    if kind in _EXACT:  # a whole number has no decimals, also where a missing value has made its column one of floats
+        whole = f"CAST(TRY_CAST({raw} AS BIGINT) AS VARCHAR)"
+        return f"CASE WHEN {_whole(raw, kind)} THEN {whole} ELSE CAST({raw} AS VARCHAR) END"
+    if kind != "VARCHAR":
         return f"CAST({raw} AS VARCHAR)"
-    decoded = raw if kind == "VARCHAR" else f"TRY(decode({raw}))"
-    return f"CASE WHEN NOT contains({decoded}, chr({ord(NOT_TEXT)})) THEN {decoded} END"
+    return f"CASE WHEN NOT contains({raw}, chr({ord(NOT_TEXT)})) THEN {raw} END"
 
 
 def _instant(column: Date | Timestamp, raw: str, kind: str, value: str) -> list[tuple[str, str]]:
