@@ -25,9 +25,13 @@ def expand(path: str) -> list[str]:
     if not found or not all(Path(name).is_file() for name in found):
         raise PolicyError(f"there is no file {pattern}; check the path.")
     resolved = [Path(name).resolve() for name in found]
-    if any(not name.is_relative_to(folder.resolve()) for name in resolved):
+    if not all(_inside(name, folder.resolve()) for name in resolved):
         raise PolicyError(f"{path} has links that lead out of it; name what they lead to by its own path.")
     return list(map(str, resolved))
+
+
+def _inside(name: Path, folder: Path) -> bool:
+    return name.is_relative_to(folder)
 
 
 def _fixed_part(path: str) -> Path:

@@ -13,6 +13,7 @@ from dither.errors import PolicyError
 if TYPE_CHECKING:
     import duckdb
 
+_LOCKED = ("enable_external_access = false", "lock_configuration = true")  # a view can name any file
 # Types that Arrow has no room for, or none that every reader knows.
 _AS_TEXT = {"HUGEINT", "UHUGEINT", "BIGNUM", "ENUM", "JSON", "UUID", "BIT"}
 
@@ -43,7 +44,7 @@ def database_table(path: Path, table: str) -> duckdb.DuckDBPyRelation:
         connection.execute(f"ATTACH {quoted(str(path), mark=chr(39))} AS source (TYPE duckdb, READ_ONLY)").fetchall()
     except Exception:  # noqa: BLE001 - the engine's text may quote the file's content
         raise PolicyError(f"{path} cannot be opened as a DuckDB database; close it elsewhere first.") from None
-    for setting in ("TimeZone = 'UTC'", "enable_external_access = false", "lock_configuration = true"):
+    for setting in ("TimeZone = 'UTC'", *_LOCKED):
         connection.execute(f"SET {setting}").fetchall()
     known = connection.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' "

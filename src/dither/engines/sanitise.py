@@ -91,6 +91,8 @@ def read_column(name: str, column: Column, source: str, source_type: str, positi
         first, kind = (raw, f"CAST({source} AS BIGINT)"), "BIGINT"
     else:
         first = (raw, source)
+    if kind == "VARCHAR" and not isinstance(column, (Text, Category, Bool, Date, Timestamp)):  # a truth is a number
+        first = (raw, f"CASE {first[1]} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {first[1]} END")
     if isinstance(column, Text):
         fits = f"length({raw}) <= {column.max_length} AND NOT contains({raw}, chr(0))"
         steps = [(value, f"CASE WHEN {fits} THEN {raw} END")]
