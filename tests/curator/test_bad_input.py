@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dt
+from dither.ledger import Charge
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -274,15 +275,18 @@ def test_a_read_only_folder(shared: Path, clinic: dt.Curator, visits: Any, decla
     clinic.sql(COUNT, epsilon=1)  # everything is imported now: the other user may not be able to read the packages
     folder = shared / "clinic"
 
+    def charge(curator: dt.Curator) -> None:  # and no more: to run it takes a worker, and so the right to run Python
+        curator._ledger.reserve("visits", None, Charge(Fraction(1)), question="q", snapshot="1", plan="{}")
+
     def make() -> str:
         with dt.Curator.open(folder) as curator:
             curator.register("visits", visits(), budget=dt.PureDP(4), **declared)
-            curator.sql(COUNT, epsilon=1)
+            charge(curator)
         return "made"
 
     def ask() -> str:
         with dt.Curator.open(folder) as curator:
-            curator.sql("SELECT SUM(age) FROM visits", epsilon=1)
+            charge(curator)
             return str(curator.budget("visits").spent.epsilon)
 
     assert as_somebody(make) == "made"
