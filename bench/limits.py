@@ -173,7 +173,7 @@ def ask(folder: Path, text: str, stated: dict[str, Any]) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--only", nargs="*", help="families whose names contain one of these")
+    parser.add_argument("--only", nargs="*", help="families whose names begin with one of these")
     parser.add_argument("--list", action="store_true", help="search, but do not ask")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--make", help=argparse.SUPPRESS)
@@ -198,7 +198,7 @@ def main() -> int:
             "family | table | size | bound s | seconds | of limit | memory MB | of limit | parent / (8 B x max_cells)"
         )
         for family, asked in FAMILIES.items():
-            if arguments.only and not any(word in family for word in arguments.only):
+            if arguments.only and not family.startswith(tuple(arguments.only)):
                 continue
             for table in ("many", "single") if "{table}" in asked(1)[0] else ("many",):
                 with dt.Curator.open(folder) as curator:

@@ -36,7 +36,7 @@ _MADE = 100  # for a row that is made, sorted or held in a table of hashes
 _TOLD_APART = 2  # rows that a value in a table of different ones takes as much memory as
 _CHARACTERS = 4  # of a text that are written or looked at for one
 _CELL = 1_000  # for a noisy number: drawn exactly, stored, and shown
-_CANDIDATE = 10  # for a value that a choice looks at
+_CHOICE, _CANDIDATE = 10_000, 10  # for a value that is chosen, and for one that a choice looks at
 
 # Bytes of a stored answer.
 _HEADER = 65_536  # price, mechanisms, limits: the plan is bounded by the size of its text
@@ -94,7 +94,7 @@ def work(aggregates: tuple[Aggregate, ...]) -> Work:
     groups = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
     measures = sum(len(aggregate.measures) for aggregate in aggregates)
     scans = [node for part in aggregates for node in part.walk() if isinstance(node, (Scan, PublicScan))]
-    drawn = groups * (_CELL * measures + _CANDIDATE * _candidates(aggregates))
+    drawn = groups * (_CELL * measures + _choices(aggregates))
     return Work(
         rows=most.read,
         made=most.made,
@@ -159,10 +159,11 @@ def _combinations(codes: Sequence[e.Expression]) -> int:
     return count
 
 
-def _candidates(aggregates: Sequence[Aggregate]) -> int:
-    """Values that choices look at in one group: a mode at all that there are, a quantile at those of its rows."""
-    modes = [m for aggregate in aggregates for m in aggregate.measures if isinstance(m, ModeRows)]
-    return sum(mode.value.high - mode.value.low + 1 for mode in modes)
+def _choices(aggregates: Sequence[Aggregate]) -> int:
+    """What choices in one group take: a mode looks at all values that there are, a quantile at those of its rows."""
+    chosen = [m for aggregate in aggregates for m in aggregate.measures if isinstance(m, Choice)]
+    looked = sum(mode.value.high - mode.value.low + 1 for mode in chosen if isinstance(mode, ModeRows))
+    return _CHOICE * len(chosen) + _CANDIDATE * looked
 
 
 def _bytes(aggregates: Sequence[Aggregate], groups: int) -> int:
