@@ -142,7 +142,9 @@ def characters(draw: Draw, size: int) -> str:
     value = source.grown["text"]
     if draw.random() < 0.4:
         return select(draw, source, ["COUNT(*)"], [key_of_text(draw, value, size)])
-    return select(draw, source, [of_text(draw, value, source, size)], maybe_key(draw, source), maybe_truth(draw, source))
+    return select(
+        draw, source, [of_text(draw, value, source, size)], maybe_key(draw, source), maybe_truth(draw, source)
+    )
 
 
 @axis("characters in one expression", 600_000)
@@ -209,7 +211,9 @@ def unions(draw: Draw, size: int) -> str:
 @axis("totals", 126)
 def owner_totals(draw: Draw, size: int) -> str:
     source = totals(draw, size)
-    value = draw.choice(["q.total", "q.total", "q.his", "q.last", "q.mean * q.total", "q.total / q.many", "q.many - q.total"])
+    value = draw.choice(
+        ["q.total", "q.total", "q.his", "q.last", "q.mean * q.total", "q.total / q.many", "q.many - q.total"]
+    )
     if draw.random() < 0.3:
         return select(draw, source, ["COUNT(*)"], [key_of_number(draw, f"({value})", size)])
     return select(draw, source, [of_number(draw, value, source, size)], maybe_key(draw, source))
@@ -222,10 +226,19 @@ def groups(draw: Draw, size: int) -> str:
     source = replace(source, one="t.mark = 74")
     value = draw.choice(["t.wide", "t.half", "t.mark", "t.eid", "LENGTH(t.long)", "t.big", "(t.d - DATE '0001-01-01')"])
     exact = draw.choice([size, size - 1, size + 1]) or 1
-    first = draw.choice([f"({value}) % {exact}", f"LEAST(GREATEST({value}, 0), {exact})", f"({value}) % {max(1, exact // 9)}"])
+    first = draw.choice(
+        [f"({value}) % {exact}", f"LEAST(GREATEST({value}, 0), {exact})", f"({value}) % {max(1, exact // 9)}"]
+    )
     keys = [first, *maybe_key(draw, source)]
     output = draw.choice(
-        ["COUNT(*)", "SUM(t.half)", "COUNT(DISTINCT t.s)", "AVG(t.fix)", "OWNER_SUM(t.half, 0, 9)", "COUNT(DISTINCT t.uid)"]
+        [
+            "COUNT(*)",
+            "SUM(t.half)",
+            "COUNT(DISTINCT t.s)",
+            "AVG(t.fix)",
+            "OWNER_SUM(t.half, 0, 9)",
+            "COUNT(DISTINCT t.uid)",
+        ]
     )
     return select(draw, source, [output], keys, maybe_truth(draw, source))
 
@@ -236,8 +249,13 @@ def measures(draw: Draw, size: int) -> str:
     source = events(draw)
     outputs = [
         draw.choice(
-            [f"COUNT(*) FILTER (WHERE t.mark > {i})", f"SUM(CASE WHEN {source.one} THEN t.half ELSE {i} END)",
-             f"SUM(LENGTH(t.s || '{i}'))", f"COUNT(DISTINCT t.mark % {i + 1})", f"AVG(t.half - {i})"]
+            [
+                f"COUNT(*) FILTER (WHERE t.mark > {i})",
+                f"SUM(CASE WHEN {source.one} THEN t.half ELSE {i} END)",
+                f"SUM(LENGTH(t.s || '{i}'))",
+                f"COUNT(DISTINCT t.mark % {i + 1})",
+                f"AVG(t.half - {i})",
+            ]
         )  # fmt: skip
         for i in range(max(1, size))
     ]

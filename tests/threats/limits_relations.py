@@ -210,7 +210,11 @@ def derived(source: Relation, columns: str) -> tuple[str, str, str]:
     """A SELECT of these columns, with the owner and whether the row is the one person's; both as later levels say."""
     where = f" WHERE {source.where}" if source.where else ""
     uid = f"{source.owner} AS uid, " if source.owner else ""
-    return f"SELECT {uid}{source.one} AS his, {columns} FROM {source.sql}{where}", "uid, " * bool(uid), "q.uid" * bool(uid)
+    return (
+        f"SELECT {uid}{source.one} AS his, {columns} FROM {source.sql}{where}",
+        "uid, " * bool(uid),
+        "q.uid" * bool(uid),
+    )
 
 
 LEVELS: tuple[Callable[[Draw, str, str], str], ...] = (

@@ -271,7 +271,10 @@ STEPS: dict[str, tuple[Step, str]] = {
     "a limit from data": (limit_from_data, "status differs"),
     "a cost from data": (cost_from_data, "price differs"),
     "key types from data": (narrow_key_types, "shapes differs"),
-    "rows up to the largest": (rows_up_to_the_largest, "rows differs|stored_bytes differs|shapes differs|status differs"),
+    "rows up to the largest": (
+        rows_up_to_the_largest,
+        "rows differs|stored_bytes differs|shapes differs|status differs",
+    ),
     "a second look": (a_second_look, "statements differs"),
 }
 
