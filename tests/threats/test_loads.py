@@ -77,7 +77,7 @@ def test_planted_bug_a_warning_in_the_explanation(tmp_path: Path, monkeypatch: p
         return reports[-1]
 
     def warning(self: Any, *given: Any, **named: Any) -> Any:
-        return f"{explain(self, *given, **named)}\n{reports[-1].clamped['age']} ages were out of range"
+        return f"{explain(self, *given, **named)}\n{reports[-1].rows} rows were loaded"
 
     monkeypatch.setattr(registration.Registrar, "_load", listening)
     monkeypatch.setattr(Analyst, "explain", warning)

@@ -34,7 +34,8 @@ def arrow_reader(source: Any, wanted: Sequence[str], tally: Tally) -> tuple[Any,
     if _is_dataset(source):
         refuse_duplicates(source.schema.names)
         _check_dataset(source, present(source.schema.names, wanted))
-        source = source.scanner(columns=present(source.schema.names, wanted), batch_size=_BATCH).to_reader()
+        chosen = present(source.schema.names, wanted)
+        source = source.scanner(columns=chosen, batch_size=_BATCH, batch_readahead=4, fragment_readahead=1).to_reader()
     try:
         reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
