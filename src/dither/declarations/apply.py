@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dither.budgets import Budget, terms_of
+from dither.budgets import Budget, terms_of, together_within
 from dither.columns import Coded, Column
 from dither.declarations.reading import Plan, PlannedAccount, PlannedTable
 from dither.declared import linked
@@ -70,6 +70,7 @@ def check(
 ) -> tuple[list[PlannedAccount], list[PlannedTable], tuple[str, ...]]:
     """The accounts to open, the tables to load and the names of those to keep; refused if anything does not fit."""
     opening = [account for account in plan.accounts if not _granted(account, granted)]
+    _check_caps(opening)
     known = {people for people, analyst in granted if analyst is None} | {account.people for account in plan.accounts}
     return opening, *_tables(plan, registered, known)
 
@@ -85,6 +86,17 @@ def _granted(account: PlannedAccount, granted: Accounts) -> bool:
         terms = ", ".join(f"{name} {there[name]}" for name in _TERMS if name in there)
         account.place.wrong(f"has another budget already, {terms}, and a budget is never changed.")
     return True
+
+
+def _check_caps(opening: list[PlannedAccount]) -> None:
+    """Of people that are not there yet, the caps must fit together; elsewhere the ledger knows what is left."""
+    for made in opening:
+        caps = [account.budget for account in opening if account.people == made.people and account.analyst is not None]
+        if made.analyst is None and not (made.oversubscribe or together_within(made.budget, caps)):
+            made.place.wrong(
+                "the caps of its analysts together exceed its budget; lower them, or write oversubscribe = true (then "
+                "what one analyst may ask depends on what others have spent)."
+            )
 
 
 def _tables(

@@ -8,7 +8,7 @@ from typing import Any
 
 from dither.accounting import ApproxDP, PureDP
 from dither.accounting.currency import Currency
-from dither.budgets import Budget, cap_of, terms_of, together_within
+from dither.budgets import Budget, cap_of, terms_of
 from dither.declarations.columns import read_column
 from dither.declarations.document import read_document
 from dither.declarations.places import Place
@@ -83,11 +83,6 @@ def _accounts(people: str, place: Place) -> list[PlannedAccount]:
         with inner.naming():
             known_as = canonical_name(name, "analyst")
             made.append(PlannedAccount(whose, known_as, _cap(budget, stated), inner))
-    if not (oversubscribe or together_within(budget, [account.budget for account in made[1:]])):
-        place.wrong(
-            "the caps of its analysts together exceed its budget; lower them, or write oversubscribe = true (then what "
-            "one analyst may ask depends on what others have spent)."
-        )
     return made
 
 
