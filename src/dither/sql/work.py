@@ -21,6 +21,7 @@ from dither.sql.plan import (
     CountRows,
     Measure,
     ModeRows,
+    Node,
     PublicScan,
     Scan,
     SumRows,
@@ -92,7 +93,7 @@ def work(aggregates: tuple[Aggregate, ...]) -> Work:
     most = max(flows, key=lambda known: known.made / max(1, known.read))
     groups = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
     measures = sum(len(aggregate.measures) for aggregate in aggregates)
-    scans = [node for part in aggregates for node in part.walk() if isinstance(node, (Scan, PublicScan))]
+    scans = [scan for part in aggregates for scan in _scans(part)]
     drawn = groups * (_CELL * measures + _choices(aggregates))
     return Work(
         rows=most.read,
@@ -130,11 +131,25 @@ def _aggregated(aggregate: Aggregate) -> Flow:
 
 def _held(aggregate: Aggregate) -> int:
     """Characters that are held at once: on the way, of keys, and of texts to tell apart."""
-    known = flow(aggregate.child)
-    told = [key.code for key in aggregate.keys]
-    told += [measure.value for measure in aggregate.measures if isinstance(measure, CountDistinct)]
-    texts = sum(longest(value, known.lengths) for value in told if isinstance(value, e.Textual))
-    return held(aggregate.child, used(aggregate)) + known.rows * texts
+    codes: list[e.Expression] = [key.code for key in aggregate.keys]
+    told = [[*codes]] + [
+        [*codes, measure.value] for measure in aggregate.measures if isinstance(measure, CountDistinct)
+    ]
+    return held(aggregate.child, used(aggregate)) + sum(_told_apart(aggregate.child, values) for values in told)
+
+
+def _told_apart(child: Node, values: Sequence[e.Expression]) -> int:
+    """Characters of the different combinations of values: as many as rows, or if it is one column, as its tables have."""
+    known = flow(child)
+    rows = known.rows
+    if len(values) == 1 and isinstance(values[0], e.StoredText):
+        own = [scan for scan in _scans(child) if values[0].name in dict(scan.names).values()]
+        rows = min(rows, sum(flow(scan).rows for scan in own)) if own else rows
+    return rows * sum(longest(value, known.lengths) for value in values if isinstance(value, e.Textual))
+
+
+def _scans(node: Node) -> list[Scan | PublicScan]:
+    return [inner for inner in node.walk() if isinstance(inner, (Scan, PublicScan))]
 
 
 def _cost(known: Flow) -> int:
