@@ -22,9 +22,12 @@ from dither.sql.plan import (
     Measure,
     ModeRows,
     Node,
+    OwnerAggregate,
+    Project,
     PublicScan,
     Scan,
     SumRows,
+    UnionAll,
 )
 from dither.sql.remembered import remembered
 
@@ -132,19 +135,18 @@ def _aggregated(aggregate: Aggregate) -> Flow:
 def _held(aggregate: Aggregate) -> int:
     """Characters that are held at once: on the way, of keys, and of texts to tell apart."""
     codes: list[e.Expression] = [key.code for key in aggregate.keys]
-    told = [[*codes]] + [
-        [*codes, measure.value] for measure in aggregate.measures if isinstance(measure, CountDistinct)
-    ]
+    told = [codes]
+    told += [[*codes, measure.value] for measure in aggregate.measures if isinstance(measure, CountDistinct)]
     return held(aggregate.child, used(aggregate)) + sum(_told_apart(aggregate.child, values) for values in told)
 
 
 def _told_apart(child: Node, values: Sequence[e.Expression]) -> int:
-    """Characters of the different combinations of values: as many as rows, or if it is one column, as its tables have."""
+    """Characters of the combinations of values: as many as rows, or as the table has if it is a column of its own."""
     known = flow(child)
-    rows = known.rows
-    if len(values) == 1 and isinstance(values[0], e.StoredText):
-        own = [scan for scan in _scans(child) if values[0].name in dict(scan.names).values()]
-        rows = min(rows, sum(flow(scan).rows for scan in own)) if own else rows
+    rows, renamed = known.rows, any(isinstance(node, (Project, OwnerAggregate, UnionAll)) for node in child.walk())
+    if len(values) == 1 and isinstance(values[0], e.StoredText) and not renamed:
+        (own,) = [scan for scan in _scans(child) if values[0].name in dict(scan.names).values()]
+        rows = min(rows, flow(own).rows)
     return rows * sum(longest(value, known.lengths) for value in values if isinstance(value, e.Textual))
 
 
