@@ -22,9 +22,13 @@ from dither.sql.plan import (
     CountRows,
     Measure,
     ModeRows,
+    Node,
+    OwnerAggregate,
+    Project,
     PublicScan,
     Scan,
     SumRows,
+    UnionAll,
 )
 from dither.sql.remembered import remembered
 
@@ -93,7 +97,7 @@ def work(aggregates: tuple[Aggregate, ...]) -> Work:
     most = max(flows, key=lambda known: known.made / max(1, known.read))
     groups = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
     measures = sum(len(aggregate.measures) for aggregate in aggregates)
-    scans = [node for part in aggregates for node in part.walk() if isinstance(node, (Scan, PublicScan))]
+    scans = [scan for part in aggregates for scan in _scans(part)]
     drawn = groups * (_CELL * measures + _choices(aggregates))
     return Work(
         rows=most.read,
@@ -131,11 +135,24 @@ def _aggregated(aggregate: Aggregate) -> Flow:
 
 def _held(aggregate: Aggregate) -> int:
     """Characters that are held at once: on the way, of keys, and of texts to tell apart."""
-    known = flow(aggregate.child)
-    told = [key.code for key in aggregate.keys]
-    told += [measure.value for measure in aggregate.measures if isinstance(measure, CountDistinct)]
-    texts = sum(longest(value, known.lengths) for value in told if isinstance(value, e.Textual))
-    return held(aggregate.child, used(aggregate)) + known.rows * texts
+    codes: list[e.Expression] = [key.code for key in aggregate.keys]
+    told = [codes]
+    told += [[*codes, measure.value] for measure in aggregate.measures if isinstance(measure, CountDistinct)]
+    return held(aggregate.child, used(aggregate)) + sum(_told_apart(aggregate.child, values) for values in told)
+
+
+def _told_apart(child: Node, values: Sequence[e.Expression]) -> int:
+    """Characters of the combinations of values: as many as rows, or as the table has if it is a column of its own."""
+    known = flow(child)
+    rows, renamed = known.rows, any(isinstance(node, (Project, OwnerAggregate, UnionAll)) for node in child.walk())
+    if len(values) == 1 and isinstance(values[0], e.StoredText) and not renamed:
+        (own,) = [scan for scan in _scans(child) if values[0].name in dict(scan.names).values()]
+        rows = min(rows, flow(own).rows)
+    return rows * sum(longest(value, known.lengths) for value in values if isinstance(value, e.Textual))
+
+
+def _scans(node: Node) -> list[Scan | PublicScan]:
+    return [inner for inner in node.walk() if isinstance(inner, (Scan, PublicScan))]
 
 
 def _cost(known: Flow) -> int:
