@@ -95,7 +95,7 @@ def test_repeats_and_refusals_are_given_at_once(clinic: dt.Curator, time: Time) 
 
 def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
     """While it waits: no settlement, no history of it, no worker, no lock."""
-    alice, seen = clinic.analyst("alice"), []
+    alice, seen = clinic.analyst("alice", budget=dt.PureDP(1)), []
 
     def sleep(seconds: float) -> None:
         kinds = [entry.kind for entry in clinic.ledger()]
@@ -105,9 +105,9 @@ def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
 
     clinic._clock = Clock(lambda: time.now, sleep)
     alice.sql(COUNT, epsilon=1)
-    assert seen == [("reserve", ["reserve"], 0)]
+    assert seen == [("reserve", ["account", "reserve"], 0)]
     assert [entry.kind for entry in clinic.ledger()][-1] == "settle"
-    assert [entry.kind for entry in alice.history()] == ["reserve"], "an answer's own time is in no history"
+    assert [entry.kind for entry in alice.history()] == ["account", "reserve"], "an answer's own time is in no history"
 
 
 def test_late_answers_are_incidents_at_the_next_power_of_two(clinic: dt.Curator, time: Time) -> None:
