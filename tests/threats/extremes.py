@@ -73,7 +73,7 @@ DECLARED: dict[str, dict[str, Any]] = {
     "r": {"owner": EACH_ROW, "columns": RECORDS},
 }
 # Small enough for questions at the limits to be quick: what is admitted just below them is run thousands of times.
-LIMITS = Limits(max_cells=5_000, max_characters=100_000, max_join_rows_per_owner=300)
+LIMITS = Limits(max_cells=5_000, max_characters=100_000, max_join_rows_per_owner=300, workers=1)
 
 
 def at_end(column: Column, upper: bool) -> Any:

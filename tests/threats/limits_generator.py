@@ -1,8 +1,8 @@
 """Questions that aim at limits, steered to the largest that is admitted. The same seed asks the same questions.
 
-Each question has an axis, which says what grows: characters, bits, the calendar, rows of a join, parts of a union, totals,
-groups, measures. Its size is halved when it is refused and raised when it is admitted, so that most are near the limit,
-on either side.
+Each question has an axis, which says what grows: characters, bits, the calendar, rows of a join, parts of a union,
+totals, groups, measures. Its size is halved when it is refused and raised when it is admitted, so that most are near
+the limit, on either side.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def key_of_number(draw: Draw, value: str, size: int) -> str:
 
 def key_of_text(draw: Draw, value: str, size: int) -> str:
     return draw.choice(
-        [f"LENGTH({value} || 'a')", f"LENGTH({value})", f"LENGTH({value}) % 7", f"LENGTH({value}) / {max(1, size // 9)}",
-         value, f"LEFT({value}, 2)", f"TRIM({value})", f"LEFT({value}, {min(size, 65_536)})", f"{value} || 'b'"]
+        [f"LENGTH({value} || 'a')", f"LENGTH({value})", f"LENGTH({value}) % 7", value,
+         f"LENGTH({value}) / {max(1, size // 9)}", f"LEFT({value}, 2)", f"TRIM({value})", f"LEFT({value}, {min(size, 65_536)})", f"{value} || 'b'"]
     )  # fmt: skip
 
 
@@ -256,7 +256,7 @@ def measures(draw: Draw, size: int) -> str:
                 f"COUNT(DISTINCT t.mark % {i + 1})",
                 f"AVG(t.half - {i})",
             ]
-        )  # fmt: skip
+        )
         for i in range(max(1, size))
     ]
     return select(draw, source, outputs, [draw.choice(["t.g", "t.tiny", "t.mark % 9", "LENGTH(t.s) / 100"])])
