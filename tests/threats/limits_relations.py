@@ -101,7 +101,8 @@ def totals(draw: Draw, size: int) -> Relation:
     having = draw.choice(["", "", " HAVING COUNT(*) > 1", " HAVING MAX(mark) = 74"])
     inner = (
         f"SELECT uid{key}, MAX(mark) AS mark, COUNT(*) AS many, SUM({value}) AS total, AVG(half) AS mean, "
-        f"MIN(mark) AS first, MAX(big) AS last, SUM(wide) FILTER (WHERE mark = 74) AS his FROM t{where} GROUP BY uid{key}{having}"
+        "MIN(mark) AS first, MAX(big) AS last, SUM(wide) FILTER (WHERE mark = 74) AS his "
+        f"FROM t{where} GROUP BY uid{key}{having}"
     )
     numbers = ("q.many", "q.total", "q.mean", "q.his", "q.mark", "q.first", "q.last")
     keys = (f"q.{key[2:]}",) if key else ("q.many",)
