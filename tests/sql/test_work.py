@@ -253,6 +253,10 @@ REFUSED = {
         "SELECT " + ", ".join(f"COUNT(DISTINCT x + {value})" for value in range(140)) + " FROM visits",
         "280 rows of each row that is read; at most 128 are made",
     ),
+    "a long statement": (
+        "SELECT SUM(m) FROM (SELECT pid, n * n AS m FROM (SELECT pid, y * y AS n FROM visits) AS q) AS z",
+        r"written out for the engine this has [\d,]+ characters; at most 500,000 are run",
+    ),
 }
 
 
@@ -333,14 +337,16 @@ def test_keys_from_the_data_are_as_many_as_rows(make: Make) -> None:
         make(2_500_001).explain(text, epsilon="0.1", delta="1e-7")
 
 
-@pytest.mark.parametrize("kind", ["a join", "cells"])
+@pytest.mark.parametrize("kind", ["a join", "cells", "a long statement"])
 def test_planted_bugs_are_seen(make: Make, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Joins whose products, and groups whose cells, are not counted: the same check fails."""
+    """Joins whose products, groups whose cells, and statements whose characters are not counted: the check fails."""
+    from dither.sql import admission
+
     if kind == "cells":
         monkeypatch.setattr(Work, "cells", property(lambda self: self.measures))
+    elif kind == "a long statement":
+        monkeypatch.setattr(admission, "MOST_WRITTEN", 10**9)
     else:
-        from dither.sql import admission
-
         monkeypatch.setattr(admission, "work", lambda aggregates: replace(work(aggregates), met=0, made=0))
     with pytest.raises(pytest.fail.Exception):
         check_refused(make(), *REFUSED[kind])

@@ -103,9 +103,8 @@ def key_of_number(draw: Draw, value: str, size: int) -> str:
 
 def key_of_text(draw: Draw, value: str, size: int) -> str:
     return draw.choice(
-        [f"LENGTH({value} || 'a')", f"LENGTH({value})", f"LENGTH({value}) % 7", value,
-         f"LENGTH({value}) / {max(1, size // 9)}", f"LEFT({value}, 2)", f"TRIM({value})",
-         f"LEFT({value}, {min(size, 65_536)})", f"{value} || 'b'"]
+        [f"LENGTH({value} || 'a')", f"LENGTH({value})", f"LENGTH({value}) % 7", f"LEFT({value}, 2)", f"TRIM({value})",
+         f"LENGTH({value}) / {max(1, size // 9)}", f"LEFT({value}, {min(size, 65_536)})", f"{value} || 'b'", value]
     )  # fmt: skip
 
 

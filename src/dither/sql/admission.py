@@ -11,9 +11,15 @@ from dither.sql.plan import Scan
 from dither.sql.price import PricedQuestion
 from dither.sql.work import Work, work
 
+MOST_WRITTEN = 500_000  # characters of a statement, which an engine takes seconds to read
+
 
 def admit(priced: PricedQuestion, limits: Limits) -> Work:
     """What a question takes at most, or `UnsupportedQuery` if that is above the limits."""
+    written = max(len(statement.sql) for statement in priced.statements)
+    if written > MOST_WRITTEN:
+        what = f"written out for the engine this has {written:,} characters; at most {MOST_WRITTEN:,} are run."
+        raise UnsupportedQuery(what, hint="Compute less on values computed in derived tables, or ask in parts.")
     found = work(priced.aggregates)
     for what, hint in _above(found, limits):
         raise UnsupportedQuery(f"{what}.", hint=hint or _fewer_rows(priced, limits))
