@@ -381,7 +381,7 @@ def test_one_analyst_under_any_spelling(clinic: Curator) -> None:
 
 @pytest.mark.parametrize("careless", [str, str.lower, lambda name: unicodedata.normalize("NFKC", name).lower()])
 def test_planted_look_alikes(clinic: Curator, monkeypatch: pytest.MonkeyPatch, careless: Callable[[str], str]) -> None:
-    for place in ("checks", "names"):
+    for place in ("checks", "names", "ledger"):
         monkeypatch.setattr(f"dither.ledger.{place}.canonical_name", lambda name, role: careless(name))
     with pytest.raises(AssertionError, match="no cap of its own"):
         check_spellings(clinic)
