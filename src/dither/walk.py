@@ -204,10 +204,11 @@ class Walk:
             after = release_after(priced, declared.limits)
             # In this order: whoever waits for a worker holds up no refresh, and nobody who pays waits for one.
             with self._engine.slot(), self._policy.steady():
+                begun = self._clock.now()
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn = self._stored(analyst, priced, request, question)
                     break
-        return priced, self._settled(reservation, drawn, asked, after), reservation.answer is None
+        return priced, self._settled(reservation, drawn, asked, begun, after), reservation.answer is None
 
     def _recalled(
         self, analyst: str | None, priced: PricedQuestion, request: str | None
@@ -304,16 +305,21 @@ class Walk:
         """Its end may have told one bit; after some of them the people are frozen."""
         self._ledger.breaker.incident(reservation.id, reason, most=self._policy.read().limits.max_incidents)
 
-    def _settled(self, reservation: Reservation, drawn: bytes | None, asked: float, after: Fraction | None) -> bytes:
+    def _settled(
+        self, reservation: Reservation, drawn: bytes | None, asked: float, begun: float, after: Fraction | None
+    ) -> bytes:
         """Store what was drawn once it is time, and return what is stored.
 
-        From the charge on every failure is the same to the analyst, and stays charged.
+        It is late if it took more than its bound since it had a worker: that one has to start, or that others keep all
+        of them busy, must not freeze the people. From the charge on every failure is the same to the analyst, and
+        stays charged.
         """
         if reservation.answer is not None:
             return reservation.answer
         if after is not None:
-            taken = Fraction(self._clock.now() - asked)
-            if taken > after:
+            now = self._clock.now()
+            taken = Fraction(now - asked)
+            if Fraction(now - begun) > after:
                 with suppress(Exception):
                     self._incident(reservation, "late")
             self._clock.sleep(float(doubled(after, taken) - taken))

@@ -120,6 +120,45 @@ def test_late_answers_are_incidents_at_the_next_power_of_two(clinic: dt.Curator,
     clinic.verify()
 
 
+class Busy:
+    """An engine of which others keep all workers for some time."""
+
+    def __init__(self, engine: Any, time: Time, seconds: float) -> None:
+        self._engine, self._time, self._seconds = engine, time, seconds
+
+    def slot(self) -> Any:
+        self._time.pass_(self._seconds)
+        return self._engine.slot()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+def _waits_for_a_worker(clinic: dt.Curator, time: Time) -> list[str]:
+    sound, started = clinic._engine, time.now
+    clinic._engine = Busy(sound, time, 9)  # type: ignore[assignment]
+    try:
+        clinic.sql(COUNT, epsilon="0.01")
+    finally:
+        clinic._engine = sound
+    assert time.now - started == 16
+    return [entry.kind for entry in clinic.ledger()]
+
+
+def test_waiting_for_a_worker_is_no_incident(clinic: dt.Curator, time: Time) -> None:
+    assert "incident" not in _waits_for_a_worker(clinic, time)
+
+
+def test_planted_waiting_counts(clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = dt.Curator._settled
+
+    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, after: Any) -> bytes:
+        return sound(walk, reservation, drawn, asked, asked, after)
+
+    monkeypatch.setattr(dt.Curator, "_settled", settled)
+    assert "incident" in _waits_for_a_worker(clinic, time)
+
+
 def test_multiples_of_the_grid_are_powers_of_two() -> None:
     grid = Fraction(1, 10)
     for least in (Fraction(0), grid, Fraction(11, 100), Fraction(5), Fraction(64, 10), Fraction(641, 100)):

@@ -6,12 +6,20 @@ from collections.abc import Iterator
 
 from dither.errors import UnsupportedQuery
 from dither.limits import Limits
+from dither.sql.aggregates.formula import Formula
 from dither.sql.bound import plan
+from dither.sql.expressions import Expression
+from dither.sql.inlined import MOST_WORDS
 from dither.sql.plan import Scan
 from dither.sql.price import PricedQuestion
+from dither.sql.question import Question
 from dither.sql.work import Work, work
 
 MOST_WRITTEN = 500_000  # characters of a statement, which an engine takes seconds to read
+# For each noisy number that there may be: columns that are held at once, and steps that are done one after the other.
+_SHOWN, _STEPS = 4, 20
+_RECORDED = 2**20  # characters of a plan, which the ledger keeps for good
+_MATCHED = 4_000_000  # characters for one row: a hundredth of a second
 
 
 def admit(priced: PricedQuestion, limits: Limits) -> Work:
@@ -21,9 +29,36 @@ def admit(priced: PricedQuestion, limits: Limits) -> Work:
         what = f"written out for the engine this has {written:,} characters; at most {MOST_WRITTEN:,} are run."
         raise UnsupportedQuery(what, hint="Compute less on values computed in derived tables, or ask in parts.")
     found = work(priced.aggregates)
-    for what, hint in _above(found, limits):
+    for what, hint in (*_above(found, limits), *_above_when_shown(priced.question, found, limits)):
         raise UnsupportedQuery(f"{what}.", hint=hint or _fewer_rows(priced, limits))
+    recorded = len(priced.recipe())
+    if recorded > _RECORDED:
+        what = f"the plan of this query takes {recorded:,} characters to record; at most {_RECORDED:,} are recorded."
+        raise UnsupportedQuery(what, hint="Ask for fewer values at once, or with shorter conditions.")
     return found
+
+
+def _above_when_shown(question: Question, found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
+    """Columns of the answer and what is computed from them, which takes nothing but this process's time and memory."""
+    if found.selected and not found.declared:
+        return
+    columns, steps = len(question.keys) + len(question.outputs), words_after(question)
+    for many, most, of_what in (
+        (columns, _SHOWN, "columns"),
+        (steps, _STEPS, "steps of formulas, HAVING and ORDER BY"),
+    ):
+        if found.groups * many > most * limits.max_cells:
+            what = f"{found.groups:,} groups with {many:,} {of_what} make {found.groups * many:,}; at most"
+            fit = f"With so many for each group, {most * limits.max_cells // many:,} groups fit."
+            yield f"{what} {most * limits.max_cells:,} are computed", fit
+
+
+def words_after(question: Question) -> int:
+    """How many numbers and truths are computed for each group after the noise."""
+    formulas = [output.aggregate.term for output in question.outputs if isinstance(output.aggregate, Formula)]
+    after = question.after
+    trees = [] if after is None else [after.having, *(item.by for item in after.order)]
+    return sum(1 for tree in (*formulas, *trees) if isinstance(tree, Expression) for _ in tree.walk())
 
 
 def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
@@ -32,6 +67,14 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
     if most > limits.max_characters:
         what = f"the texts that are computed for each row may have {most:,} characters; at most"
         yield f"{what} {limits.max_characters:,} are computed", "Join fewer or shorter texts: LEFT(text, 100), say."
+    if found.matched > _MATCHED:
+        what = f"for each row, texts are compared and matched as if they had {found.matched:,} characters; at most"
+        yield f"{what} {_MATCHED:,} are", "Write shorter LIKE patterns, with fewer _ after the first %."
+    if found.words > MOST_WORDS:
+        what = (
+            f"written out, with all derived columns, the conditions of this query have {found.words:,} words; at most"
+        )
+        yield f"{what} {MOST_WORDS:,} are run", "Use derived columns less often, or nest fewer derived tables."
     if found.met > limits.max_join_rows_per_owner:
         what = f"a join or EXISTS may bring {found.met:,} rows of one owner together; at most"
         yield f"{what} {limits.max_join_rows_per_owner:,} are", ""

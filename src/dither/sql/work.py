@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from dither.sql import expressions as e
 from dither.sql.flow import Flow, flow, held, longest
+from dither.sql.inlined import words
 from dither.sql.lower import used
 from dither.sql.plan import (
     Aggregate,
@@ -56,9 +57,10 @@ class Work:
     `rows` are read from tables, and `made` by joins and on the way, both of the one statement that makes most of each
     row; `met` are the rows of one owner that one join makes before they are limited. `cells` are noisy numbers, which
     are `groups` times `measures`; with `selected` keys there may be as many groups as rows. `characters` of texts are
-    computed for one row, and `written` for each row that is read, for which `held` are held at once; `texts` are those
-    that a table itself has in one row. `bytes` are stored for good. `cost` is in row-operations. `declared` says
-    whether all tables declare `max_rows`.
+    computed for one row, and `written` for each row that is read, for which `held` are held at once; `matched` are
+    compared and matched with patterns for one row; `texts` are those that a table itself has in one row. `words` are
+    those of conditions with derived columns written out. `bytes` are stored for good. `cost` is in row-operations.
+    `declared` says whether all tables declare `max_rows`.
     """
 
     rows: int
@@ -70,7 +72,9 @@ class Work:
     characters: int
     written: int
     held: int
+    matched: int
     texts: int
+    words: int
     bytes: int
     cost: int
     declared: bool
@@ -109,7 +113,9 @@ def work(aggregates: tuple[Aggregate, ...]) -> Work:
         characters=max(known.characters for known in flows),
         written=max(-(-known.written // max(1, known.read)) for known in flows),
         held=max(-(-_held(part) // max(1, known.read)) for part, known in zip(aggregates, flows, strict=True)),
+        matched=max(known.matched for known in flows),
         texts=max(sum(flow(scan).lengths.values()) for scan in scans),
+        words=max(map(words, aggregates)),
         bytes=_bytes(aggregates, groups),
         cost=OVERHEAD + drawn + sum(map(_cost, flows)),
         declared=all(scan.table.max_rows is not None for scan in scans),
