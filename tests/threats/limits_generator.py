@@ -172,6 +172,20 @@ def bits(draw: Draw, size: int) -> str:
     return select(draw, source, outputs, maybe_key(draw, source), maybe_truth(draw, source))
 
 
+@axis("sums", 72)
+def sums(draw: Draw, size: int) -> str:
+    """Of numbers of so many bits, near what a word holds when some of them are added up."""
+    source = draw.choice([events, chosen_owners])(draw)
+    end = 2**size
+    value = draw.choice(
+        ["t.top", "t.big", "-t.top", "t.top + t.big", f"LEAST(t.top, {end})", f"LEAST(GREATEST(t.top * 8, 0), {end})",
+         f"CASE WHEN {source.one} THEN {end} ELSE {-end} END", f"COALESCE(t.big, {end})", f"t.tiny * {end}",
+         f"CASE WHEN {source.one} THEN t.top ELSE {end} END", "t.fix * 2", f"t.tiny * {end} + t.half"]
+    )  # fmt: skip
+    output = draw.choice(["SUM({0})", "SUM({0})", "AVG({0})", "SUM({0}) FILTER (WHERE t.mark > 0)"]).format(value)
+    return select(draw, source, [output], maybe_key(draw, source), maybe_truth(draw, source))
+
+
 @axis("calendar", 130_000)
 def calendar(draw: Draw, size: int) -> str:
     source = any_rows(draw)

@@ -166,12 +166,12 @@ PLANTS: dict[str, tuple[Plant, tuple[str, ...], str]] = {
     "lengths forgotten": (lengths_forgotten, ("characters",), "gap"),
     "lengths forgotten, bare codes": (lengths_forgotten_and_bare_codes, ("characters",), "gap|status|must not fail"),
     "totals not clamped": (totals_not_clamped, ("bits", "totals"), "gap"),
-    "sums in one word": (sums_in_one_word, ("bits", "unions"), "status|must not fail"),
+    "sums in one word": (sums_in_one_word, ("sums",), "status|must not fail"),
     "products in one word": (products_in_one_word, ("bits",), "status|must not fail"),
     "truncated days misjudged": (truncated_days_misjudged, ("calendar",), "fault"),
     "rows not cut after joins": (rows_not_cut_after_joins, ("joins",), "gap"),
-    "types by exact numbers": (types_by_exact_numbers, ("bits", "unions"), "shapes"),
-    "noise that overflows": (noise_that_overflows, ("bits", "unions"), "status|must not fail"),
+    "types by exact numbers": (types_by_exact_numbers, ("sums",), "shapes"),
+    "noise that overflows": (noise_that_overflows, ("sums",), "status|must not fail"),
 }
 
 
