@@ -49,5 +49,5 @@ def seconds_bound(priced: PricedQuestion, limits: Limits) -> Fraction:
     from dither.sql.work import work
 
     stopped = Fraction(limits.statement_seconds)
-    found = work(priced.aggregates)
+    found = work(priced.aggregates, limits.max_cells)
     return min(found.seconds, stopped) if found.declared else stopped

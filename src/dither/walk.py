@@ -268,7 +268,7 @@ class Walk:
         from dither.sql.work import work
 
         limits, stored = self._policy.read().limits, self._ledger.stored_bytes(analyst)
-        most = min(work(priced.aggregates).bytes, limits.max_answer_bytes)
+        most = min(work(priced.aggregates, limits.max_cells).bytes, limits.max_answer_bytes)
         if stored + most > limits.max_stored_bytes:
             raise PolicyError(
                 f"your stored answers have {stored:,} bytes, and this one may have {most:,}; at most "
@@ -289,7 +289,7 @@ class Walk:
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
             if recorded == ("reserved", priced.snapshot, priced.recipe()):
                 limits = self._policy.read().limits
-                return release(priced, self._engine).within(limits.max_answer_bytes).to_bytes()
+                return release(priced, self._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
         except StatementStopped:
             stopped = True
         except Exception:  # noqa: BLE001 - whatever goes wrong may depend on data, so nothing about it is told

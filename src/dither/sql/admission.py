@@ -28,7 +28,7 @@ def admit(priced: PricedQuestion, limits: Limits) -> Work:
     if written > MOST_WRITTEN:
         what = f"written out for the engine this has {written:,} characters; at most {MOST_WRITTEN:,} are run."
         raise UnsupportedQuery(what, hint="Compute less on values computed in derived tables, or ask in parts.")
-    found = work(priced.aggregates)
+    found = work(priced.aggregates, limits.max_cells)
     for what, hint in (*_above(found, limits), *_above_when_shown(priced.question, found, limits)):
         raise UnsupportedQuery(f"{what}.", hint=hint or _fewer_rows(priced, limits))
     recorded = len(priced.recipe())
@@ -40,8 +40,6 @@ def admit(priced: PricedQuestion, limits: Limits) -> Work:
 
 def _above_when_shown(question: Question, found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
     """Columns of the answer and what is computed from them, which takes nothing but this process's time and memory."""
-    if found.selected and not found.declared:
-        return
     columns, steps = len(question.keys) + len(question.outputs), words_after(question)
     for many, most, of_what in (
         (columns, _SHOWN, "columns"),
@@ -85,7 +83,7 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
     if found.held > most:
         what = f"joins and groups may hold texts of {found.held:,} characters for each row that is read; at most"
         yield f"{what} {most:,} are held", ""
-    if found.cells > limits.max_cells and (found.declared or not found.selected):
+    if found.cells > limits.max_cells and not found.selected:
         what = f"{found.groups:,} groups of {found.measures} noisy numbers each make {found.cells:,}; at most"
         fit = limits.max_cells // found.measures
         hint = f"With so many for each group, {fit:,} groups fit; or group by fewer or coarser keys."
@@ -104,7 +102,7 @@ def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:
     low, high = 0, max(table.max_rows_per_owner for table in tables)
     while low < high:
         middle = (low + high + 1) // 2
-        other = work(plan(priced.question, rows_per_owner=middle))
+        other = work(plan(priced.question, rows_per_owner=middle), limits.max_cells)
         low, high = (low, middle - 1) if any(_above(other, limits)) else (middle, high)
     if low:
         return f"With rows_per_owner={low} it fits."

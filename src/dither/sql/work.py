@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dither.limits import Limits
 from dither.sql import expressions as e
 from dither.sql.flow import Flow, flow, held, longest
 from dither.sql.inlined import words
@@ -56,7 +57,7 @@ class Work:
 
     `rows` are read from tables, and `made` by joins and on the way, both of the one statement that makes most of each
     row; `met` are the rows of one owner that one join makes before they are limited. `cells` are noisy numbers, which
-    are `groups` times `measures`; with `selected` keys there may be as many groups as rows. `characters` of texts are
+    are `groups` times `measures`; of `selected` keys the first are shown. `characters` of texts are
     computed for one row, and `written` for each row that is read, for which `held` are held at once; `matched` are
     compared and matched with patterns for one row; `texts` are those that a table itself has in one row. `words` are
     those of conditions with derived columns written out. `bytes` are stored for good. `cost` is in row-operations.
@@ -95,14 +96,15 @@ class Work:
 
 
 @remembered(128)
-def work(aggregates: tuple[Aggregate, ...]) -> Work:
-    """What it takes to answer by these aggregations."""
+def work(aggregates: tuple[Aggregate, ...], most_cells: int = Limits.max_cells) -> Work:
+    """What it takes to answer by these aggregations; of selected keys, those are shown that make `most_cells`."""
     flows = [_aggregated(aggregate) for aggregate in aggregates]
     most = max(flows, key=lambda known: known.made / max(1, known.read))
-    groups = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
+    listed = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
     measures = sum(len(aggregate.measures) for aggregate in aggregates)
+    groups = listed if aggregates[0].public else min(listed, max(1, most_cells // measures))
     scans = [scan for part in aggregates for scan in _scans(part)]
-    drawn = groups * (_CELL * measures + _choices(aggregates))
+    drawn = _MADE * (listed - groups) + groups * (_CELL * measures + _choices(aggregates))
     return Work(
         rows=most.read,
         made=most.made,
