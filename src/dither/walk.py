@@ -205,9 +205,11 @@ class Walk:
             # In this order: whoever waits for a worker holds up no refresh, and nobody who pays waits for one.
             with self._engine.slot(), self._policy.steady():
                 if self._policy.read() == declared:  # no refresh between the price and the run
+                    began = self._clock.now()
                     reservation, drawn = self._stored(analyst, priced, request, question)
+                    ran = self._clock.now() - began
                     break
-        return priced, self._settled(reservation, drawn, asked, after), reservation.answer is None
+        return priced, self._settled(reservation, drawn, asked, ran, after), reservation.answer is None
 
     def _recalled(
         self, analyst: str | None, priced: PricedQuestion, request: str | None
@@ -304,18 +306,21 @@ class Walk:
         """Its end may have told one bit; after some of them the people are frozen."""
         self._ledger.breaker.incident(reservation.id, reason, most=self._policy.read().limits.max_incidents)
 
-    def _settled(self, reservation: Reservation, drawn: bytes | None, asked: float, after: Fraction | None) -> bytes:
-        """Store what was drawn once it is time, and return what is stored.
+    def _settled(
+        self, reservation: Reservation, drawn: bytes | None, asked: float, ran: float, after: Fraction | None
+    ) -> bytes:
+        """Store what was drawn once it is time, and return what is stored. It is late if it ran for too long: how long
+        it waited for others before that tells nothing about its people.
 
         From the charge on every failure is the same to the analyst, and stays charged.
         """
         if reservation.answer is not None:
             return reservation.answer
         if after is not None:
-            taken = Fraction(self._clock.now() - asked)
-            if taken > after:
+            if ran > after:
                 with suppress(Exception):
                     self._incident(reservation, "late")
+            taken = Fraction(self._clock.now() - asked)
             self._clock.sleep(float(doubled(after, taken) - taken))
         if drawn is not None:
             with suppress(Exception):

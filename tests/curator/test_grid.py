@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 import dither as dt
 from dither.grid import Clock, doubled
+from dither.walk import Walk
 
 COUNT = "SELECT COUNT(*) FROM visits"
 LIMITS = dt.Limits(answer_on_grid="0.25", statement_seconds=3, max_incidents=2)  # answers after 4 seconds
@@ -95,7 +98,7 @@ def test_repeats_and_refusals_are_given_at_once(clinic: dt.Curator, time: Time) 
 
 def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
     """While it waits: no settlement, no history of it, no worker, no lock."""
-    alice, seen = clinic.analyst("alice"), []
+    alice, seen = clinic.analyst("alice", budget=dt.PureDP(1)), []
 
     def sleep(seconds: float) -> None:
         kinds = [entry.kind for entry in clinic.ledger()]
@@ -105,9 +108,9 @@ def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
 
     clinic._clock = Clock(lambda: time.now, sleep)
     alice.sql(COUNT, epsilon=1)
-    assert seen == [("reserve", ["reserve"], 0)]
+    assert seen == [("reserve", ["account", "reserve"], 0)]
     assert [entry.kind for entry in clinic.ledger()][-1] == "settle"
-    assert [entry.kind for entry in alice.history()] == ["reserve"], "an answer's own time is in no history"
+    assert [entry.kind for entry in alice.history()] == ["account", "reserve"], "an answer's own time is in no history"
 
 
 def test_late_answers_are_incidents_at_the_next_power_of_two(clinic: dt.Curator, time: Time) -> None:
@@ -118,6 +121,41 @@ def test_late_answers_are_incidents_at_the_next_power_of_two(clinic: dt.Curator,
     with pytest.raises(dt.PeopleFrozen):
         clinic.sql(COUNT, epsilon="0.3")
     clinic.verify()
+
+
+class Waits(Takes):
+    """An engine whose workers are busy with others' questions for so many seconds."""
+
+    @contextmanager
+    def slot(self) -> Iterator[object]:
+        self._time.pass_(9)
+        with self._engine.slot() as slot:
+            yield slot
+
+
+def check_waiting(clinic: dt.Curator, time: Time) -> None:
+    sound, started = clinic._engine, time.now
+    clinic._engine = Waits(sound, time, 1)  # type: ignore[assignment]
+    clinic.sql(COUNT, epsilon="0.1")
+    clinic._engine = sound
+    assert time.now - started == 16
+    assert "incident" not in [entry.kind for entry in clinic.ledger()], "others' questions are an incident of this one"
+
+
+def test_waiting_for_others_is_no_incident(clinic: dt.Curator, time: Time) -> None:
+    """Else whoever keeps the workers busy could have any people frozen."""
+    check_waiting(clinic, time)
+
+
+def test_planted_waiting_counts(clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    settled = Walk._settled
+
+    def from_the_question(self: Walk, reservation: Any, drawn: Any, asked: float, ran: float, after: Any) -> bytes:
+        return settled(self, reservation, drawn, asked, self._clock.now() - asked, after)
+
+    monkeypatch.setattr(Walk, "_settled", from_the_question)
+    with pytest.raises(AssertionError, match="others' questions"):
+        check_waiting(clinic, time)
 
 
 def test_multiples_of_the_grid_are_powers_of_two() -> None:
