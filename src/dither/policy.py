@@ -116,11 +116,28 @@ class PolicyFile:
 @contextmanager
 def _held(path: Path, how: int) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    _locked.add(descriptor)
     try:
         fcntl.flock(descriptor, how)
         yield
     finally:
-        os.close(descriptor)
+        if descriptor in _locked:  # else this is a fork, and the lock is its parent's
+            _locked.remove(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+
+# A lock belongs to all copies of its descriptor: a fork that kept one would hold it for as long as it lives.
+_locked: set[int] = set()
+
+
+def _let_go() -> None:
+    """After a fork, in the child."""
+    while _locked:
+        os.close(_locked.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _declare(table: Table) -> dict[str, Any]:

@@ -150,6 +150,39 @@ def test_a_record_that_is_too_long_is_dropped_alone(
             assert found(path) == ("read", [("1", "2", "3"), ("7", "8", "9")], 1)
 
 
+def check_length_alone(path: Path) -> None:
+    """Whether a record is too long is settled by its own length, wherever the pieces of the file end."""
+    for longer in (0, 1, 30):
+        for inside in (b"%b", b'"%b"'):
+            record = b"5,6," + inside % (b"a" * (256 - 2 * (inside != b"%b") - 4 + longer))
+            for before in range(0, 130, 3):
+                path.write_bytes(b"x,y,z\n1,2," + b"b" * before + b"\n" + record + b"\n7,8,9\n")
+                kind, rows, unreadable = found(path)
+                assert (kind, [row[0] for row in rows]) == ("read", ["1", "7"] if longer else ["1", "5", "7"]), before
+                assert unreadable == (longer > 0)
+
+
+def test_other_records_do_not_decide_which_one_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_CHUNK", 64)
+    monkeypatch.setattr(delimited, "LONGEST", 256)
+    check_length_alone(tmp_path / "long.csv")
+
+
+def test_planted_bug_only_what_a_piece_leaves_over_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Records._kept
+    monkeypatch.setattr(delimited, "_CHUNK", 64)
+    monkeypatch.setattr(delimited, "LONGEST", 256)
+
+    def lenient(self: Records, fields: Any, long: bool, header: int) -> Any:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(delimited, "LONGEST", 1 << 30)
+            return kept(self, fields, long, header)
+
+    monkeypatch.setattr(Records, "_kept", lenient)
+    with pytest.raises(AssertionError):
+        check_length_alone(tmp_path / "long.csv")
+
+
 def test_names_in_the_header(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_bytes('\ufeff"a ""b""","c\nd",é,\n1,2,3,4\n'.encode())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
-from dither.engines import frames, owners, parquet, sources
+from dither.engines import frames, owners, pandas, parquet, sources
 from dither.engines.duckdb import DuckDBEngine
 from dither.errors import PolicyError
 from dither.sql.catalog import Table
@@ -199,12 +199,17 @@ def others(tmp_path: Path) -> Others:
     return Others(tmp_path)
 
 
+def from_x(columns: dict[str, Column]) -> dict[str, Column]:
+    """The same columns, each read from column x of the source."""
+    return {key: type(column)(**{**_given(column), "source": "x"}) for key, column in columns.items()}
+
+
 def check_values(others: Others, name: str, source: str) -> None:
     kind, values = TYPES[name]
     columns, usual, hostile = values(kind)
     if name == "labels" or source in ("polars", "pandas"):
         hostile = [value for value in hostile if not isinstance(value, bytes) or value.isascii()]
-    declared = {key: type(column)(**{**_given(column), "source": "x"}) for key, column in columns.items()}
+    declared = from_x(columns)
     made = [SOURCES[source](table, others.folder) for table in records(kind, usual, hostile)]
     others.check(made[0], made[1], declared)
 
@@ -447,3 +452,43 @@ def test_names_that_differ_in_case(others: Others) -> None:
     made = twice(["id", "X", "xX"], others.folder)
     table = pa.table([pa.array([1]), pa.array([1]), pa.array([1])], names=["id", "Xx", "xX"])
     assert "several columns that 'xx' may mean: Xx, xX" in others.load(table, {"xx": Int(0, 9)})
+
+
+def signalling(others: Others) -> None:
+    """Each of the objects is asked by itself what it is."""
+    usual = pd.DataFrame({"id": range(12), "x": pd.Series([1, 2.5, "a", None] * 3, dtype=object)})
+    hostile = pd.DataFrame({"id": [99], "x": pd.Series([Decimal("sNaN")], dtype=object)})
+    others.check(usual, pd.concat([usual, hostile], ignore_index=True), from_x(NUMBERS | WORDS))
+
+
+def test_an_object_that_cannot_be_compared(others: Others) -> None:
+    signalling(others)
+    frame = pd.DataFrame({"id": pd.Series([*range(12), Decimal("sNaN")], dtype=object), "x": range(13)})
+    others.check(frame[:12], frame, from_x(NUMBERS))
+
+
+def test_planted_bug_all_objects_are_compared_at_once(others: Others, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pandas, "_missing", lambda series: series.isna().to_numpy())
+    with pytest.raises(InvalidOperation):
+        signalling(others)
+
+
+def beyond_their_digits(others: Others, write: Callable[[Any, Path], Any]) -> None:
+    """128 bits hold more than 38 digits, and a file may hold any bits."""
+    for kind in (pa.decimal128(38, 0), pa.decimal128(38, 37), pa.decimal128(10, 3)):
+        usual = pa.table({"id": range(12), "x": pa.array([Decimal(1), Decimal("2"), None] * 4, kind)})
+        bits = b"".join(number.to_bytes(16, "little", signed=True) for number in (2**127 - 1, -(2**127), 10**38))
+        far = pa.Array.from_buffers(kind, 3, [None, pa.py_buffer(bits)])
+        mixed = pa.concat_tables([usual, pa.table({"id": [99] * 3, "x": far})])
+        others.check(write(usual, others.folder), write(mixed, others.folder), from_x(NUMBERS | WORDS))
+
+
+@pytest.mark.parametrize("source", ["Arrow table", "Parquet"])
+def test_decimals_beyond_their_digits(others: Others, source: str) -> None:
+    beyond_their_digits(others, SOURCES[source])
+
+
+def test_planted_bug_decimals_as_their_bits(others: Others, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_of_38_digits", lambda column: column)
+    with pytest.raises(AssertionError, match="others are read otherwise"):
+        beyond_their_digits(others, SOURCES["Arrow table"])

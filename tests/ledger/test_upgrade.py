@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError
-from dither.ledger import Charge, Ledger
+from dither.errors import BudgetExceeded, LedgerCorrupt, LedgerError, PolicyError
+from dither.ledger import Charge, Ledger, chain, index, journal
+from dither.ledger.journal import Journal, Page
 from dither.ledger.schema import LAYOUT
 
 OLD = Path(__file__).with_name("fixtures") / "version1.json"
@@ -54,7 +57,7 @@ def test_it_opens_and_is_proven(old: Path) -> None:
     for _ in range(2):
         with Ledger.open(old) as ledger:
             assert ledger.verify() == len(list(ledger.entries()))
-            assert {entry.version for entry in ledger.entries()} == {1}
+            assert [entry.version for entry in ledger.entries()] == [1] * (ledger.verify() - 1) + [2]
             assert [entry.body["snapshot"] for entry in ledger.events(["register", "refresh"])] == ["2", "1"]
     assert layout(old) == LAYOUT
 
@@ -110,3 +113,43 @@ def test_tables_that_are_not_of_that_layout_are_refused(old: Path) -> None:
     connection.close()
     with pytest.raises(LedgerCorrupt, match="tables of the ledger were changed"):
         Ledger.open(old)
+
+
+def go_on_as_before(folder: Path, monkeypatch: pytest.MonkeyPatch, reserve: Any) -> None:
+    """An older dither has the ledger open while a newer one upgrades it: its rules and layout are old."""
+    with monkeypatch.context() as older:
+        older.setattr(journal, "VERSION", 1)
+        older.setattr(chain, "READABLE", frozenset({1}))
+        older.setattr(Journal, "upgrade", lambda self, count: None)
+        older.setattr(journal, "check_tables", lambda connection: None)
+        older.setattr(index, "count_bytes", lambda page, number, size: None)
+        older.setattr(journal, "INCIDENTS", "SELECT sequence FROM entries WHERE kind = 'incident'")
+        opened = Ledger.open(folder)
+    with Ledger.open(folder) as ledger:
+        ledger.verify()
+    with monkeypatch.context() as older, opened:
+        older.setattr(journal, "VERSION", 1)
+        older.setattr(journal, "seal", partial(chain.seal, version=1))
+        older.setattr(chain, "READABLE", frozenset({1}))
+        older.setattr(index, "count_bytes", lambda page, number, size: None)
+        with suppress(LedgerError):
+            opened.settle(reserve(opened, "alice", "1/8").id, b"answer")
+    with Ledger.open(folder) as ledger:
+        ledger.verify()
+
+
+def test_an_older_dither_that_has_it_open_stops(old: Path, monkeypatch: pytest.MonkeyPatch, reserve: Any) -> None:
+    go_on_as_before(old, monkeypatch, reserve)
+    with Ledger.open(old) as ledger:
+        assert [entry.kind for entry in ledger.entries()][-1] == "upgraded"
+
+
+def test_planted_bug_nothing_tells_an_older_dither(old: Path, monkeypatch: pytest.MonkeyPatch, reserve: Any) -> None:
+    append = Page.append
+
+    def silent(self: Page, kind: str, body: Any) -> Any:
+        return self.head if body.get("event") == "upgraded" else append(self, kind, body)
+
+    monkeypatch.setattr(Page, "append", silent)
+    with pytest.raises(LedgerCorrupt, match="bytes that analysts have stored"):
+        go_on_as_before(old, monkeypatch, reserve)

@@ -32,7 +32,7 @@ from dither.policy import PolicyFile
 class Locks:
     """fcntl.flock, which tells its events who waits at which lock, and then waits."""
 
-    LOCK_SH, LOCK_EX = fcntl.LOCK_SH, fcntl.LOCK_EX
+    LOCK_SH, LOCK_EX, LOCK_UN = fcntl.LOCK_SH, fcntl.LOCK_EX, fcntl.LOCK_UN
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self.say = say
@@ -169,6 +169,54 @@ def test_a_killed_change_holds_nobody_back(tmp_path: Path) -> None:
         pass
     with PolicyFile(tmp_path).changing():
         pass
+
+
+def check_fork(folder: Path) -> None:
+    """A process is forked inside of the lock and lives on; the lock is tried, and not waited for."""
+    read, write = os.pipe()
+    with PolicyFile(folder).steady():
+        child = os.fork()
+        if not child:
+            os.close(write)
+            os.read(read, 1)  # until the parent has looked
+            os._exit(0)
+    try:
+        with open(folder / "steady.lock", "r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pytest.fail("a fork holds the lock of a question that has ended")
+    finally:
+        os.close(write)
+        os.close(read)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_holds_nobody_back(tmp_path: Path) -> None:
+    check_fork(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_does_not_let_go_of_its_parents_lock(tmp_path: Path) -> None:
+    """It may leave the block that it was forked in."""
+    with PolicyFile(tmp_path).changing():
+        parent = os.getpid()
+        with suppress(PolicyError), PolicyFile(tmp_path).locked():
+            if not os.fork():
+                raise PolicyError("leaves")
+        if os.getpid() != parent:
+            os._exit(0)
+        os.wait()
+        with open(tmp_path / "steady.lock", "r+b") as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_planted_locks_that_a_fork_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: a lock is let go of by closing it, though a fork has a copy."""
+    monkeypatch.setattr(policy, "_held", _only)
+    with pytest.raises(pytest.fail.Exception, match="a fork holds the lock"):
+        check_fork(tmp_path)
 
 
 def test_refreshes_under_eight_streams_of_questions(clinic: Curator) -> None:

@@ -73,7 +73,9 @@ class Records:
         blank = np.zeros(len(kept), bool)
         if len(self.names) > 1:  # an empty line; in a single column it is a record with nothing in it
             blank = (counts == 1) & (fields.ends[first] == fields.starts[first]) & ~fields.quoted[first]
-        if long:
+        size = fields.ends[fields.last] + fields.quoted[fields.last] - (fields.starts[first] - fields.quoted[first])
+        kept &= size <= LONGEST
+        if long:  # what is here is not all of it
             kept[0], blank[0] = False, False
         kept[:header] = False
         self.tally.unreadable += int(np.count_nonzero(~kept[header:] & ~blank[header:]))

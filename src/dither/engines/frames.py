@@ -7,6 +7,7 @@ that stands for it. How a column is read follows from the source's schema; no va
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Context, Decimal
 from typing import Any
 
 from dither.engines.pandas import from_pandas, is_pandas
@@ -114,11 +115,22 @@ def _plain(column: Any) -> Any:
     if types.is_date(kind) or types.is_timestamp(kind):
         return column.view(pa.int32() if types.is_date32(kind) else pa.int64()).cast(wanted)
     if types.is_decimal128(kind) and types.is_decimal128(wanted):
-        return column.view(wanted)
+        return _of_38_digits(column.view(wanted))
     if kind.id in (texts := _text_types()):
         plain = column if texts[kind.id] is None else column.view(texts[kind.id])
         return _marked(plain.cast(pa.large_binary()))
     return column.cast(wanted)
+
+
+def _of_38_digits(column: Any) -> Any:
+    """Decimals that the engine can compute with: 128 bits hold a few that are larger, whatever their type says."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    most = pa.scalar(Decimal("9" * 38).scaleb(-column.type.scale, Context(prec=38)), column.type)
+    least = pa.scalar(most.as_py().copy_negate(), column.type)
+    column = pc.if_else(pc.greater(column, most), most, column)
+    return pc.if_else(pc.less(column, least), least, column)
 
 
 def _marked(column: Any) -> Any:

@@ -49,8 +49,7 @@ def _column(series: Any) -> tuple[Any, bool]:
     # Text that Python holds may have halves of surrogate pairs, which Arrow would fail on.
     in_python = getattr(series.dtype, "storage", None) == "python"
     if in_python or not _known(series.iloc[:0]):
-        missing = series.isna().to_numpy()
-        texts = (None if gone else _bytes(value) for value, gone in zip(series, missing, strict=True))
+        texts = (None if gone else _bytes(value) for value, gone in zip(series, _missing(series), strict=True))
         return pa.array(texts, pa.large_binary()), in_python
     return pa.array(series, from_pandas=True), True
 
@@ -66,6 +65,23 @@ def _known(empty: Any) -> bool:
     except (pa.ArrowException, TypeError, ValueError):
         return False
     return True
+
+
+def _missing(series: Any) -> Any:
+    """Which values are none; if one of them cannot be asked, each alone, which gives the others the same."""
+    try:
+        return series.isna().to_numpy()
+    except Exception:  # noqa: BLE001 - a signalling NaN of Decimal raises when it is compared
+        return [_is_missing(value) for value in series]
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd
+
+    try:
+        return pd.isna(value) is True  # of a list it is a list
+    except Exception:  # noqa: BLE001 - it is some object
+        return False
 
 
 def _bytes(value: Any) -> bytes | None:

@@ -17,7 +17,7 @@ from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
 from dither.ledger.chain import NO_SEAL, VERSION, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
-from dither.ledger.schema import OF_THE_BREAKER
+from dither.ledger.schema import LAYOUT, OF_THE_BREAKER
 from dither.ledger.store import Store, add_tables, check_tables, has_tables, is_older, make_tables
 from dither.ledger.units import Units
 
@@ -117,7 +117,11 @@ class Journal:
         self.anchor_up_to(page.head.sequence)
 
     def upgrade(self, count: Callable[[sqlite3.Connection], None]) -> None:
-        """Bring tables of the first layout up to this one; entries stay as they are."""
+        """Bring tables of the first layout up to this one; entries stay as they are.
+
+        An older dither that has the ledger open would go on by its own rules, and count nothing: one entry of this
+        version tells it to stop, since it follows all entries before it writes.
+        """
         with self._store.transaction(write=False) as connection:
             if not is_older(connection):
                 return
@@ -125,6 +129,10 @@ class Journal:
             if is_older(connection):
                 add_tables(connection)
                 count(connection)
+                page = self._load(connection)
+                if self._anchor.exists():
+                    self.hold_to(page, self._anchor.read())
+                page.append("event", {"event": "upgraded", "body": {"layout": str(LAYOUT)}})
 
     def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
         """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""
