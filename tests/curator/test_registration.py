@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dither as dt
@@ -99,6 +101,21 @@ def test_progress_is_shown(make: Callable[..., dt.Curator], visits: Any) -> None
     clinic.refresh("visits", visits(), progress=lambda _, done: seen.append(done))
     assert seen[-1] == 1
     assert seen == sorted(seen)
+
+
+def test_an_interrupt_is_no_damaged_source(clinic: dt.Curator, folder: Path, visits: Any) -> None:
+    whole, before = visits(), sorted((folder / "snapshots").glob("*.duckdb"))
+
+    def batches() -> Any:
+        yield from whole.to_batches()
+        signal.raise_signal(signal.SIGINT)
+        while True:
+            yield from whole.to_batches()
+
+    with pytest.raises(KeyboardInterrupt):
+        clinic.refresh("visits", pa.RecordBatchReader.from_batches(whole.schema, batches()))
+    assert sorted((folder / "snapshots").glob("*.duckdb")) == before
+    assert not list((folder / "snapshots").glob(".loading-*"))
 
 
 def test_what_a_killed_refresh_left_behind_is_removed_by_the_next_load(

@@ -106,4 +106,7 @@ def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:
         low, high = (low, middle - 1) if any(_above(other, limits)) else (middle, high)
     if low:
         return f"With rows_per_owner={low} it fits."
-    return "Ask with fewer joins and shorter texts, or by equalities of keys; tables may declare max_rows."
+    return (
+        "Ask with fewer joins and fewer texts at once, or by equalities of keys; the curator may declare what tables "
+        "really have (max_length of texts, max_rows), or raise the limit."
+    )
