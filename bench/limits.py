@@ -1,12 +1,13 @@
-"""The worst questions that default limits admit, on tables of 10^6 rows: what they take, beside the circuit breaker's limits.
+"""The worst questions that default limits admit, on tables of 10^6 rows: what they take beside the circuit breaker.
 
     python bench/limits.py [--rows 1000000] [--only joins groups] [--list]
 
-Each family of hostile questions has a size: groups, measures, joined rows, characters. The largest size that `explain` admits
-is searched for, and that question is asked, in a process of its own, of two tables: 5,000 owners of 200 rows each, and owners of
-one row each, with texts at their declared length. Reported are processor seconds and peak memory, as shares of
-`Limits.statement_seconds` and `Limits.statement_memory`, and the peak of the asking process itself as a multiple of 8 bytes a cell.
-Exits 1 if a question fails or passes a limit.
+Each family of hostile questions has a size: groups, measures, joined rows, characters. The largest size that `explain`
+admits is searched for, and that question is asked, in a process of its own, of two tables: 5,000 owners of 200 rows
+each, and owners of one row each, with texts at their declared length. Reported are processor seconds and peak memory,
+as shares of `Limits.statement_seconds` and `Limits.statement_memory`, and the peak of the asking process itself as a
+multiple of 8 bytes for each of `Limits.max_cells`. Exits 1 if a question fails, passes a limit, or passes the bound on
+its time that follows from its plan.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ def nested(levels: int, times: int) -> str:
 # What is asked at each size, in which `rows_per_owner` may be the size; `{table}` is each of the tables.
 Asked = Callable[[int], tuple[str, dict[str, Any]]]
 FAMILIES: dict[str, Asked] = {
-    "groups": lambda n: (f"SELECT LEAST(big, {n}) AS k, COUNT(*) FROM {{table}} GROUP BY k", {}),
+    "groups": lambda n: (f"SELECT big % {n} AS k, COUNT(*) FROM {{table}} GROUP BY k", {}),
     "filters of 1,000 groups": lambda n: (
         f"SELECT x, {several('COUNT(*) FILTER (WHERE big > {})', n)} FROM {{table}} GROUP BY x",
         {},
     ),
-    "medians of groups": lambda n: (f"SELECT LEAST(big, {n}) AS k, MEDIAN(x) FROM {{table}} GROUP BY k", {}),
+    "medians of groups": lambda n: (f"SELECT big % {n} AS k, MEDIAN(x) FROM {{table}} GROUP BY k", {}),
     "modes of groups": lambda n: (
-        f"SELECT LEAST(big, {n}) AS k, MODE() WITHIN GROUP (ORDER BY x) FROM {{table}} GROUP BY k",
+        f"SELECT big % {n} AS k, MODE() WITHIN GROUP (ORDER BY x) FROM {{table}} GROUP BY k",
         {},
     ),
     "distinct values": lambda n: (f"SELECT {several('COUNT(DISTINCT big + {})', n)} FROM {{table}}", {}),
@@ -72,14 +73,18 @@ FAMILIES: dict[str, Asked] = {
     "joined groups": lambda n: (f"{selves(1, 't0.x, t1.x, COUNT(*)')} GROUP BY 1, 2", {"rows_per_owner": n}),
     "a search by more than equalities": lambda n: (
         "SELECT COUNT(*) FROM many AS a WHERE NOT EXISTS"
-        " (SELECT 1 FROM few AS b WHERE a.pid = b.pid AND a.big + b.big < 0)",
+        " (SELECT 1 FROM few AS b WHERE a.pid = b.pid AND (a.big * 31 + b.big) % 1000003 = 7)",
         {"rows_per_owner": n},
     ),
     "a public search": lambda n: (
-        "SELECT COUNT(*) FROM {table} WHERE NOT EXISTS (SELECT 1 FROM codes WHERE code + big < 0)",
+        "SELECT COUNT(*) FROM {table} WHERE NOT EXISTS (SELECT 1 FROM codes WHERE (code * 31 + big) % 1000003 = 7)",
         {},
     ),
     "long texts": lambda n: (f"SELECT COUNT(*) FROM ({nested(1, n)}) AS q WHERE name LIKE '%a%b%c'", {}),
+    "long patterns": lambda n: (
+        "SELECT " + several("COUNT(*) FILTER (WHERE name LIKE '%" + "a" * 90 + "{}')", n) + " FROM {table}",
+        {},
+    ),
     "nested texts": lambda n: (f"SELECT COUNT(*) FROM ({nested(2, n)}) AS q WHERE name LIKE '%a%b%c'", {}),
     "long keys": lambda n: (
         f"SELECT COUNT(DISTINCT {' || '.join(['name'] * n)}) FROM {{table}}",
@@ -117,8 +122,8 @@ def make(folder: Path, rows: int) -> None:
         few = pa.table({"pid": np.arange(rows) // PER_OWNER, **values}).slice(0, rows)
         told = {"people": "people", "owner": "pid", "max_rows_per_owner": 50, "max_rows": rows}
         curator.register("few", few, columns=columns, **told)
-        codes = pa.table({"code": np.arange(10_000)})
-        curator.register_public("codes", codes, columns={"code": dt.Int(0, 9_999)}, key="code", max_rows=10_000)
+        codes = pa.table({"code": np.arange(2_000)})
+        curator.register_public("codes", codes, columns={"code": dt.Int(0, 9_999)}, key="code", max_rows=2_000)
 
 
 def largest(curator: Any, asked: Asked, table: str) -> tuple[int, str]:
@@ -138,7 +143,7 @@ def largest(curator: Any, asked: Asked, table: str) -> tuple[int, str]:
         return True
 
     low, high = 0, 1
-    while high <= 2**24 and admitted(high):
+    while high <= 2**23 and admitted(high):
         low, high = high, 2 * high
     while low + 1 < high:
         middle = (low + high) // 2
@@ -168,10 +173,14 @@ def ask(folder: Path, text: str, stated: dict[str, Any]) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--only", nargs="*", help="families whose names contain one of these")
+    parser.add_argument("--only", nargs="*", help="families whose names begin with one of these")
     parser.add_argument("--list", action="store_true", help="search, but do not ask")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--make", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.make:
+        make(Path(arguments.make), arguments.rows)
+        return 0
     if arguments.one:
         text, stated = json.loads(arguments.one[1])
         print(json.dumps(ask(Path(arguments.one[0]), text, stated)))
@@ -183,12 +192,13 @@ def main() -> int:
     limits, bad = dt.Limits(), 0
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "limits"
-        make(folder, arguments.rows)
+        # In a process of its own: on Linux the peak of a process counts as that of those it starts.
+        subprocess.run([sys.executable, __file__, "--make", str(folder), "--rows", str(arguments.rows)], check=True)
         print(
             "family | table | size | bound s | seconds | of limit | memory MB | of limit | parent / (8 B x max_cells)"
         )
         for family, asked in FAMILIES.items():
-            if arguments.only and not any(word in family for word in arguments.only):
+            if arguments.only and not family.startswith(tuple(arguments.only)):
                 continue
             for table in ("many", "single") if "{table}" in asked(1)[0] else ("many",):
                 with dt.Curator.open(folder) as curator:

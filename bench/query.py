@@ -69,7 +69,7 @@ def register(folder: Path, rows: int) -> None:
     import dither as dt
 
     with open_curator(folder) as curator:
-        curator.people("patients", budget=dt.PureDP(9000))
+        curator.people("patients", budget=dt.PureDP(9000), oversubscribe=True)
         started = time.perf_counter()
         curator.register(
             "visits",
@@ -157,12 +157,19 @@ class Syncs:
         return sum(self.bare[-2:])
 
 
+def somebody(curator: Any) -> Any:
+    """Somebody new, who has no answers yet."""
+    import dither as dt
+
+    return curator.analyst(f"bench{secrets.token_hex(8)}", budget=dt.PureDP(9000))
+
+
 def compare(folder: Path, syncs: Syncs) -> list[bool]:
     """Engine against plain query, and the walk around the engine."""
     plain = plain_connection(folder)
     curator = open_curator(folder)
     timed = curator._engine = TimedEngine(curator._engine)
-    analyst = curator.analyst(f"bench{secrets.token_hex(8)}")  # somebody new, who has no answers yet
+    analyst = somebody(curator)
     ratios, walks, price = [], [], 0
     for name, sql in QUERIES.items():
         bare, engine, walk, cpu = [], [], [], []
@@ -209,7 +216,7 @@ def run_side(folder: Path, side: str) -> None:
             plain.sql(sql).to_arrow_table()
     else:
         with open_curator(folder) as curator:
-            analyst = curator.analyst(f"bench{secrets.token_hex(8)}")
+            analyst = somebody(curator)
             for sql in QUERIES.values():
                 analyst.sql(sql, epsilon="0.7")
     status = Path("/proc/self/status").read_text(encoding="ascii")

@@ -339,7 +339,7 @@ def register(folder: Path, kept: Path, guarantee: Guarantee) -> None:
     import dither as dt
 
     with dt.Curator.open(kept) as curator:
-        curator.people("people", budget=guarantee.lasting)
+        curator.people("people", budget=guarantee.lasting, oversubscribe=True)
         curator.register(
             "visits",
             folder / "visits.parquet",
@@ -387,7 +387,7 @@ def measure(
         # A little dearer each time, or it would be the same profile.
         share = SHARE * (1 + run * 1e-9) * float(cap / lasting)
         curator.profile("visits", share=f"{share:.24f}")
-        analyst = curator.analyst(f"bench{secrets.token_hex(8)}")
+        analyst = curator.analyst(f"bench{secrets.token_hex(8)}", budget=guarantee.lasting)
         price = {guarantee.stated: f"{float(cap) * (1 - SHARE) * (1 - 1e-6):.15f}"}
         if guarantee.delta is not None:
             price["delta"] = guarantee.delta

@@ -231,7 +231,7 @@ def register(folder: Path, scale: float) -> None:
         ("region", ("r_regionkey",), {"r_regionkey": region, "r_name": one_of(names)}),
     )
     with dt.Curator.open(folder / "shop") as curator:
-        curator.people("customers", budget=dt.ApproxDP(1000, "1e-6"))
+        curator.people("customers", budget=dt.ApproxDP(1000, "1e-6"), oversubscribe=True)
         started = time.perf_counter()
         for name, owner, most, own_key, columns in private:
             told: dict[str, Any] = {"people": "customers", "owner": owner, "max_rows_per_owner": most, "key": own_key}
@@ -328,7 +328,8 @@ def compare(folder: Path, names: Sequence[str], rounds: int) -> bool:
 
     plain = plain_connection(folder)
     with dt.Curator.open(folder / "shop") as curator:
-        analyst = curator.analyst(f"bench{secrets.token_hex(8)}")  # somebody new, who has no answers yet
+        # Somebody new, who has no answers yet.
+        analyst = curator.analyst(f"bench{secrets.token_hex(8)}", budget=dt.ApproxDP(1000, "1e-6"))
         outcomes = [measure(name, plain, curator, analyst, rounds) for name in names]
     plain.close()
     answered = [outcome for outcome in outcomes if outcome is not None]

@@ -120,6 +120,16 @@ def test_selected_groups_carry_their_own_measures() -> None:
     assert [noiseless.release(part).value.tolist() for part in selected.measures] == [[6, 5, 4], [-6, -5, -4]]
 
 
+def test_selected_groups_beyond_the_room_are_left_out() -> None:
+    """The first by their values, which the data do not decide."""
+    whole, some = select_groups(groups(), SELECTION, 3), select_groups(groups(), SELECTION, 2)
+    assert (whole.whole, some.whole) == (True, False)
+    assert some.keys[0].to_pylist() == ["a", "b"]
+    assert some.owners.tolist() == [60, 50]
+    noiseless = dt.Laplace(epsilon=500, sensitivity=1)
+    assert [noiseless.release(part).value.tolist() for part in some.measures] == [[6, 5], [-6, -5]]
+
+
 def test_measures_of_the_shown_groups() -> None:
     noiseless = dt.Laplace(epsilon=500, sensitivity=1)
     found = measures_of(groups(), [pa.array([None, "nobody", "b"])])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dither.accounting.currency import Currency
-from dither.budgets import Amount, Budget, BudgetView, budget_from, terms_of, view
+from dither.budgets import Budget, BudgetView, budget_from, terms_of, view
 from dither.errors import PolicyError
 from dither.sql.names import meant
 
@@ -20,11 +20,11 @@ class Accounts:
 
     ledger: Ledger
 
-    def open(self, people: str, analyst: str | None, budget: Budget) -> None:
+    def open(self, people: str, analyst: str | None, budget: Budget, *, oversubscribe: bool = False) -> None:
         """Grant a budget, for good; refuses other terms than an account has already."""
         from dither.ledger import Charge
 
-        terms, currency = terms_of(budget), Currency.of(budget)
+        terms, currency = terms_of(budget, oversubscribe=oversubscribe), Currency.of(budget)
         cap = Charge(currency.cap_cost, currency.cap_delta)
         self.ledger.open_account(people, analyst, kind=currency.kind, cap=cap, terms=terms)
 
@@ -36,17 +36,9 @@ class Accounts:
         """What an account by itself was granted, has spent and has left."""
         return view(self.budget(people, analyst), self.ledger.balance(people, analyst), self.budget(people))
 
-    def cap(self, people: str, analyst: str | None) -> BudgetView | None:
-        """An analyst's own account; None without one."""
-        try:
-            return None if analyst is None else self.view(people, analyst)
-        except PolicyError:  # an analyst without a cap of its own
-            return None
-
-    def left(self, people: str, analyst: str | None) -> Amount:
-        """What is left for whoever asks: of the people's budget, or of a cap that has less."""
-        both = (self.view(people), self.cap(people, analyst))
-        return min((one.left for one in both if one is not None), key=lambda amount: amount.adding)
+    def people_of(self, analyst: str) -> list[str]:
+        """The people about whom an analyst may ask: the curator gave it a cap there."""
+        return [people for people, whose in self.ledger.accounts() if whose == analyst]
 
     @property
     def people(self) -> list[str]:
@@ -59,9 +51,9 @@ class Accounts:
             hint = meant(people, known) or "Open their budget first."
             raise PolicyError(f"there are no people {people!r}; known are: {', '.join(known) or 'none'}. {hint}")
 
-    def only_people(self) -> str:
-        """The one people there are."""
-        if len(known := self.people) != 1:
+    def only_people(self, analyst: str | None = None) -> str:
+        """The one people there are, or about whom an analyst may ask."""
+        if len(known := self.people if analyst is None else self.people_of(analyst)) != 1:
             raise PolicyError(
                 f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}."
             )

@@ -1,4 +1,4 @@
-"""Those who ask: each under a name of its own, within a cap that the curator may have set."""
+"""Those who ask: each under a name of its own, within a cap that the curator set."""
 
 from __future__ import annotations
 
@@ -50,17 +50,19 @@ class Analyst:
 
     def tables(self) -> list[Table | PublicTable]:
         """What can be asked about: declarations only."""
-        return self._walk.tables()
+        return self._walk.tables(self.name)
 
     def profiled(self, table: str) -> Profile:
         """The profile that the curator made of a table's current snapshot."""
-        return self._walk.profiled(table)
+        return self._walk.profiled(table, self.name)
 
     def budget(self, people: str | None = None) -> BudgetView:
         """This analyst's own cap."""
-        return self._walk.budget(people or self._walk._accounts.only_people(), self.name)
+        return self._walk.budget(people or self._walk._accounts.only_people(self.name), self.name)
 
     def history(self) -> list[Entry]:
         """This analyst's own entries in the ledger, numbered by themselves: others' activity does not show."""
         own = [entry for entry in self._walk.ledger() if entry.body.get("analyst") == self.name]
-        return [replace(entry, sequence=number) for number, entry in enumerate(own, 1)]
+        # Units name accounts by their place in the ledger, which counts what others did before.
+        bodies = [{name: value for name, value in entry.body.items() if name != "units"} for entry in own]
+        return [replace(entry, sequence=n, body=bodies[n - 1]) for n, entry in enumerate(own, 1)]

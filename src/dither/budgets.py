@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from dither.accounting.currency import Currency
 from dither.accounting.guarantee import Guarantee
 from dither.errors import BudgetExceeded, PolicyError, RelationMismatch
 from dither.neighbours import Relation
+from dither.parameters import Number, positive
 
 if TYPE_CHECKING:
     from dither.ledger import Balance, Charge
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Budget = PureDP | ApproxDP
 
 _WIDTH = 30  # characters of the bar
+_NOTHING = "Nothing was charged and no data were read."
 _ADDING = " (rho adds up; epsilon here is the dearest single question that still fits)"
 
 
@@ -47,31 +49,29 @@ class Amount:
 
 @dataclass(frozen=True, repr=False)
 class BudgetView:
-    """Of one account: granted, spent (rounded up) and left (rounded down)."""
+    """Of one account: granted, spent (rounded up) and left (rounded down), and what of that its holder may spend."""
 
     kind: str
     total: Amount
     spent: Amount
     left: Amount
+    free: Amount  # all that is left, but for what is reserved for analysts
 
     def __repr__(self) -> str:
         spent, left = self.spent.shown(up=True), self.left.shown(up=False)
         return f"<BudgetView: granted {self.total.shown(up=False)}; spent {spent}; left {left}>"
 
-    def within(self, people: BudgetView) -> BudgetView:
-        """An analyst's account: no more is left of a cap than of the people's budget."""
-        return self if self.left.adding <= people.left.adding else replace(self, left=people.left)
-
     def __str__(self) -> str:
         share = self.spent.adding / self.total.adding if self.total.adding else Fraction(1)
         full = -(-_WIDTH * share.numerator // share.denominator)
-        return "\n".join(
-            [
-                f"granted: {self.total.shown(up=False)}",
-                f"  [{'#' * full}{'.' * (_WIDTH - full)}] {float(share):.1%} spent: {self.spent.shown(up=True)}",
-                f"  left: {self.left.shown(up=False)}" + (_ADDING if self.kind == "zcdp" else ""),
-            ]
-        )
+        lines = [
+            f"granted: {self.total.shown(up=False)}",
+            f"  [{'#' * full}{'.' * (_WIDTH - full)}] {float(share):.1%} spent: {self.spent.shown(up=True)}",
+            f"  left: {self.left.shown(up=False)}" + (_ADDING if self.kind == "zcdp" else ""),
+        ]
+        if self.free != self.left:
+            lines.append(f"  not reserved for analysts: {self.free.shown(up=False)}")
+        return "\n".join(lines)
 
 
 def decimal_text(value: Fraction, *, up: bool, digits: int = 4) -> str:
@@ -85,8 +85,10 @@ def decimal_text(value: Fraction, *, up: bool, digits: int = 4) -> str:
     return f"{number:f}" if Decimal("0.0001") <= abs(number) < 10**digits or not number else f"{number:e}"
 
 
-def terms_of(budget: Budget) -> dict[str, str]:
+def terms_of(budget: Budget, *, oversubscribe: bool = False) -> dict[str, str]:
     """The budget as the ledger keeps it: exact text, read back by `budget_from`."""
+    if oversubscribe:
+        return {**terms_of(budget), "oversubscribe": "true"}
     if isinstance(budget, Guarantee) and budget.relation not in (Relation.ADD_REMOVE, Relation.OWNER):
         raise RelationMismatch(
             f"a curator protects owners added or removed; a budget under {budget.relation.value!r} does not apply."
@@ -110,49 +112,71 @@ def budget_from(terms: Mapping[str, str]) -> Budget:
     return ApproxDP(terms["epsilon"], terms["delta"], composition=terms["composition"], relation=Relation.OWNER)
 
 
+def cap_of(people: Budget, epsilon: Number, delta: Number | None = None) -> Budget:
+    """A cap within a budget, of its kind; without a delta it has the same share of that as of epsilon.
+
+    >>> cap_of(ApproxDP(4, "1e-6"), 1).delta == Fraction("1e-6") / 4
+    True
+    """
+    if isinstance(people, PureDP):
+        return PureDP(epsilon)
+    share = min(positive(epsilon, "epsilon") / people.epsilon, Fraction(1)) if people.epsilon else Fraction(1)
+    return ApproxDP(epsilon, people.delta * share if delta is None else delta, composition=people.composition)
+
+
+def together_within(people: Budget, caps: Sequence[Budget]) -> bool:
+    """Whether all these caps can be reserved of a budget of which nothing is spent."""
+    from dither.ledger import Charge
+    from dither.ledger.caps import reserved
+    from dither.ledger.units import NOTHING, cap_units
+
+    currencies = [Currency.of(budget) for budget in (people, *caps)]
+    whole, *each = (Charge(currency.cap_cost, currency.cap_delta) for currency in currencies)
+    together = sum((reserved(cap_units(cap), cap, whole) for cap in each), NOTHING)
+    return together.fits(cap_units(whole))
+
+
 def view(budget: Budget, balance: Balance, people: Budget) -> BudgetView:
     """An account's balance in the terms of its budget; what is left is told as a price on the people's budget."""
     currency = Currency.of(budget)
     if currency.kind != "zcdp":
         return BudgetView(currency.kind, *(_plain(currency, part) for part in _parts(balance)))
-    cap, spent, left = _parts(balance)
+    cap, spent, left, free = _parts(balance)
+    priced = Currency.of(people)
     conversion = budget.delta - currency.cap_delta
     return BudgetView(
         currency.kind,
         total=Amount(budget.epsilon, budget.delta, cap.cost),
         spent=Amount(currency.spent_epsilon(spent.cost), (conversion if spent.cost else 0) + spent.delta, spent.cost),
-        left=Amount(Currency.of(people).epsilon_for(left.cost), left.delta, left.cost),
+        left=Amount(priced.epsilon_for(left.cost), left.delta, left.cost),
+        free=Amount(priced.epsilon_for(free.cost), free.delta, free.cost),
     )
 
 
-def too_dear(
-    asked: Mapping[str, str], charge: Charge, people: BudgetView, analyst: BudgetView | None
-) -> BudgetExceeded:
-    """The refusal of a price that does not fit, with the largest one that would.
+def too_dear(asked: Mapping[str, str], charge: Charge, account: BudgetView, whose: str) -> BudgetExceeded:
+    """The refusal of a price that does not fit into an account, with the largest one that would."""
+    figures = account.free.figures(up=False, digits=6)
+    left = ", ".join(f"{name} at most {text}" for name, text in figures.items() if charge.delta or name != "delta")
+    reserved = "" if account.free == account.left else " beyond what is reserved for analysts"
+    return BudgetExceeded(
+        f"{_stated(asked, charge)} does not fit into what is left of {whose}{reserved}: {left}. {_NOTHING}"
+    )
 
-    An analyst whose own cap is the obstacle is not told what others have left of the people's budget.
-    """
+
+def taken_by_others(asked: Mapping[str, str], charge: Charge) -> BudgetExceeded:
+    """The refusal of a price that fits an analyst's cap where caps exceed the budget: no figure of others' spending."""
+    return BudgetExceeded(f"{_stated(asked, charge)} does not fit. {_NOTHING}")
+
+
+def _stated(asked: Mapping[str, str], charge: Charge) -> str:
     stated = ", ".join(f"{name}={value}" for name, value in asked.items())
     if charge.delta and "delta" not in asked:
         stated += f" with delta={float(charge.delta):.3g} for keys from the data"
-    capped = analyst is not None and not (
-        charge.cost <= analyst.left.adding and charge.delta <= (analyst.left.delta or 0)
-    )
-    whose = "this analyst's own cap" if capped else "the people's budget"
-    left = _left(analyst if analyst is not None and capped else people, delta=bool(charge.delta))
-    return BudgetExceeded(
-        f"the price {stated} does not fit into what is left of {whose}: {left}. "
-        "Nothing was charged and no data were read."
-    )
+    return f"the price {stated}"
 
 
-def _left(account: BudgetView, *, delta: bool) -> str:
-    figures = account.left.figures(up=False, digits=6)
-    return ", ".join(f"{name} at most {text}" for name, text in figures.items() if delta or name != "delta")
-
-
-def _parts(balance: Balance) -> tuple[Charge, Charge, Charge]:
-    return balance.cap, balance.spent, balance.left
+def _parts(balance: Balance) -> tuple[Charge, Charge, Charge, Charge]:
+    return balance.cap, balance.spent, balance.left, balance.free
 
 
 def _plain(currency: Currency, part: Charge) -> Amount:

@@ -56,9 +56,13 @@ class Curator(Walk):
 
     # What the curator declares
 
-    def people(self, name: str, *, budget: Budget) -> None:
-        """Name an id-space. It has one budget, for good, for all tables that tell about these people."""
-        self._accounts.open(name, None, budget)
+    def people(self, name: str, *, budget: Budget, oversubscribe: bool = False) -> None:
+        """Name an id-space. It has one budget, for good, for all tables that tell about these people.
+
+        Caps of analysts are reserved of it. With `oversubscribe` they may together exceed it: then what one analyst may
+        ask depends on what others have spent, and shows it.
+        """
+        self._accounts.open(name, None, budget, oversubscribe=oversubscribe)
 
     def register(
         self,
@@ -121,7 +125,7 @@ class Curator(Walk):
         """Make what a policy file (TOML or YAML) declares and is not there yet; refuses what differs from it."""
         from dither.declarations import apply, read_policy
 
-        granted = {account: self._accounts.budget(*account) for account in self._ledger.accounts()}
+        granted = {account: self._ledger.terms(*account) for account in self._ledger.accounts()}
         return apply(self, read_policy(path), granted, strict=strict, progress=progress)
 
     def refresh(
@@ -141,12 +145,22 @@ class Curator(Walk):
         self._registrar.drop(name)
 
     def analyst(self, name: str, *, budget: Budget | None = None, people: str | None = None) -> Analyst:
-        """Someone who asks. A budget caps what this analyst may spend of the people's own, and is of the same kind."""
+        """Someone who asks. With a budget the analyst is made, and that much of the people's own budget reserved.
+
+        A cap is of the same kind as the people's budget. Without one, the analyst must have been made before.
+        """
         from dither.ledger.names import canonical_name
 
         known_as = canonical_name(name, "analyst")
         if budget is not None:
             self._accounts.open(people or self._accounts.only_people(), known_as, budget)
+        elif people is not None:
+            self._accounts.budget(people, known_as)
+        elif not self._accounts.people_of(known_as):
+            raise PolicyError(
+                f"there is no analyst {known_as!r}; make one with a cap on what may be spent: "
+                f'curator.analyst({known_as!r}, budget=dt.ApproxDP(1, "1e-7"), people=...).'
+            )
         return Analyst(self, known_as)
 
     def limits(self, limits: Limits | None = None) -> Limits:

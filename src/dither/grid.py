@@ -48,6 +48,6 @@ def seconds_bound(priced: PricedQuestion, limits: Limits) -> Fraction:
     """The longest a question takes: by its plan or, if a table declares no `max_rows`, by where it is stopped."""
     from dither.sql.work import work
 
-    stopped = Fraction(limits.statement_seconds * len(priced.statements))
-    found = work(priced.aggregates)
+    stopped = Fraction(limits.statement_seconds)
+    found = work(priced.aggregates, limits.max_cells)
     return min(found.seconds, stopped) if found.declared else stopped

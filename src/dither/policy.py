@@ -62,6 +62,7 @@ class PolicyFile:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "policy.json"
         self._lock, self._steady = folder / "policy.lock", folder / "steady.lock"
+        self._turnstile = folder / "turnstile.lock"
         self._seen: tuple[int, int, int] | None = None
         self._policy = Policy({})
 
@@ -82,13 +83,22 @@ class PolicyFile:
         """One process at a time registers or loads."""
         return _held(self._lock, fcntl.LOCK_EX)
 
-    def steady(self) -> AbstractContextManager[None]:
-        """Declarations and snapshots stay as they are inside: what a question was priced on is what it runs on."""
-        return _held(self._steady, fcntl.LOCK_SH)
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """Declarations and snapshots stay as they are inside: what a question was priced on is what it runs on.
 
-    def changing(self) -> AbstractContextManager[None]:
-        """Wait until no question is under way, and hold new ones back."""
-        return _held(self._steady, fcntl.LOCK_EX)
+        Never inside another: behind a change that waits, the inner one would wait for the outer one to end.
+        """
+        with _held(self._turnstile, fcntl.LOCK_EX):
+            pass  # one at a time, and nobody while a change waits: questions that overlap for ever cannot starve it
+        with _held(self._steady, fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Hold new questions back, and wait until none is under way."""
+        with _held(self._turnstile, fcntl.LOCK_EX), _held(self._steady, fcntl.LOCK_EX):
+            yield
 
     def write(self, policy: Policy) -> None:
         from dither.ledger.files import write_durably
@@ -106,11 +116,28 @@ class PolicyFile:
 @contextmanager
 def _held(path: Path, how: int) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    _locked.add(descriptor)
     try:
         fcntl.flock(descriptor, how)
         yield
     finally:
-        os.close(descriptor)
+        if descriptor in _locked:  # else this is a fork, and the lock is its parent's
+            _locked.remove(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
+
+
+# A lock belongs to all copies of its descriptor: a fork that kept one would hold it for as long as it lives.
+_locked: set[int] = set()
+
+
+def _let_go() -> None:
+    """After a fork, in the child."""
+    while _locked:
+        os.close(_locked.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _declare(table: Table) -> dict[str, Any]:

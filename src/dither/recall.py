@@ -31,9 +31,9 @@ def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestio
     if reservation.snapshot == priced.snapshot:
         return
     tables = {table.name for table in priced.question.tables}
-    for entry in ledger.entries():
+    for entry in ledger.events(["register"], after=reservation.id):
         table = entry.body.get("table")
-        if entry.kind == "register" and table in tables and entry.sequence > reservation.id:
+        if table in tables:
             raise PolicyError(
                 f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
                 "again, perhaps declared differently; ask anew under another request id."

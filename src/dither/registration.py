@@ -110,11 +110,11 @@ class Registrar:
         return report
 
     def _expected_owner_type(self, table: Table, declared: Policy) -> str:
-        """How the other tables of its people store owners; empty if there are none, and any type will do."""
+        """How the people's tables store owners, this one before a refresh too; empty if there is none: any will do."""
         if table.row_level:
             return ""
         for other in declared.tables.values():
-            if other.people == table.people and other.name != table.name and not other.row_level:
+            if other.people == table.people and not other.row_level:
                 return other.owner_type or self.engine.owner_type(other)
         return ""
 
@@ -143,5 +143,5 @@ def _event(table: Table | PublicTable) -> dict[str, str]:
 
 def _last_recorded(ledger: Ledger) -> int:
     """The highest snapshot number that the ledger knows: a policy file restored from a backup may know fewer."""
-    numbers = (entry.body.get("snapshot") for entry in ledger.entries() if entry.kind in ("register", "refresh"))
-    return max((int(str(number)) for number in numbers), default=0)
+    newest = ledger.events(["register", "refresh"], most=1)  # numbers only grow, so this one has the highest
+    return max((int(str(entry.body.get("snapshot"))) for entry in newest), default=0)

@@ -18,8 +18,11 @@ from dither.sql.plan import Aggregate, Choice
 from dither.sql.price import PricedMeasure, PricedQuestion
 
 
-def release(priced: PricedQuestion, engine: Engine) -> Released:
-    """Run the statements, select the keys if they come from the data, and release each measure as the price bought."""
+def release(priced: PricedQuestion, engine: Engine, most_cells: int | None = None) -> Released:
+    """Run the statements, select the keys if they come from the data, and release each measure as the price bought.
+
+    Of selected keys the first are shown, as many as make `most_cells` noisy numbers.
+    """
     exact = [engine.run(statement) for statement in priced.statements]
     left = list(priced.measures)
     shares = [[left.pop(0) for _ in aggregate.measures] for aggregate in priced.aggregates]
@@ -27,7 +30,8 @@ def release(priced: PricedQuestion, engine: Engine) -> Released:
         parts = zip(priced.aggregates, shares, exact, strict=True)
         noisy = [measure for part in parts for measure in _public(*part)]
         return released(priced, noisy)
-    return _selected(priced, shares, exact)
+    most = None if most_cells is None else max(1, most_cells // len(priced.measures))
+    return _selected(priced, shares, exact, most)
 
 
 def _public(aggregate: Aggregate, shares: list[PricedMeasure], exact: Sequence[Exact]) -> list[NoisyMeasure]:
@@ -36,13 +40,15 @@ def _public(aggregate: Aggregate, shares: list[PricedMeasure], exact: Sequence[E
     return [_noisy(item, sealed) for item, sealed in zip(shares, exact, strict=True)]
 
 
-def _selected(priced: PricedQuestion, shares: list[list[PricedMeasure]], exact: Sequence[Sequence[Exact]]) -> Released:
+def _selected(
+    priced: PricedQuestion, shares: list[list[PricedMeasure]], exact: Sequence[Sequence[Exact]], most: int | None
+) -> Released:
     """The first measure of the first aggregation says which keys may be shown; the rest is asked of those alone."""
     selection = shares[0][0].mechanism
     first = exact[0][0]
     if not isinstance(selection, KeySelection) or not isinstance(first, SealedTable):
         raise ParameterError("keys from the data need a selection.")
-    selected = select_groups(first, selection)
+    selected = select_groups(first, selection, most)
     size = len(selected.owners)
     noisy = [NoisyMeasure(shares[0][0].measure.text, np.asarray(selected.owners), shares[0][0].parameters())]
     noisy += [_noisy(item, sealed) for item, sealed in zip(shares[0][1:], selected.measures, strict=True)]
@@ -54,7 +60,8 @@ def _selected(priced: PricedQuestion, shares: list[list[PricedMeasure]], exact: 
             sealed = measures_of(sealed_table, selected.keys)
             noisy += [_noisy(item, part) for item, part in zip(items, sealed, strict=True)]
     keys = tuple(key.to_pylist() for key in selected.keys)
-    return released(priced, noisy, keys)
+    found = released(priced, noisy, keys)
+    return found if selected.whole else found.first(size)
 
 
 def released(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.accounting.currency import Currency
 from dither.accounts import Accounts
-from dither.budgets import BudgetView, too_dear
+from dither.budgets import BudgetView, taken_by_others, too_dear
 from dither.declared import Tables
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.grid import Clock, doubled, release_after
@@ -27,7 +27,7 @@ from dither.sql.read import Readings
 if TYPE_CHECKING:
     from dither.answer import Answer
     from dither.engines.protocol import Engine
-    from dither.ledger import Entry, Ledger, Reservation
+    from dither.ledger import Charge, Entry, Ledger, Reservation
     from dither.sql.explain import Explanation
     from dither.sql.planner.profile import Profile
     from dither.sql.price import PricedQuestion
@@ -47,18 +47,21 @@ class Walk:
 
     # What anybody asks
 
-    def profiled(self, table: str) -> Profile:
-        """The profile that was made of a table's current snapshot: noisy and paid for, so anybody may see it."""
+    def profiled(self, table: str, analyst: str | None = None) -> Profile:
+        """The profile that was made of a table's current snapshot: noisy and paid for, so all who ask may see it."""
         known = self._policy.catalog().table(table)
+        self._accounts.budget(known.people, analyst)
         found = self._profile(known, None)
         if found is None:
             raise PolicyError(f"table {known.name!r} has no profile of its current data; make one with profile().")
         return found
 
-    def tables(self) -> list[Table | PublicTable]:
-        """The declarations of all tables."""
+    def tables(self, analyst: str | None = None) -> list[Table | PublicTable]:
+        """The declarations of all tables, or of those about which an analyst may ask."""
         declared = self._policy.read()
-        return Tables([*declared.tables.values(), *declared.public.values()])
+        people = None if analyst is None else self._accounts.people_of(analyst)
+        private = [table for table in declared.tables.values() if people is None or table.people in people]
+        return Tables([*private, *declared.public.values()])
 
     def explain(self, text: str, **stated: Any) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
@@ -92,8 +95,7 @@ class Walk:
 
     def budget(self, people: str, analyst: str | None = None) -> BudgetView:
         """What an account was granted, has spent and has left."""
-        shown = self._accounts.view(people, analyst)
-        return shown if analyst is None else shown.within(self._accounts.view(people))
+        return self._accounts.view(people, analyst)
 
     def ledger(self) -> Iterator[Entry]:
         """Every entry of the ledger, in order."""
@@ -120,14 +122,15 @@ class Walk:
         return present(priced.question, stored, level, charged=charged)
 
     def _explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
+        from dither.ledger import Charge
         from dither.sql.explain import explain
 
         confidence = probability(stated.pop("confidence", "0.95"), "confidence")
         priced = self._price(text, analyst, confidence=confidence, **stated)
         explanation, people = explain(priced, confidence), priced.question.people
-        left = self._accounts.left(people, analyst)
-        if priced.price.cost > left.adding or priced.price.delta > (left.delta or 0):
-            short = f"This costs more than is left ({left.shown(up=False)}); only a repeat would be answered."
+        if not self._ledger.fits(people, analyst, Charge(priced.price.cost, priced.price.delta)):
+            left = self._accounts.view(people, analyst).free.shown(up=False)
+            short = f"This costs more than is left ({left}); only a repeat would be answered."
             explanation.content["notes"].append(short)
         return explanation
 
@@ -141,6 +144,7 @@ class Walk:
             from dither.sql.price import price
 
         question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
+        self._accounts.budget(question.people, analyst)  # refuses an analyst whom the curator gave no cap there
         private = [table for table in question.tables if isinstance(table, Table)]
         profile = self._profile_for(question, private)
         priced = price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
@@ -177,9 +181,15 @@ class Walk:
             stored = self._ledger.find(people, None, priced.known_as, priced.snapshot, charge)
             if stored is None and self._ledger.requested(people, None, request) is None:
                 cost, delta = cost + charge.cost, delta + charge.delta
-        whole = self._accounts.view(people)
-        if cost > whole.left.adding or delta > (whole.left.delta or 0):
-            raise too_dear(asked, Charge(cost, delta), whole, None)
+        if not self._ledger.fits(people, None, Charge(cost, delta)):
+            raise self._refusal(people, None, asked, Charge(cost, delta))
+
+    def _refusal(self, people: str, analyst: str | None, asked: dict[str, str], charge: Charge) -> BudgetExceeded:
+        """In the terms of whoever asks: an analyst hears of the own cap alone."""
+        if analyst is not None and self._ledger.fits(people, analyst, charge):
+            return taken_by_others(asked, charge)
+        whose = "the people's budget" if analyst is None else "this analyst's own cap"
+        return too_dear(asked, charge, self._accounts.view(people, analyst), whose)
 
     def _answer(
         self, analyst: str | None, pricing: Callable[[], PricedQuestion], request: str | None
@@ -194,10 +204,11 @@ class Walk:
             after = release_after(priced, declared.limits)
             # In this order: whoever waits for a worker holds up no refresh, and nobody who pays waits for one.
             with self._engine.slot(), self._policy.steady():
+                begun = self._clock.now()
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn = self._stored(analyst, priced, request, question)
                     break
-        return priced, self._settled(reservation, drawn, asked, after), reservation.answer is None
+        return priced, self._settled(reservation, drawn, asked, begun, after), reservation.answer is None
 
     def _recalled(
         self, analyst: str | None, priced: PricedQuestion, request: str | None
@@ -234,8 +245,7 @@ class Walk:
                 people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request
             )
         except BudgetExceeded:
-            whole, cap = self._accounts.view(people), self._accounts.cap(people, analyst)
-            raise too_dear(priced.asked, charge, whole, cap) from None
+            raise self._refusal(people, analyst, priced.asked, charge) from None
         if reservation.answer is not None:
             check_labels(self._ledger, reservation, priced)
         return reservation
@@ -258,7 +268,7 @@ class Walk:
         from dither.sql.work import work
 
         limits, stored = self._policy.read().limits, self._ledger.stored_bytes(analyst)
-        most = min(work(priced.aggregates).bytes, limits.max_answer_bytes)
+        most = min(work(priced.aggregates, limits.max_cells).bytes, limits.max_answer_bytes)
         if stored + most > limits.max_stored_bytes:
             raise PolicyError(
                 f"your stored answers have {stored:,} bytes, and this one may have {most:,}; at most "
@@ -279,7 +289,7 @@ class Walk:
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
             if recorded == ("reserved", priced.snapshot, priced.recipe()):
                 limits = self._policy.read().limits
-                return release(priced, self._engine).within(limits.max_answer_bytes).to_bytes()
+                return release(priced, self._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
         except StatementStopped:
             stopped = True
         except Exception:  # noqa: BLE001 - whatever goes wrong may depend on data, so nothing about it is told
@@ -295,16 +305,21 @@ class Walk:
         """Its end may have told one bit; after some of them the people are frozen."""
         self._ledger.breaker.incident(reservation.id, reason, most=self._policy.read().limits.max_incidents)
 
-    def _settled(self, reservation: Reservation, drawn: bytes | None, asked: float, after: Fraction | None) -> bytes:
+    def _settled(
+        self, reservation: Reservation, drawn: bytes | None, asked: float, begun: float, after: Fraction | None
+    ) -> bytes:
         """Store what was drawn once it is time, and return what is stored.
 
-        From the charge on every failure is the same to the analyst, and stays charged.
+        It is late if it took more than its bound since it had a worker: that one has to start, or that others keep all
+        of them busy, must not freeze the people. From the charge on every failure is the same to the analyst, and
+        stays charged.
         """
         if reservation.answer is not None:
             return reservation.answer
         if after is not None:
-            taken = Fraction(self._clock.now() - asked)
-            if taken > after:
+            now = self._clock.now()
+            taken = Fraction(now - asked)
+            if Fraction(now - begun) > after:
                 with suppress(Exception):
                     self._incident(reservation, "late")
             self._clock.sleep(float(doubled(after, taken) - taken))

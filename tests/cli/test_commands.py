@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,13 @@ def test_other_kinds_of_budget(call: Any, stated: list[str], kind: str, total: d
 @pytest.mark.parametrize(
     "stated", [["--pure"], ["--delta", "1e-7"], ["--delta", "1e-6", "--composition", "basic"]], ids=" ".join
 )
-def test_a_cap_is_of_the_kind_and_delta_of_the_budget(call: Any, stated: list[str]) -> None:
+def test_a_cap_is_of_the_kind_of_the_budget_and_has_its_share_of_delta(call: Any, stated: list[str]) -> None:
     assert call("init", "c", "--people", "P", "--epsilon", "2", *stated).code == 0
     assert call("init", "c", "--people", "p", "--analyst", "Alice", "--epsilon", "1").code == 0
     people, alice = json.loads(call("budget", "c", "--json").out)
     assert alice["kind"] == people["kind"]
-    assert alice["total"].get("delta") == people["total"].get("delta")
+    shares = [Fraction(each["total"].get("delta", "0")) for each in (alice, people)]
+    assert 2 * shares[0] == shares[1]
     assert alice["total"]["epsilon"] == "1"
     done = call("init", "c", "--people", "p", "--analyst", "alice", "--epsilon", "2")
     assert (done.code, "alice (of p) already has a budget of epsilon 1" in done.err) == (2, True)

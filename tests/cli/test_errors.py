@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from dither import Curator
-
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
@@ -167,11 +165,18 @@ def test_a_misspelt_analyst_asks_nothing(clinic: Any) -> None:
     assert clinic("budget", "clinic", "--json").out == before
 
 
-def test_an_analyst_without_a_cap_who_asked_before_is_known(clinic: Any) -> None:
-    with Curator.open("clinic") as curator:
-        curator.analyst("bob").sql(COUNT, epsilon="0.1")
-    assert clinic("query", "clinic", COUNT, "--epsilon", "0.1", "--analyst", "bob").code == 0
-    assert_refused(clinic("budget", "clinic", "--analyst", "bob"), 2, "there is no such budget")
+def test_caps_that_do_not_fit_together(clinic: Any, call: Any) -> None:
+    made = "init", "clinic", "--people", "patients", "--analyst", "bob", "--epsilon"
+    assert_refused(clinic(*made, "5"), 2, "the cap of 'bob'", "is neither spent nor reserved for analysts")
+    assert call("init", "crowd", "--people", "p", "--epsilon", "1", "--pure", "--oversubscribe").code == 0
+    for name in ("alice", "bob"):
+        assert call("init", "crowd", "--people", "p", "--analyst", name, "--epsilon", "1").code == 0
+    for more, words in (
+        (("--people", "p", "--analyst", "alice", "--epsilon", "1"), "of people"),
+        (("--from", "x.csv"), "draft"),
+    ):
+        done = call("init", "crowd", *more, "--oversubscribe")
+        assert (done.code, words in done.err) == (2, True)
 
 
 def test_a_changed_ledger_is_not_served(clinic: Any, tmp_path: Path) -> None:

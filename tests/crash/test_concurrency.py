@@ -50,9 +50,9 @@ def check_grants(folder: Path, in_child: Any, ask: Ask, *, kind: type[Ledger], c
     turned_away = folder.with_name("turned away")
     turned_away.touch()
     with kind.open(folder, create=True) as ledger:
-        ledger.open_account(
-            "patients", None, kind="pure", cap=Charge(fits * Fraction(-(-(10**15) // fits), 10**15)), terms={}
-        )
+        cap = Charge(fits * Fraction(-(-(10**15) // fits), 10**15))
+        for analyst in (None, "alice"):
+            ledger.open_account("patients", analyst, kind="pure", cap=cap, terms={})
 
         def work(release: Release) -> None:
             # Half of the clients take over the parent's ledger, half open it for themselves.
@@ -70,9 +70,9 @@ def check_grants(folder: Path, in_child: Any, ask: Ask, *, kind: type[Ledger], c
         assert granted == fits, "grants are exactly what the cap allows"
         assert {status for _, status in ended} == {0}
         assert ledger.balance("patients").left == Charge(Fraction(0))
-        assert ledger.verify() == 2 + 2 * granted
+        assert ledger.verify() == 3 + 2 * granted
     with kind.open(folder) as again:
-        assert again.verify() == 2 + 2 * granted
+        assert again.verify() == 3 + 2 * granted
     return turned_away.stat().st_size
 
 
@@ -91,7 +91,8 @@ def check_swarm(
     """
     fits = requests * 3 // 4
     with kind.open(folder, create=True) as ledger:
-        ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(fits)), terms={})
+        for analyst in (None, "alice"):
+            ledger.open_account("patients", analyst, kind="pure", cap=Charge(Fraction(fits)), terms={})
 
     def work(release: Release) -> None:
         mine, answered = kind.open(folder), 1
@@ -247,10 +248,10 @@ def check_no_refund(kind: type[Ledger], clinic: Path) -> None:
     with kind.open(clinic) as ledger:
         charge = Charge(Fraction(1, 10))
         for number in range(1, 11):
-            ledger.fail(ledger.reserve("patients", None, charge, question="q", snapshot="1", plan="{}").id)
+            ledger.fail(ledger.reserve("patients", "alice", charge, question="q", snapshot="1", plan="{}").id)
             assert ledger.balance("patients").spent.cost == number * charge.cost, "a failure stays charged"
         with pytest.raises(BudgetExceeded):
-            ledger.reserve("patients", None, charge, question="q", snapshot="1", plan="{}")
+            ledger.reserve("patients", "alice", charge, question="q", snapshot="1", plan="{}")
         ledger.verify()
 
 

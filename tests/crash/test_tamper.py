@@ -33,6 +33,7 @@ def observe(ledger: Ledger) -> Any:
         list(ledger.entries()),
         ledger.pending(),
         [ledger.find("patients", "alice", f"q{number}", "1", LOWEST) for number in range(QUESTIONS)],
+        (ledger.breaker.incidents(), ledger.breaker.frozen()),
     )
 
 
@@ -84,11 +85,12 @@ def check_refused_or_same(folders: Iterator[Path], truth: Any) -> tuple[int, int
 
 @pytest.fixture
 def filled(clinic: Path, ask: Ask, leave_in_wal: Any) -> Path:
-    """Two questions in the database file, two more and an open reservation in the write-ahead log."""
+    """Two questions in the database file, two more and an open reservation, which was late, in the write-ahead log."""
     with Ledger.open(clinic) as ledger:
         for number in range(2):
             ask(ledger, None, f"q{number}")
-        ledger.reserve("patients", "alice", Charge(PRICE), question="open", snapshot="1", plan="{}")
+        late = ledger.reserve("patients", "alice", Charge(PRICE), question="open", snapshot="1", plan="{}")
+        ledger.breaker.incident(late.id, "late", most=9)
     leave_in_wal(clinic, 0)
     leave_in_wal(clinic, QUESTIONS)
     assert (clinic / "ledger.sqlite-wal").stat().st_size > 4096
@@ -283,11 +285,12 @@ def check_forgery_refused(clinic: Path, ask: Ask) -> None:
     mac, edits = chain.NO_SEAL, ["DELETE FROM entries", "DELETE FROM reservations", "DELETE FROM answers"]
     edits += ["UPDATE accounts SET spent = 0"]
     for sequence, kind, body in rows:
-        forged.apply(chain.Link(sequence, 1, kind, body, b"", b""))
+        forged.apply(chain.Link(sequence, chain.VERSION, kind, body, b"", b""))
         link = chain.seal(guess, mac, sequence, kind, body, forged.commitment(guess))
         mac = link.mac
         edits.append(
-            f"INSERT INTO entries VALUES ({sequence}, 1, '{kind}', '{body}', x'{link.state.hex()}', x'{mac.hex()}')"
+            f"INSERT INTO entries VALUES ({sequence}, {chain.VERSION}, '{kind}', '{body}', x'{link.state.hex()}',"
+            f" x'{mac.hex()}')"
         )
     execute(clinic, *edits)
     (clinic / "ledger.anchor").unlink()

@@ -51,6 +51,7 @@ def visits(tmp_path: Path) -> Path:
     rows = pa.table({"patient": [1, 1, 2, 3], "age": [30, 31, 60, 90], "remark": ["a", "b", "c", "d"]})
     with Curator.open(tmp_path / "clinic") as curator:
         curator.people("patients", budget=PureDP(9000))
+        curator.analyst("alice", budget=PureDP(9000))
         columns = {"age": Int(0, 120), "remark": Text()}
         curator.register("visits", rows, people="patients", owner="patient", max_rows_per_owner=2, columns=columns)
     return tmp_path / "clinic"

@@ -60,10 +60,10 @@ def make(folder: Path, declared: dict[str, Any]) -> Iterator[Callable[..., dt.Cu
     """A clinic with people, a budget and the table `visits`."""
     opened: list[dt.Curator] = []
 
-    def make(budget: Any = None, source: Any = None, **changed: Any) -> dt.Curator:
+    def make(budget: Any = None, source: Any = None, *, oversubscribe: bool = False, **changed: Any) -> dt.Curator:
         curator = dt.Curator.open(folder)
         opened.append(curator)
-        curator.people("patients", budget=budget or dt.PureDP(4))
+        curator.people("patients", budget=budget or dt.PureDP(4), oversubscribe=oversubscribe)
         data = make_visits() if source is None else source
         curator.register("visits", data, people="patients", **declared | changed)
         return curator

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import dither as dt
 from dither.accounting.currency import Currency
-from dither.budgets import budget_from, terms_of, too_dear, view
+from dither.budgets import Amount, budget_from, cap_of, taken_by_others, terms_of, together_within, too_dear, view
 from dither.ledger import Balance, Charge
 
 BUDGETS = [dt.PureDP("1/3"), dt.ApproxDP(4, "1e-6"), dt.ApproxDP("0.5", "1e-9", composition="basic")]
@@ -18,7 +19,8 @@ def balance(budget: object, part: Fraction) -> Balance:
     currency = Currency.of(budget)  # type: ignore[arg-type]
     cap = Charge(currency.cap_cost, currency.cap_delta)
     spent = Charge(cap.cost * part)
-    return Balance(cap, spent, Charge(cap.cost - spent.cost, cap.delta))
+    left = Charge(cap.cost - spent.cost, cap.delta)
+    return Balance(cap, spent, left, left)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -65,16 +67,16 @@ def test_what_is_spent_and_left(budget: dt.PureDP | dt.ApproxDP, part: Fraction)
 def test_a_refusal_names_the_largest_price_that_fits_and_rounds_it_down() -> None:
     people = view(dt.PureDP(1), balance(dt.PureDP(1), Fraction(1, 3)), people=dt.PureDP(1))
     price = Charge(Fraction(5))
-    said = str(too_dear({"epsilon": "5"}, price, people, None))
-    assert "price epsilon=5 does not fit" in said
+    said = str(too_dear({"epsilon": "5"}, price, people, "a budget"))
+    assert "price epsilon=5 does not fit into what is left of a budget: epsilon at most 0.666666." in said
     keys = Charge(price.cost, Fraction(1, 100_000))
-    assert "price epsilon=5 with delta=1e-05 for keys" in str(too_dear({"epsilon": "5"}, keys, people, None))
-    assert "the people's budget: epsilon at most 0.666666." in said
-    cap = view(dt.PureDP(1), balance(dt.PureDP(1), Fraction(1, 2)), people=dt.PureDP(1))
-    said = str(too_dear({"epsilon": "5"}, price, people, cap))
-    assert "this analyst's own cap: epsilon at most 0.5." in said
-    assert "0.66" not in said, "what others have left is not told where it is not the obstacle"
-    assert "the people's budget" in str(too_dear({"epsilon": "0.5"}, Charge(Fraction(1, 2)), people, cap))
+    assert "price epsilon=5 with delta=1e-05 for keys" in str(too_dear({"epsilon": "5"}, keys, people, "a budget"))
+    lean = replace(people, free=Amount(Fraction(1, 2), None, None))
+    said = str(too_dear({"epsilon": "5"}, price, lean, "a budget"))
+    assert "a budget beyond what is reserved for analysts: epsilon at most 0.5." in said
+    assert str(lean).splitlines()[-1] == "  not reserved for analysts: epsilon 0.5"
+    said = str(taken_by_others({"epsilon": "5"}, keys))
+    assert "price epsilon=5 with delta=1e-05 for keys from the data does not fit. Nothing was charged" in said
 
 
 def test_the_largest_price_that_fits_is_granted(make: object) -> None:
@@ -86,12 +88,35 @@ def test_the_largest_price_that_fits_is_granted(make: object) -> None:
         clinic.sql("SELECT SUM(paid) FROM visits", epsilon="0.1")
 
 
-def test_no_more_is_left_of_a_cap_than_of_the_budget(make: object) -> None:
-    clinic = make(dt.PureDP(2))  # type: ignore[operator]
+def test_a_cap_is_shown_by_itself(make: object) -> None:
+    clinic = make(dt.PureDP(2), oversubscribe=True)  # type: ignore[operator]
     clinic.analyst("bob", budget=dt.PureDP(10))
     clinic.sql("SELECT COUNT(*) FROM visits", epsilon="0.5")
     seen = clinic.budget("patients", "bob")
-    assert (seen.total.epsilon, seen.left.epsilon) == (10, Fraction(3, 2))
+    assert (seen.total.epsilon, seen.left.epsilon, seen.free.epsilon) == (10, 10, 10)
+
+
+def test_what_is_reserved_is_left_and_not_free(make: object) -> None:
+    clinic = make(dt.PureDP(2))  # type: ignore[operator]
+    clinic.analyst("bob", budget=dt.PureDP("0.5")).sql("SELECT COUNT(*) FROM visits", epsilon="0.25")
+    seen = clinic.budget("patients")
+    assert (seen.spent.epsilon, seen.left.epsilon, seen.free.epsilon) == (
+        Fraction(1, 4),
+        Fraction(7, 4),
+        Fraction(3, 2),
+    )
+    assert str(seen).endswith("\n  not reserved for analysts: epsilon 1.5")
+
+
+@pytest.mark.parametrize("budget", [dt.ApproxDP(4, "1e-6"), dt.ApproxDP(4, "1e-6", composition="basic")])
+def test_caps_that_share_delta_as_they_share_epsilon_fit_together(budget: dt.ApproxDP) -> None:
+    shares = [cap_of(budget, epsilon) for epsilon in ("1/3", "5/3", 1, 1)]
+    assert [share.delta / budget.delta for share in shares] == [Fraction(1, 12), Fraction(5, 12), *[Fraction(1, 4)] * 2]
+    assert together_within(budget, shares)
+    assert not together_within(budget, [*shares, cap_of(budget, 4)])
+    assert not together_within(budget, [cap_of(budget, "1e-6", "1.1e-6")]), "delta alone is too much"
+    assert cap_of(budget, 40).delta == budget.delta
+    assert cap_of(dt.PureDP(4), 1) == dt.PureDP(1)
 
 
 def test_a_budget_that_is_none_is_refused_in_words(make: object) -> None:

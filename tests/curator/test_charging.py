@@ -40,7 +40,7 @@ def test_epsilon_one_costs_exactly_one(make: Make, text: str) -> None:
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_epsilon_one_costs_exactly_the_rho_of_its_gaussian(make: Make, text: str) -> None:
     clinic = make(dt.ApproxDP(4, "1e-6"))
-    clinic.analyst("alice").sql(text, epsilon=1)
+    clinic.analyst("alice", budget=dt.ApproxDP(3, "1e-6")).sql(text, epsilon=1)
     spent = clinic.budget("patients").spent
     stated = Currency.of(dt.ApproxDP(4, "1e-6")).price_of(epsilon=1).cost
     assert spent.rho == Fraction(math.ceil(stated * 10**15), 10**15)
@@ -96,11 +96,24 @@ def test_an_analysts_cap_is_charged_with_the_peoples_or_neither(make: Make) -> N
     with pytest.raises(dt.BudgetExceeded, match=r"own cap: epsilon at most 1"):
         alice.sql(ONE, epsilon=2)
     assert clinic.budget("patients").spent.epsilon == 0
-    bob = clinic.analyst("bob", budget=dt.PureDP(4))
+    bob = clinic.analyst("bob", budget=dt.PureDP(3))
+    bob.sql(ONE, epsilon=3)
+    with pytest.raises(
+        dt.BudgetExceeded, match=r"people's budget beyond what is reserved for analysts: epsilon at most 0"
+    ):
+        clinic.sql(ONE, epsilon="1e-15")
+    alice.sql(ONE, epsilon=1)
+    assert clinic.budget("patients").left.epsilon == 0
+
+
+def test_where_caps_exceed_the_budget_a_refusal_has_no_figures(make: Make) -> None:
+    clinic = make(dt.PureDP(4), oversubscribe=True)
+    alice, bob = (clinic.analyst(name, budget=dt.PureDP(4)) for name in ("alice", "bob"))
     bob.sql(ONE, epsilon="3.5")
-    with pytest.raises(dt.BudgetExceeded, match=r"people's budget: epsilon at most 0.5"):
+    with pytest.raises(dt.BudgetExceeded, match=r"^the price epsilon=1 does not fit\. Nothing was charged and no data"):
         alice.sql(ONE, epsilon=1)
     assert alice.budget().spent.epsilon == 0
+    assert alice.budget().left.epsilon == 4
 
 
 # After the charge
@@ -128,7 +141,7 @@ def _raise(error: Exception) -> Callable[[], object]:
 
 
 def test_whatever_fails_after_the_charge_fails_the_same_and_stays_charged(clinic: dt.Curator, folder: Path) -> None:
-    sound = clinic._engine
+    sound, alice = clinic._engine, clinic.analyst("alice", budget=dt.PureDP(2))
     ways = [
         _raise(RuntimeError("patient 7 has no age")),
         _raise(MemoryError("out of memory at row 12")),
@@ -139,7 +152,7 @@ def test_whatever_fails_after_the_charge_fails_the_same_and_stays_charged(clinic
     for number, how in enumerate(ways, start=1):
         clinic._engine = Fails(sound, how)  # type: ignore[assignment]
         with pytest.raises(dt.QueryFailed) as failure:
-            clinic.analyst("alice").sql(ONE, epsilon="0.5")
+            alice.sql(ONE, epsilon="0.5")
         error = failure.value
         told.add(str(error))
         assert error.__cause__ is None

@@ -22,9 +22,10 @@ def priced(clinic: dt.Curator, text: str, budget: Any = None, **stated: Any) -> 
 
 
 def test_nothing_is_spent(clinic: dt.Curator) -> None:
+    alice = clinic.analyst("alice", budget=dt.PureDP(1))
     entries = [*clinic.ledger()]
     clinic.explain(ALL, epsilon=1)
-    clinic.analyst("alice").explain(ALL, epsilon=10**3)  # more than there is: still only explained
+    alice.explain(ALL, epsilon=10**3)  # more than there is: still only explained
     assert [*clinic.ledger()] == entries
 
 
@@ -196,4 +197,4 @@ def test_a_notebook_shows_a_table(clinic: dt.Curator) -> None:
 def test_a_price_beyond_what_is_left_is_said(clinic: dt.Curator) -> None:
     assert "more than is left" not in str(clinic.explain(COUNT, epsilon=1))
     assert "more than is left" in str(clinic.explain(COUNT, epsilon=10**3))
-    assert "more than is left" in str(clinic.analyst("alice").explain(COUNT, epsilon=10**3))
+    assert "more than is left" in str(clinic.analyst("alice", budget=dt.PureDP(1)).explain(COUNT, epsilon="1.1"))

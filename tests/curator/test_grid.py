@@ -95,7 +95,7 @@ def test_repeats_and_refusals_are_given_at_once(clinic: dt.Curator, time: Time) 
 
 def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
     """While it waits: no settlement, no history of it, no worker, no lock."""
-    alice, seen = clinic.analyst("alice"), []
+    alice, seen = clinic.analyst("alice", budget=dt.PureDP(1)), []
 
     def sleep(seconds: float) -> None:
         kinds = [entry.kind for entry in clinic.ledger()]
@@ -105,9 +105,9 @@ def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
 
     clinic._clock = Clock(lambda: time.now, sleep)
     alice.sql(COUNT, epsilon=1)
-    assert seen == [("reserve", ["reserve"], 0)]
+    assert seen == [("reserve", ["account", "reserve"], 0)]
     assert [entry.kind for entry in clinic.ledger()][-1] == "settle"
-    assert [entry.kind for entry in alice.history()] == ["reserve"], "an answer's own time is in no history"
+    assert [entry.kind for entry in alice.history()] == ["account", "reserve"], "an answer's own time is in no history"
 
 
 def test_late_answers_are_incidents_at_the_next_power_of_two(clinic: dt.Curator, time: Time) -> None:
@@ -118,6 +118,45 @@ def test_late_answers_are_incidents_at_the_next_power_of_two(clinic: dt.Curator,
     with pytest.raises(dt.PeopleFrozen):
         clinic.sql(COUNT, epsilon="0.3")
     clinic.verify()
+
+
+class Busy:
+    """An engine of which others keep all workers for some time."""
+
+    def __init__(self, engine: Any, time: Time, seconds: float) -> None:
+        self._engine, self._time, self._seconds = engine, time, seconds
+
+    def slot(self) -> Any:
+        self._time.pass_(self._seconds)
+        return self._engine.slot()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+def _waits_for_a_worker(clinic: dt.Curator, time: Time) -> list[str]:
+    sound, started = clinic._engine, time.now
+    clinic._engine = Busy(sound, time, 9)  # type: ignore[assignment]
+    try:
+        clinic.sql(COUNT, epsilon="0.01")
+    finally:
+        clinic._engine = sound
+    assert time.now - started == 16
+    return [entry.kind for entry in clinic.ledger()]
+
+
+def test_waiting_for_a_worker_is_no_incident(clinic: dt.Curator, time: Time) -> None:
+    assert "incident" not in _waits_for_a_worker(clinic, time)
+
+
+def test_planted_waiting_counts(clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = dt.Curator._settled
+
+    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, after: Any) -> bytes:
+        return sound(walk, reservation, drawn, asked, asked, after)
+
+    monkeypatch.setattr(dt.Curator, "_settled", settled)
+    assert "incident" in _waits_for_a_worker(clinic, time)
 
 
 def test_multiples_of_the_grid_are_powers_of_two() -> None:

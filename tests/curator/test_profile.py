@@ -140,14 +140,14 @@ def test_null_is_a_group_in_which_rows_agree(make: Any, values: list[int | None]
 
 
 def test_it_is_shown_to_the_analyst_alike(hospital: dt.Curator) -> None:
-    alice = hospital.analyst("alice")
+    alice = hospital.analyst("alice", budget=dt.PureDP(1))
     with pytest.raises(dt.PolicyError, match="no profile"):
         alice.profiled("visits")
     made = hospital.profile("visits", columns=["paid"])
     assert str(alice.profiled("visits")) == str(made)
     assert "how many owners have so many" in str(made)
     assert "age" not in str(made)
-    assert alice.history() == []
+    assert [entry.kind for entry in alice.history()] == ["account"]
 
 
 def test_new_data_have_no_profile_yet(hospital: dt.Curator) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dither as dt
@@ -101,6 +103,21 @@ def test_progress_is_shown(make: Callable[..., dt.Curator], visits: Any) -> None
     assert seen == sorted(seen)
 
 
+def test_an_interrupt_is_no_damaged_source(clinic: dt.Curator, folder: Path, visits: Any) -> None:
+    whole, before = visits(), sorted((folder / "snapshots").glob("*.duckdb"))
+
+    def batches() -> Any:
+        yield from whole.to_batches()
+        signal.raise_signal(signal.SIGINT)
+        while True:
+            yield from whole.to_batches()
+
+    with pytest.raises(KeyboardInterrupt):
+        clinic.refresh("visits", pa.RecordBatchReader.from_batches(whole.schema, batches()))
+    assert sorted((folder / "snapshots").glob("*.duckdb")) == before
+    assert not list((folder / "snapshots").glob(".loading-*"))
+
+
 def test_what_a_killed_refresh_left_behind_is_removed_by_the_next_load(
     clinic: dt.Curator, folder: Path, visits: Any
 ) -> None:
@@ -149,7 +166,7 @@ def test_a_refresh_waits_for_questions_under_way(clinic: dt.Curator, folder: Pat
 
 
 def test_history_is_numbered_by_itself(clinic: dt.Curator) -> None:
-    clinic.analyst("bob").sql(COUNT, epsilon=1)
-    alice = clinic.analyst("alice")
+    clinic.analyst("bob", budget=dt.PureDP(1)).sql(COUNT, epsilon=1)
+    alice = clinic.analyst("alice", budget=dt.PureDP(1))
     alice.sql(COUNT, epsilon=1)
-    assert [entry.sequence for entry in alice.history()] == [1]
+    assert [entry.sequence for entry in alice.history()] == [1, 2]

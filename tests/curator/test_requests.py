@@ -34,7 +34,7 @@ class KillsAtRun:
 def die_while_asking(folder: Path, request: str | None) -> None:
     curator = dt.Curator.open(folder)
     curator._engine = KillsAtRun(curator._engine)  # type: ignore[assignment]
-    curator.analyst("alice").sql(COUNT, epsilon=1, request=request)
+    curator.analyst("alice", budget=dt.PureDP(2)).sql(COUNT, epsilon=1, request=request)
 
 
 def test_a_request_left_by_a_killed_process_is_answered_under_its_own_charge(
@@ -102,8 +102,8 @@ def test_one_request_from_many_threads_is_charged_once(clinic: dt.Curator) -> No
 
 
 def test_request_ids_belong_to_an_analyst(clinic: dt.Curator) -> None:
-    clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
-    clinic.analyst("bob").sql("SELECT SUM(age) FROM visits", epsilon=1, request="r1")
+    clinic.analyst("alice", budget=dt.PureDP(1)).sql(COUNT, epsilon=1, request="r1")
+    clinic.analyst("bob", budget=dt.PureDP(1)).sql("SELECT SUM(age) FROM visits", epsilon=1, request="r1")
     assert clinic.budget("patients").spent.epsilon == 2
 
 
@@ -120,14 +120,14 @@ def test_an_answered_request_under_another_declaration(clinic: dt.Curator, visit
 
 
 def test_a_new_request_id_does_not_make_a_repeat_cost(clinic: dt.Curator) -> None:
-    alice = clinic.analyst("alice")
+    alice = clinic.analyst("alice", budget=dt.PureDP(1))
     paid = alice.sql(COUNT, epsilon=1, request="r1")
     assert alice.sql(COUNT, epsilon=1, request="r2").to_bytes() == paid.to_bytes()
     assert clinic.budget("patients").spent.epsilon == 1
 
 
 def test_an_answer_says_whether_it_was_charged(clinic: dt.Curator) -> None:
-    alice = clinic.analyst("alice")
+    alice = clinic.analyst("alice", budget=dt.PureDP(1))
     assert alice.sql(COUNT, epsilon=1, request="r1").charged
     assert not alice.sql(COUNT, epsilon=1, request="r1").charged
     again = alice.sql(COUNT, epsilon="0.5")

@@ -62,7 +62,7 @@ def test_misspelt_people_and_columns_are_guessed(shop: dt.Curator) -> None:
 
 def test_what_is_printed_reads_well(shop: dt.Curator) -> None:
     assert repr(shop) == "<Curator of customers>"
-    assert repr(shop.analyst("alice")) == "<Analyst alice>"
+    assert repr(shop.analyst("alice", budget=dt.PureDP(1))) == "<Analyst alice>"
     shop.register_public("zips", pd.DataFrame({"zip": ["1"]}), key="zip", columns={"zip": dt.Text(max_length=5)})
     assert repr(shop.tables()).splitlines() == [
         "customers: of customers, owner id, at most 1 row of each owner",

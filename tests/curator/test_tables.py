@@ -204,18 +204,22 @@ def test_a_child_keeps_its_owners_until_it_is_refreshed(shop: dt.Curator, tmp_pa
 
 
 def test_the_type_of_owners_stays_that_of_their_people(shop: dt.Curator) -> None:
-    shop.refresh("orders", orders(("ann", "bob", "bob")))  # alone, a table may change it
-    assert named(shop, "Orders").owner_type == "VARCHAR"
+    texts = orders(("ann", "bob", "bob"))
+    with pytest.raises(dt.PolicyError, match="whole numbers"):
+        shop.refresh("orders", texts)
     register_items(shop)
-    assert named(shop, "items").owner_type == "VARCHAR"
-    shop.refresh("orders", orders())  # numbers are kept as text now
-    assert named(shop, "Orders").owner_type == "VARCHAR"
-    shop.drop("items")
+    with pytest.raises(dt.PolicyError, match="whole numbers"):
+        shop.refresh("orders", texts)
+    assert named(shop, "Orders").owner_type == named(shop, "items").owner_type == "BIGINT"
+
+
+def test_numbers_become_text_where_owners_are_text(shop: dt.Curator) -> None:
+    shop.drop("orders")
+    declared = {"people": "buyers", "owner": "buyer", "max_rows_per_owner": 9, "columns": ORDERS, "key": "ID"}
+    shop.register("orders", orders(("ann", "bob", "bob")), **declared)
+    register_items(shop)
     shop.refresh("orders", orders())
-    register_items(shop)
-    with pytest.raises(dt.PolicyError, match="whole numbers in their other tables"):
-        shop.refresh("orders", orders(("ann", "bob", "bob")))
-    assert named(shop, "Orders").owner_type == "BIGINT"
+    assert named(shop, "orders").owner_type == named(shop, "items").owner_type == "VARCHAR"
 
 
 def test_a_table_that_others_refer_to_is_not_dropped(shop: dt.Curator) -> None:
@@ -246,4 +250,9 @@ def test_public_tables_are_refreshed_and_dropped(shop: dt.Curator, tmp_path: Pat
 
 def test_tables_are_what_analysts_see(shop: dt.Curator) -> None:
     shop.register_public("regions", regions(), columns=REGIONS, key="code")
-    assert [type(table) for table in shop.analyst("alice").tables()] == [Table, PublicTable]
+    alice = shop.analyst("alice", budget=dt.PureDP(1), people="buyers")
+    assert [type(table) for table in alice.tables()] == [Table, PublicTable]
+    bob = shop.analyst("bob", budget=dt.PureDP(1), people="sellers")
+    assert [type(table) for table in bob.tables()] == [PublicTable]
+    with pytest.raises(dt.PolicyError, match="no cap on people 'sellers'"):
+        shop.analyst("alice", people="sellers")

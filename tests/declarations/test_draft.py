@@ -15,6 +15,7 @@ import pytest
 
 from dither.columns import KINDS
 from dither.declarations import draft, read_policy
+from dither.declarations.draft import _quoted
 from dither.errors import PolicyError
 
 SCHEMA = pa.schema(
@@ -151,3 +152,10 @@ def test_the_examples_of_kinds_are_right(tmp_path: Path) -> None:
     )
     (table,) = read_policy(tmp_path / "p.toml").tables
     assert [column.kind for column in table.table.columns.values()] == list(KINDS)
+
+
+@pytest.mark.parametrize("name", ["a\x1b[2J", "\u202egnp", "\U000e0041", "\x7f\x9b", 'quote" and \n', "ä 漢"])
+def test_names_are_quoted_so_that_they_can_be_read_again_and_act_on_nothing(name: str) -> None:
+    written = _quoted(name)
+    assert written.isprintable()
+    assert tomllib.loads(f"{written} = {_quoted(name, always=True)}") == {name: name}

@@ -43,6 +43,26 @@ def test_everything_is_made(shop: dt.Curator, policy: Write) -> None:
     assert tables["pieces"].key == ("piece",)
     assert shop.budget("buyers").total.delta == dt.ApproxDP(4, "1e-6").delta
     assert shop.budget("buyers", "alice").total.epsilon == dt.PureDP("0.5").epsilon
+    assert shop.budget("buyers", "alice").total.delta == dt.ApproxDP(4, "1e-6").delta / 8, "her share of epsilon"
+
+
+def test_caps_must_fit_together(shop: dt.Curator, policy: Write) -> None:
+    greedy = ("epsilon = 0.5", "epsilon = 3\n[people.buyers.analysts.bob]\nepsilon = 3")
+    with pytest.raises(PolicyError, match=r"people\.buyers: the caps of its analysts together exceed its budget"):
+        shop.apply(policy(greedy))
+    assert {entry.kind for entry in shop.ledger()} == {"create"}
+    shop.apply(policy(greedy, ("delta = 1e-6", "delta = 1e-6\noversubscribe = true")))
+    assert shop.budget("buyers").free == shop.budget("buyers").left
+    shop.apply(policy(greedy, ("delta = 1e-6", "delta = 1e-6\noversubscribe = true")))
+    with pytest.raises(PolicyError, match=r"oversubscribe: is true or false; got"):
+        shop.apply(policy(("delta = 1e-6", "delta = 1e-6\noversubscribe = 1")))
+
+
+def test_a_cap_without_a_delta_keeps_what_it_was_given(shop: dt.Curator, policy: Write) -> None:
+    """However a cap came to its delta, a file that states none does not differ."""
+    shop.people("buyers", budget=dt.ApproxDP(4, "1e-6"))
+    shop.analyst("alice", budget=dt.ApproxDP("0.5", "1e-6"))
+    assert shop.apply(policy()).opened == ()
 
 
 def test_the_same_in_yaml(policy: Write, tmp_path: Path) -> None:
@@ -137,6 +157,12 @@ DIFFERENT = [
     ("columns.weight = ", "columns.wait = ", r"columns\.wait\.kind is declared in the file only.*columns\.weight"),
     ("epsilon = 4", "epsilon = 5", r"people\.buyers: has another budget already, epsilon 4, delta 1/1000000"),
     ("epsilon = 0.5", "epsilon = 0.25", r"people\.buyers\.analysts\.alice: has another budget already, epsilon 1/2"),
+    (
+        "epsilon = 0.5",
+        'epsilon = 0.5\ndelta = "1e-8"',
+        r"another budget already, epsilon 1/2, delta 1/8000000",
+    ),
+    ("delta = 1e-6", "delta = 1e-6\noversubscribe = true", r"people\.buyers: has another budget already, epsilon 4"),
 ]
 
 

@@ -95,7 +95,7 @@ def test_planted_bug_dropping_nan_instead_of_null(load: Any, monkeypatch: pytest
 
     def dropping(raw: str, source_type: str) -> tuple[str, str]:
         owner, type_ = read_owner(raw, source_type)
-        return f"CASE WHEN isfinite(amount) THEN {owner} END", type_
+        return f"CASE WHEN isfinite(c1) THEN {owner} END", type_
 
     monkeypatch.setattr(owners, "read_owner", dropping)
     with pytest.raises(AssertionError):

@@ -251,7 +251,7 @@ def test_types_that_cannot_be_read_are_refused_by_the_schema_alone(load: Any, co
         (pa.array([1, None, -(2**63), 2**63 - 1]), {1, -(2**63), 2**63 - 1}),
         (pa.array([2**64 - 1, None], pa.uint64()), {str(2**64 - 1)}),
         (pa.array(["a", None, "", "  ", "b"]), {"a", "b"}),
-        (pa.array([1.0, math.nan, math.inf, 1.5, -0.0, 1e300, None]), {"1", "1.5", "0", "1e+300"}),
+        (pa.array([1.0, math.nan, math.inf, 1.5, -0.0, 1e300, None]), {1, 0}),
         (pa.array([b"x", b"\xff", None]), {"x"}),
         (pa.array(["a", "b", None]).dictionary_encode(), {"a", "b"}),
     ],

@@ -22,6 +22,7 @@ from dither.engines import workers
 from dither.engines.duckdb import DuckDBEngine
 from dither.engines.protocol import EngineError, StatementStopped
 from dither.engines.spill import remove_abandoned
+from dither.engines.workers import Process
 from dither.mechanisms.exact import _unseal
 from dither.sql.catalog import Table
 from dither.sql.statement import Statement
@@ -90,6 +91,35 @@ def test_a_slow_statement_is_stopped(tmp_path: Path) -> None:
     assert str(caught.value) == str(EngineError()), "the same words as any other failure"
     assert caught.value.__context__ is None
     assert count(engine) == 3
+
+
+def check_statements_share_their_time(engine: DuckDBEngine) -> None:
+    """Many short statements of one question are stopped as a long one is."""
+    short = statement("SELECT CAST(SUM(range) AS BIGINT) AS m0 FROM range(3000000)")
+
+    def run_all() -> None:
+        with engine.slot() as process:
+            while cpu_seconds(process.pid) < 5:  # type: ignore[attr-defined]
+                engine.run(short)
+
+    with pytest.raises(StatementStopped):
+        run_all()
+
+
+def test_all_statements_of_a_question_share_its_time(tmp_path: Path) -> None:
+    check_statements_share_their_time(make(tmp_path, statement_seconds=1))
+
+
+def test_planted_bug_time_for_each_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = Process.ask
+
+    def anew(self: Process, *given: Any) -> Any:
+        self.begin()
+        return ask(self, *given)
+
+    monkeypatch.setattr(Process, "ask", anew)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_statements_share_their_time(make(tmp_path, statement_seconds=1))
 
 
 @pytest.mark.parametrize("kind", GREEDY)

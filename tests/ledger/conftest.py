@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ledger(folder: Path) -> Iterator[Ledger]:
-    """People "patients" with epsilon 4; alice may spend 1 of it, bob has no cap of his own."""
+    """People "patients" with epsilon 4; alice may spend 1 of it, and the curator itself the rest."""
     with Ledger.open(folder, create=True) as ledger:
         ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(4)), terms={"epsilon": "4"})
         ledger.open_account("patients", "alice", kind="pure", cap=Charge(Fraction(1)), terms={"epsilon": "1"})

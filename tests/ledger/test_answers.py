@@ -68,6 +68,7 @@ def test_a_request_id_means_one_question_and_one_price(ledger: Ledger, reserve: 
         with pytest.raises(PolicyError, match="request 'r1' was used before"):
             reserve(ledger, **({"request": "r1"} | changes))
     # Another analyst's request of the same name is another request.
+    ledger.open_account("patients", "bob", kind="pure", cap=Charge(Fraction(1)), terms={})
     assert reserve(ledger, "bob", request="r1").id != reserve(ledger, None, request="r1").id
     assert ledger.balance("patients").spent.cost == Fraction(3, 4)
 
@@ -146,8 +147,8 @@ def test_a_repeat_may_have_more_units_of_delta_than_of_cost(ledger: Ledger, ask:
 
 
 def test_repeats_are_compared_in_the_units_of_the_people(ledger: Ledger, ask: Ask) -> None:
-    """alice's own cap of delta, and with it her unit, is a hundred times as large."""
-    for analyst, delta in ((None, Fraction(1, 1000)), ("alice", Fraction(1, 10))):
+    """alice's own cap of delta, and with it her unit, is a hundredth."""
+    for analyst, delta in ((None, Fraction(1, 10)), ("alice", Fraction(1, 1000))):
         ledger.open_account("staff", analyst, kind="basic", cap=Charge(Fraction(4), delta), terms={})
     answer = ask(ledger, "alice", "1/4", people="staff", delta="1e-6")
     assert ledger.find("staff", "alice", "q", "1", Charge(Fraction(1, 4), Fraction(1, 10**6))) == answer

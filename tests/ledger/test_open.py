@@ -17,7 +17,8 @@ import pytest
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger import Charge, Ledger
 from dither.ledger.anchor import Anchor
-from dither.ledger.chain import seal
+from dither.ledger.chain import VERSION, seal
+from dither.ledger.schema import LAYOUT
 from dither.ledger.store import Store
 
 Reserve = Callable[..., Any]
@@ -95,7 +96,7 @@ def test_an_external_anchor_is_needed_at_every_opening(tmp_path: Path, ask: Ask)
     # What was begun is finished.
     with Ledger.open(folder, anchor=anchor, create=True) as ledger:
         ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(1)), terms={})
-        ask(ledger)
+        ask(ledger, None)
     assert not (folder / "ledger.anchor").exists()
     with pytest.raises(LedgerError, match="Give the anchor this ledger was made with"):
         Ledger.open(folder)
@@ -113,7 +114,7 @@ def test_the_whole_folder_rolled_back_is_refused(tmp_path: Path, ask: Ask) -> No
         ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(1)), terms={})
     shutil.copytree(folder, tmp_path / "backup")
     with Ledger.open(folder, anchor=anchor) as ledger:
-        ask(ledger)
+        ask(ledger, None)
     shutil.rmtree(folder)
     shutil.copytree(tmp_path / "backup", folder)
     with pytest.raises(LedgerCorrupt, match="has 2 entries, but its anchor has seen 4: it was rolled back"):
@@ -185,8 +186,8 @@ def _power_cut(*_: object) -> None:
 
 def check_newer_layout(ledger: Ledger, folder: Path, edit: Any) -> None:
     ledger.close()
-    edit(folder, "PRAGMA user_version = 3")
-    with pytest.raises(LedgerError, match="layout 3, made by a newer dither"):
+    edit(folder, f"PRAGMA user_version = {LAYOUT + 1}")
+    with pytest.raises(LedgerError, match=f"layout {LAYOUT + 1}, made by a newer dither"):
         Ledger.open(folder)
 
 
@@ -208,7 +209,7 @@ def check_newer_entry(ledger: Ledger, folder: Path, kind: str, version: int) -> 
         Ledger.open(folder)
 
 
-NEWER_ENTRIES = [("event", 2), ("epoch", 1)]
+NEWER_ENTRIES = [("event", VERSION + 1), ("epoch", VERSION)]
 
 
 @pytest.mark.parametrize(("kind", "version"), NEWER_ENTRIES)
@@ -234,7 +235,9 @@ def test_planted_bug_reading_newer_entries(
     ledger: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, version: int
 ) -> None:
     """Planted bugs: versions, or kinds of entries, that are not looked at."""
-    monkeypatch.setattr("dither.ledger.chain.VERSION" if version > 1 else "dither.ledger.chain.KINDS", Anything())
+    monkeypatch.setattr(
+        "dither.ledger.chain.READABLE" if version > VERSION else "dither.ledger.chain.KINDS", Anything()
+    )
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         check_newer_entry(ledger, folder, kind, version)
 
@@ -379,7 +382,7 @@ def test_threads_share_one_ledger(ledger: Ledger, ask: Ask) -> None:
     answers: list[bytes] = []
     threads = [
         threading.Thread(
-            target=lambda n=n: answers.extend(ask(ledger, "bob", "1/100", request=f"{n} {i}") for i in range(20))
+            target=lambda n=n: answers.extend(ask(ledger, None, "1/100", request=f"{n} {i}") for i in range(20))
         )
         for n in range(4)
     ]
@@ -401,8 +404,8 @@ def test_a_forgotten_ledger_closes_itself(folder: Path) -> None:
 def test_several_ledgers_of_one_folder_in_one_process(ledger: Ledger, folder: Path, ask: Ask) -> None:
     with Ledger.open(folder) as other:
         for _ in range(2):
-            ask(ledger, "bob", "1/10")
-            ask(other, "bob", "1/10")
+            ask(ledger, None, "1/10")
+            ask(other, None, "1/10")
         assert ledger.balance("patients") == other.balance("patients")
         assert ledger.verify() == other.verify() == 11
 

@@ -39,11 +39,19 @@ def patients(count: int = 40, *, older: int = 0, remark: str = "none") -> pa.Tab
 
 
 def open_clinic(
-    folder: Path, *, budget: Any = None, source: Any = None, kind: type[Curator] = Curator, **declared: Any
+    folder: Path,
+    *,
+    budget: Any = None,
+    oversubscribe: bool = False,
+    source: Any = None,
+    kind: type[Curator] = Curator,
+    **declared: Any,
 ) -> Curator:
-    """A curator whose people are the patients, with one table of visits."""
+    """A curator whose people are the patients, with one table of visits; alice may spend 1 of a budget not stated."""
     curator = kind.open(folder)
-    curator.people("patients", budget=budget or PureDP(4))
+    curator.people("patients", budget=budget or PureDP(4), oversubscribe=oversubscribe)
+    if budget is None:
+        curator.analyst("alice", budget=PureDP(1))
     add_table(curator, "visits", patients() if source is None else source, **declared)
     return curator
 

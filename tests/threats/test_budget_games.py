@@ -20,6 +20,7 @@ import threats_population as population
 from threats_clinic import COUNT, add_table, open_clinic, patients, spent
 
 from dither.accounting import ApproxDP, PureDP
+from dither.analyst import Analyst
 from dither.curator import Curator
 from dither.errors import BudgetExceeded, PolicyError
 from dither.ledger import Charge, Ledger
@@ -100,7 +101,8 @@ def check_after_kill(folder: Path, request: str, before: Fraction, released: byt
 @pytest.fixture
 def rich(tmp_path: Path) -> Path:
     """A clinic with a large budget, closed."""
-    open_clinic(tmp_path / "clinic", budget=PureDP(9000)).close()
+    with open_clinic(tmp_path / "clinic", budget=PureDP(9000)) as curator:
+        curator.analyst("alice", budget=PureDP(9000))
     return tmp_path / "clinic"
 
 
@@ -129,19 +131,20 @@ def test_planted_charge_after_release(rich: Path) -> None:
 
 def check_grants(folder: Path, kind: type[Ledger] = Ledger) -> None:
     """Many ask at once, each question priced at a tenth of the whole budget."""
-    with open_clinic(folder, budget=PureDP(1)) as curator:
+    with open_clinic(folder, budget=PureDP(1), oversubscribe=True) as curator:
+        analysts = [curator.analyst(f"analyst{number}", budget=PureDP(1)) for number in range(8)]
         curator._ledger.__class__ = kind
         granted: list[object] = []
         ready = threading.Barrier(8)
 
-        def ask(name: str) -> None:
+        def ask(analyst: Analyst) -> None:
             ready.wait()
             for number in range(4):
                 with suppress(BudgetExceeded):
                     text = f"SELECT COUNT(*) FROM visits WHERE age > {number}"
-                    granted.append(curator.analyst(name).sql(text, epsilon=PRICE))
+                    granted.append(analyst.sql(text, epsilon=PRICE))
 
-        threads = [threading.Thread(target=ask, args=(f"analyst{number}",)) for number in range(8)]
+        threads = [threading.Thread(target=ask, args=(analyst,)) for analyst in analysts]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -312,7 +315,7 @@ def check_collusion(ask: Callable[[str], object], analysts: int = 50) -> None:
 
 @pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, "1e-6", composition="basic")])
 def test_collusion(tmp_path: Path, budget: Any) -> None:
-    with open_clinic(tmp_path / "clinic", budget=budget) as curator:
+    with open_clinic(tmp_path / "clinic", budget=budget, oversubscribe=True) as curator:
 
         def ask(name: str) -> None:
             curator.analyst(name, budget=type(budget)(*vars_of(budget))).sql(COUNT, epsilon=PRICE)
@@ -331,7 +334,7 @@ def vars_of(budget: Any) -> tuple[Any, ...]:
 def test_planted_budget_per_analyst_only(tmp_path: Path) -> None:
     def ask(name: str) -> None:
         with open_clinic(tmp_path / name, budget=PureDP("0.5")) as curator:
-            curator.analyst(name).sql(COUNT, epsilon=PRICE)
+            curator.analyst(name, budget=PureDP("0.5")).sql(COUNT, epsilon=PRICE)
 
     with pytest.raises(AssertionError, match="more than the people's budget"):
         check_collusion(ask, analysts=12)
@@ -362,10 +365,10 @@ def test_planted_alias_with_its_own_pool(clinic: Curator) -> None:
 
 
 def check_spellings(curator: Curator) -> None:
-    curator.analyst("alice", budget=PureDP(1), people="patients")
+    """Even a curator who lets everyone in that asks for a cap gives one principal one cap."""
     for number, name in enumerate(["Alice", "ALICE", "\uff21lice", "al\u200bice", "\u0430lice"]):
         with suppress(BudgetExceeded, PolicyError):  # the same principal, whose cap is soon spent, or no name at all
-            curator.analyst(name).sql(f"{COUNT} WHERE age > {number}", epsilon=1)
+            curator.analyst(name, budget=PureDP(1)).sql(f"{COUNT} WHERE age > {number}", epsilon=1)
     assert spent(curator) == 1, "a spelling has no cap of its own"
     assert [entry.kind for entry in curator.analyst("aLice").history()] == ["account", "reserve"]
 
@@ -378,7 +381,7 @@ def test_one_analyst_under_any_spelling(clinic: Curator) -> None:
 
 @pytest.mark.parametrize("careless", [str, str.lower, lambda name: unicodedata.normalize("NFKC", name).lower()])
 def test_planted_look_alikes(clinic: Curator, monkeypatch: pytest.MonkeyPatch, careless: Callable[[str], str]) -> None:
-    for place in ("checks", "names"):
+    for place in ("checks", "names", "ledger"):
         monkeypatch.setattr(f"dither.ledger.{place}.canonical_name", lambda name, role: careless(name))
     with pytest.raises(AssertionError, match="no cap of its own"):
         check_spellings(clinic)
@@ -388,9 +391,9 @@ def test_planted_look_alikes(clinic: Curator, monkeypatch: pytest.MonkeyPatch, c
 
 
 def check_strangers(curator: Curator) -> None:
-    alice, bob = curator.analyst("alice"), curator.analyst("bob")
+    alice, bob = curator.analyst("alice"), curator.analyst("bob", budget=PureDP(PRICE))
     first = alice.sql(COUNT, epsilon=PRICE)
-    others = [bob, *(curator.analyst(f"analyst{number}") for number in range(8))]
+    others = [bob, *(curator.analyst(f"analyst{number}", budget=PureDP(PRICE)) for number in range(8))]
     repeats = [other.sql(COUNT, epsilon=PRICE) for other in others]
     assert spent(curator) == 10 * PRICE, "another analyst's question costs what a new one costs"
     assert len({answer.value for answer in [first, *repeats]}) > 1, "and is answered with noise of its own"

@@ -131,7 +131,7 @@ def check_unplugged(folder: Path, kind: type[Curator] = Curator) -> None:
 def priced(curator: Curator, text: str) -> Any:
     try:
         price: PricedQuestion = curator._price(text, epsilon=1)
-        explained = curator.analyst("alice").explain(text, epsilon=1)
+        explained = curator.explain(text, epsilon=1)
         return price.price, price.recipe(), str(explained), explained.to_json()
     except DitherError as error:
         return harness.wire(error)

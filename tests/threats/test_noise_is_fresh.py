@@ -26,13 +26,15 @@ Noise = Callable[[Any, Any], Any]
 
 @pytest.fixture(params=BUDGETS, ids=["Laplace", "Gaussian"])
 def clinic(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    with open_clinic(tmp_path / "clinic", budget=request.param) as curator:
+    with open_clinic(tmp_path / "clinic", budget=request.param, oversubscribe=True) as curator:
         yield curator
 
 
 def counts(curator: Curator, prefix: str, many: int = 10) -> list[Any]:
     """The same question from different analysts: a fresh answer each time."""
-    return [curator.analyst(f"{prefix}{number}").sql(COUNT, epsilon="0.1").value for number in range(many)]
+    budget = curator._accounts.budget("patients")
+    analysts = [curator.analyst(f"{prefix}{number}", budget=budget) for number in range(many)]
+    return [analyst.sql(COUNT, epsilon="0.1").value for analyst in analysts]
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, noise: Noise) -> None:

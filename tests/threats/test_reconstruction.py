@@ -43,7 +43,7 @@ def clinic_of(folder: Path, present: list[bool]) -> Curator:
 def guesses(curator: Curator, questions: int) -> np.ndarray:
     """Ask for all seats in ever new words, each at a part of the budget, until the budget is spent; then average."""
     totals, granted = np.zeros(SEATS), 0
-    alice = curator.analyst("alice")
+    alice = curator.analyst("alice", budget=PureDP(EPSILON))
     for number in range(ATTEMPTS):
         text = f"SELECT seat, COUNT(*) AS n FROM visits WHERE remark <> 'r{number}' GROUP BY seat ORDER BY seat"
         try:

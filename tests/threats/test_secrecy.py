@@ -90,6 +90,7 @@ def test_every_form_keeps_the_secret(tmp_path: Path, caplog: pytest.LogCaptureFi
         text for text in [*queries.FORMS.values(), *queries.NASTY.values(), *queries.REFUSED] if CANARY not in text
     ]
     with side.curator:
+        side.curator.analyst("alice", budget=side.curator._accounts.budget("everybody"))
         check_secret(side.curator, tmp_path / "c", texts, caplog, capfd)
 
 

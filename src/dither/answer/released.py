@@ -51,13 +51,14 @@ class Released:
         low, high = 0, len(self.keys[0]) - 1
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if len(self._first(middle).to_bytes()) <= most else (low, middle - 1)
-        return self._first(low)
+            low, high = (middle, high) if len(self.first(middle).to_bytes()) <= most else (low, middle - 1)
+        return self.first(low)
 
-    def _first(self, groups: int) -> Released:
+    def first(self, groups: int) -> Released:
+        """The first groups alone, and saying so."""
         keys = tuple(key[:groups] for key in self.keys or ())
         measures = tuple(replace(measure, values=measure.values[:groups]) for measure in self.measures)
-        said = f"Only the first {groups:,} groups are shown: an answer with more would be too large to store."
+        said = f"Only the first {groups:,} groups are shown: an answer with more would be too large."
         return replace(self, keys=keys, measures=measures, limits=(*(self.limits or ()), said))
 
     def to_bytes(self) -> bytes:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Show budgets: of all people and analysts, or of those named. Spent is rounded up and
-left is rounded down. Under zcdp, rho adds up and the bar counts it; epsilon is what
+left is rounded down. What caps of analysts reserve of the people's budget is left, but only
+they may spend it. Under zcdp, rho adds up and the bar counts it; epsilon is what
 that rho is worth, which does not add up."""
 
 _EXAMPLES = """\
@@ -67,4 +68,5 @@ def _document(people: str, analyst: str | None, account: BudgetView) -> dict[str
         "total": account.total.figures(up=False, digits=15),
         "spent": account.spent.figures(up=True, digits=15),
         "left": account.left.figures(up=False, digits=15),
+        "unreserved": account.free.figures(up=False, digits=15),
     }

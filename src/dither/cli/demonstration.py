@@ -19,7 +19,7 @@ from dither.demo.attack import DIAGNOSIS, Differencing, difference
 Say = Callable[[str], None]
 Progress = Callable[[str, float], None]
 
-BUDGET, CAP = ApproxDP(4, "1e-6"), ApproxDP(2, "1e-6")
+BUDGET, CAP = ApproxDP(4, "1e-6"), ApproxDP(2, "5e-7")
 
 QUESTIONS = (  # what is asked, in words and in SQL, and the epsilon offered for it
     (

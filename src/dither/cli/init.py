@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dither.accounting import PureDP
-from dither.budgets import Budget, decimal_text
+from dither.budgets import Budget, cap_of, decimal_text
 from dither.cli.accounts import Account, accounts, shown
 from dither.cli.common import Commands, add_budget, add_folder, command, open_curator, read_budget
 from dither.errors import PolicyError
@@ -22,8 +22,10 @@ Make a curator's folder and name the people it will protect, with one budget for
 everything that will ever be asked about them. A budget is never changed or reset;
 naming the same people with the same budget again changes nothing.
 
-With --analyst, cap what one analyst may spend of it instead; a cap is of the same kind
-as the people's budget, and has its delta unless another is given.
+With --analyst, make an analyst instead, and reserve what this one may spend of that
+budget. Such a cap is of the same kind, and has the same share of delta as of epsilon
+unless another delta is given. Caps together may exceed the budget only if --oversubscribe
+was given with the people: then what others have spent can show.
 
 With --from, draft a policy file instead, from the names and types of a file's columns
 and never from its values; what only values could tell is left to fill in."""
@@ -42,7 +44,10 @@ def add(commands: Commands) -> None:
     )
     add_folder(parser)
     parser.add_argument("--people", help="the name of those whose privacy is protected")
-    parser.add_argument("--analyst", help="cap what this analyst may spend of the people's budget")
+    parser.add_argument("--analyst", help="make this analyst, with a cap on what may be spent of the people's budget")
+    parser.add_argument(
+        "--oversubscribe", action="store_true", help="allow caps of analysts that together exceed these people's budget"
+    )
     parser.add_argument(
         "--from",
         dest="sources",
@@ -72,12 +77,14 @@ def run(arguments: argparse.Namespace) -> None:
     if missing:
         arguments.parser.error(f"the following arguments are required: {', '.join('--' + flag for flag in missing)}")
     if arguments.analyst is not None:
+        if arguments.oversubscribe:
+            arguments.parser.error("--oversubscribe is said of people, not of an analyst")
         _cap(arguments)
         return
     budget = read_budget(arguments)
     _account(arguments)  # names are checked too before there is a folder
     with open_curator(arguments, create=True) as curator, _readable(curator, arguments):
-        curator.people(arguments.people, budget=budget)
+        curator.people(arguments.people, budget=budget, oversubscribe=arguments.oversubscribe)
         largest = _largest(curator, arguments)
     print(f"{arguments.folder} protects {arguments.people} with a budget of {_shown(budget)}.{largest}")
     print(f"Next: dither register {arguments.folder} TABLE FILE --people {arguments.people} --owner COLUMN ...")
@@ -89,6 +96,8 @@ def _draft(arguments: argparse.Namespace) -> None:
 
     if arguments.analyst is not None:
         arguments.parser.error("--analyst cannot be given with --from; write the cap into the draft")
+    if arguments.oversubscribe:
+        arguments.parser.error("--oversubscribe cannot be given with --from; write oversubscribe = true into the draft")
     file = arguments.policy or Path(f"{arguments.folder}.toml")
     if file.suffix != ".toml":
         raise PolicyError(f"a draft is TOML: name it {file.with_suffix('.toml')}, say; got {file}.")
@@ -107,13 +116,13 @@ def _draft(arguments: argparse.Namespace) -> None:
 
 
 def _cap(arguments: argparse.Namespace) -> None:
-    """Cap an analyst; what is not stated about the cap is as in the people's budget."""
+    """Make an analyst; what is not stated about the cap follows from the people's budget."""
     with open_curator(arguments) as curator, _readable(curator, arguments):
         people = accounts(curator).get((_account(arguments)[0], None))
         if isinstance(people, PureDP):
             arguments.pure = arguments.pure or (arguments.delta is None and arguments.composition is None)
         elif people is not None and not arguments.pure:
-            arguments.delta = arguments.delta or people.delta
+            arguments.delta = arguments.delta or cap_of(people, arguments.epsilon).delta
             arguments.composition = arguments.composition or people.composition
         cap = read_budget(arguments)
         curator.analyst(arguments.analyst, budget=cap, people=arguments.people)
@@ -124,9 +133,9 @@ def _cap(arguments: argparse.Namespace) -> None:
 def _largest(curator: Curator, arguments: argparse.Namespace) -> str:
     """Under rho a single question cannot state all of the epsilon, so say what it can."""
     account = curator.budget(*_account(arguments))
-    if account.kind != "zcdp" or not account.left.epsilon:
+    if account.kind != "zcdp" or not account.free.epsilon:
         return ""
-    return f" One question may state epsilon {decimal_text(account.left.epsilon, up=False)} at most."
+    return f" One question may state epsilon {decimal_text(account.free.epsilon, up=False)} at most."
 
 
 @contextmanager

@@ -95,7 +95,7 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
         "--delta", help="the delta to pay, where a question needs one or may have Gaussian noise for it"
     )
     parser.add_argument(
-        "--analyst", help="who asks, as capped by init; without it the people's own budget alone is charged"
+        "--analyst", help="who asks, as made by init; without it the curator asks, with what is not reserved"
     )
     parser.add_argument(
         "--dialect", help="the SQL dialect of the question (default postgres), such as mysql or bigquery"

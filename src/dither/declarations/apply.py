@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dither.budgets import Budget, terms_of
+from dither.budgets import Budget, terms_of, together_within
 from dither.columns import Coded, Column
 from dither.declarations.reading import Plan, PlannedAccount, PlannedTable
 from dither.declared import linked
@@ -18,13 +18,14 @@ from dither.sql.names import meant
 if TYPE_CHECKING:
     from dither.engines.protocol import LoadReport, Progress
 
-Accounts = Mapping[tuple[str, str | None], Budget]
+_TERMS = ("epsilon", "delta", "composition", "oversubscribe")
+Accounts = Mapping[tuple[str, str | None], Mapping[str, str]]  # the terms of each
 
 
 class Declares(Protocol):
     """What is asked of a curator."""
 
-    def people(self, name: str, *, budget: Budget) -> None: ...
+    def people(self, name: str, *, budget: Budget, oversubscribe: bool = False) -> None: ...
 
     def analyst(self, name: str, *, budget: Budget | None = None, people: str | None = None) -> object: ...
 
@@ -57,7 +58,7 @@ def apply(
     for account in opening:
         with account.place.naming():
             if account.analyst is None:
-                curator.people(account.people, budget=account.budget)
+                curator.people(account.people, budget=account.budget, oversubscribe=account.oversubscribe)
             else:
                 curator.analyst(account.analyst, budget=account.budget, people=account.people)
     loaded = {planned.table.name: _load(curator, planned, strict, progress) for planned in loading}
@@ -69,19 +70,33 @@ def check(
 ) -> tuple[list[PlannedAccount], list[PlannedTable], tuple[str, ...]]:
     """The accounts to open, the tables to load and the names of those to keep; refused if anything does not fit."""
     opening = [account for account in plan.accounts if not _granted(account, granted)]
+    _check_caps(opening)
     known = {people for people, analyst in granted if analyst is None} | {account.people for account in plan.accounts}
     return opening, *_tables(plan, registered, known)
 
 
 def _granted(account: PlannedAccount, granted: Accounts) -> bool:
     there = granted.get((account.people, account.analyst))
-    if there is not None and terms_of(there) != terms_of(account.budget):
-        account.place.wrong(f"has another budget already, {_terms(there)}, and a budget is never changed.")
-    return there is not None
+    if there is None:
+        return False
+    stated = terms_of(account.budget, oversubscribe=account.oversubscribe)
+    if account.analyst is not None and "delta" not in account.place.value:
+        stated |= {name: there[name] for name in ("delta",) if name in there}  # whatever share it was given then
+    if stated != dict(there):
+        terms = ", ".join(f"{name} {there[name]}" for name in _TERMS if name in there)
+        account.place.wrong(f"has another budget already, {terms}, and a budget is never changed.")
+    return True
 
 
-def _terms(budget: Budget) -> str:
-    return ", ".join(f"{name} {value}" for name, value in terms_of(budget).items() if name != "budget")
+def _check_caps(opening: list[PlannedAccount]) -> None:
+    """Of people that are not there yet, the caps must fit together; elsewhere the ledger knows what is left."""
+    for made in opening:
+        caps = [account.budget for account in opening if account.people == made.people and account.analyst is not None]
+        if made.analyst is None and not (made.oversubscribe or together_within(made.budget, caps)):
+            made.place.wrong(
+                "the caps of its analysts together exceed its budget; lower them, or write oversubscribe = true (then "
+                "what one analyst may ask depends on what others have spent)."
+            )
 
 
 def _tables(

@@ -131,4 +131,5 @@ def _quoted(text: str, *, always: bool = False) -> str:
     """As TOML writes it: bare where a key can be."""
     if not always and re.fullmatch(r"[A-Za-z0-9_-]+", text):
         return text
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)

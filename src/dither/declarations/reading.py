@@ -8,7 +8,7 @@ from typing import Any
 
 from dither.accounting import ApproxDP, PureDP
 from dither.accounting.currency import Currency
-from dither.budgets import Budget, terms_of
+from dither.budgets import Budget, cap_of, terms_of
 from dither.declarations.columns import read_column
 from dither.declarations.document import read_document
 from dither.declarations.places import Place
@@ -24,6 +24,7 @@ class PlannedAccount:
     analyst: str | None
     budget: Budget
     place: Place
+    oversubscribe: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,12 @@ def _inside(found: dict[str, Place], name: str) -> dict[str, Place]:
 def _accounts(people: str, place: Place) -> list[PlannedAccount]:
     from dither.ledger.names import canonical_name
 
-    found = place.fields(("epsilon",), ("delta", "pure", "composition", "analysts"))
+    found = place.fields(("epsilon",), ("delta", "pure", "composition", "oversubscribe", "analysts"))
     with place.naming():
         whose = canonical_name(people, "people")
     budget = _budget(place, found)
-    made = [PlannedAccount(whose, None, budget, place)]
+    oversubscribe = "oversubscribe" in found and found["oversubscribe"].truth()
+    made = [PlannedAccount(whose, None, budget, place, oversubscribe)]
     for name, inner in _inside(found, "analysts").items():
         stated = inner.fields(("epsilon",), () if isinstance(budget, PureDP) else ("delta",))
         with inner.naming():
@@ -97,12 +99,8 @@ def _budget(place: Place, found: dict[str, Place]) -> Budget:
 
 
 def _cap(budget: Budget, stated: dict[str, Place]) -> Budget:
-    """A cap has the kind of its people's budget, and its delta unless it states another."""
-    epsilon = stated["epsilon"].value
-    if isinstance(budget, PureDP):
-        return _checked(PureDP(epsilon))
-    delta = stated["delta"].value if "delta" in stated else budget.delta
-    return _checked(ApproxDP(epsilon, delta, composition=budget.composition))
+    """A cap has the kind of its people's budget, and unless it states a delta the same share of it as of epsilon."""
+    return _checked(cap_of(budget, stated["epsilon"].value, stated["delta"].value if "delta" in stated else None))
 
 
 def _checked(budget: Budget) -> Budget:

@@ -1,119 +1,174 @@
-"""In-memory tables as one Arrow stream of the wanted columns, with text as bytes until it is proven to be UTF-8."""
+"""In-memory tables and datasets as one Arrow stream of the wanted columns, in types that hold any value.
+
+Bytes that should be text and are not UTF-8 become a mark, each value by itself, and a date or time is the whole number
+that stands for it. How a column is read follows from the source's schema; no value takes part in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Context, Decimal
 from typing import Any
 
+from dither.engines.pandas import from_pandas, is_pandas
+from dither.engines.sanitise import NOT_TEXT
+from dither.engines.spelling import present, refuse_duplicates
+from dither.engines.tally import Tally
 from dither.errors import PolicyError
 
 _BATCH = 122_880
+_FORMATS = ("parquet", "arrow", "feather")
 
 
 def is_frame(source: Any) -> bool:
     """Whether `arrow_reader` can read it."""
-    return hasattr(source, "__arrow_c_stream__") or _is_pandas(source) or _is_dataset(source)
+    return hasattr(source, "__arrow_c_stream__") or is_pandas(source) or _is_dataset(source)
 
 
-def arrow_reader(source: Any, wanted: Sequence[str]) -> Any:
-    """A pyarrow RecordBatchReader over the wanted columns that the source has, in bounded memory.
-
-    Strings become binary: an invalid one would make the engine fail instead of becoming NULL.
-    """
+def arrow_reader(source: Any, wanted: Sequence[str], tally: Tally) -> tuple[Any, Any]:
+    """A pyarrow RecordBatchReader over the wanted columns that the source has, in bounded memory, and their schema in
+    the source. The reader calls them c0, c1 and so on, since the engine does not tell letter case apart."""
     import pyarrow as pa
 
-    if _is_pandas(source):
-        source = _from_pandas(source, wanted)
+    if is_pandas(source):
+        source = from_pandas(source, wanted)
     if _is_dataset(source):
-        source = source.scanner(columns=_present(source.schema.names, wanted), batch_size=_BATCH).to_reader()
+        refuse_duplicates(source.schema.names)
+        _check_dataset(source, present(source.schema.names, wanted))
+        chosen = present(source.schema.names, wanted)
+        source = source.scanner(columns=chosen, batch_size=_BATCH, batch_readahead=4, fragment_readahead=1).to_reader()
     try:
         reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
         raise PolicyError(f"{type(source).__name__} cannot be read as a stream of Arrow record batches.") from None
-    names = _present(reader.schema.names, wanted)
-    schema = pa.schema([(name, _plain_type(reader.schema.field(name).type)) for name in names])
+    refuse_duplicates(reader.schema.names)
+    chosen = [reader.schema.get_field_index(name) for name in present(reader.schema.names, wanted)]
+    own = pa.schema([reader.schema.field(position) for position in chosen])
+    schema = pa.schema([(f"c{k}", plain_type(field.type)) for k, field in enumerate(own)])
 
     def batches() -> Iterator[Any]:
         for batch in reader:
-            columns = [_plain(batch.column(name)) for name in names]
-            yield pa.record_batch(columns, schema=schema)
+            yield pa.record_batch([_plain(batch.column(position)) for position in chosen], schema=schema)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def _present(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """The source's own spelling of the wanted columns; all names if one is missing, so that an error can list them."""
-    lowered = {name.lower() for name in wanted}
-    found = [name for name in names if name.lower() in lowered]
-    return found if {name.lower() for name in found} == lowered else list(names)
+    return pa.RecordBatchReader.from_batches(schema, tally.counted(batches())), own
 
 
-def _plain_type(kind: Any) -> Any:
-    """The type that the engine reads: no dictionaries, no text that was never checked, no exotic numbers."""
+def instant(kind: Any) -> str | None:
+    """What the whole numbers of a column of dates or times count, by the names in `dither.engines.instants`."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return instant(kind.value_type)
+    if types.is_timestamp(kind):
+        return f"{'TIMESTAMP' if kind.tz is None else 'TIMESTAMPTZ'}[{kind.unit.upper()}]"
+    return "DATE[DAY]" if types.is_date32(kind) else "DATE[MS]" if types.is_date64(kind) else None
+
+
+def plain_type(kind: Any) -> Any:
+    """The type that the engine reads: no dictionaries, no text that was never checked, no numbers that may not fit."""
     import pyarrow as pa
     from pyarrow import types
 
-    if types.is_dictionary(kind):
-        return _plain_type(kind.value_type)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_decimal256(kind):
-        return pa.large_binary()
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
+        return plain_type(kind.storage_type)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return pa.int64()
+    if types.is_decimal(kind):
+        wide = types.is_decimal256(kind) or not 0 <= kind.scale <= 38
+        return pa.large_string() if wide else pa.decimal128(38, kind.scale)
+    if kind.id in _text_types():
+        return pa.large_string()
     return pa.float32() if types.is_float16(kind) else kind
+
+
+def _text_types() -> dict[int, Any]:
+    """Types whose values should be text, and the same bytes as the engine's type of bytes."""
+    import pyarrow as pa
+
+    bytes_of = {
+        pa.binary(): pa.binary(),
+        pa.string(): pa.binary(),
+        pa.large_binary(): pa.large_binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.binary_view(): pa.binary_view(),
+        pa.string_view(): pa.binary_view(),
+        pa.binary(1): None,
+    }
+    return {kind.id: plain for kind, plain in bytes_of.items()}
 
 
 def _plain(column: Any) -> Any:
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import types
 
-    if types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     kind = column.type
-    if types.is_decimal256(kind):
-        column = column.cast(pa.large_string())
-    elif types.is_string_view(kind):
-        column = column.view(pa.binary_view())
-    elif types.is_string(kind):
-        column = column.view(pa.binary())
-    elif types.is_large_string(kind):
-        column = column.view(pa.large_binary())
-    return column.cast(_plain_type(kind))
+    if types.is_dictionary(kind):
+        return _plain(column.dictionary).take(column.indices)
+    if types.is_run_end_encoded(kind):
+        return _plain(pc.run_end_decode(column))
+    if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.UuidType):
+        return _plain(column.storage)
+    wanted = plain_type(kind)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return column.view(pa.int32() if types.is_date32(kind) else pa.int64()).cast(wanted)
+    if types.is_decimal128(kind) and types.is_decimal128(wanted):
+        return _of_38_digits(column.view(wanted))
+    if kind.id in (texts := _text_types()):
+        plain = column if texts[kind.id] is None else column.view(texts[kind.id])
+        return _marked(plain.cast(pa.large_binary()))
+    return column.cast(wanted)
 
 
-def _is_pandas(source: Any) -> bool:
-    return (
-        type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "dtypes") and hasattr(source, "columns")
-    )
+def _of_38_digits(column: Any) -> Any:
+    """Decimals that the engine can compute with: 128 bits hold a few that are larger, whatever their type says."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    most = pa.scalar(Decimal("9" * 38).scaleb(-column.type.scale, Context(prec=38)), column.type)
+    least = pa.scalar(most.as_py().copy_negate(), column.type)
+    column = pc.if_else(pc.greater(column, most), most, column)
+    return pc.if_else(pc.less(column, least), least, column)
+
+
+def _marked(column: Any) -> Any:
+    """Bytes as text, with a mark instead of each value that is not UTF-8."""
+    import pyarrow as pa
+
+    text = column.view(pa.large_string())
+    try:
+        text.validate(full=True)
+        return text
+    except pa.ArrowInvalid:
+        return pa.array([None if value is None else _one_marked(value) for value in column.to_pylist()], text.type)
+
+
+def _one_marked(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return NOT_TEXT
 
 
 def _is_dataset(source: Any) -> bool:
     return type(source).__module__.startswith("pyarrow.") and hasattr(source, "scanner")
 
 
-def _from_pandas(frame: Any, wanted: Sequence[str]) -> Any:
-    import pyarrow as pa
-
-    names = _present([str(name) for name in frame.columns], wanted)
-    positions = {str(name): position for position, name in enumerate(frame.columns)}
-    return pa.table({name: _series(frame.iloc[:, positions[name]]) for name in names})
-
-
-def _series(series: Any) -> Any:
-    import pyarrow as pa
-
-    if str(series.dtype) != "object":
-        try:
-            return pa.array(series, from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            pass  # categories of mixed kinds: by their text, like any objects
-    missing = series.isna().to_numpy()
-    texts = (None if gone else _bytes(value) for value, gone in zip(series, missing, strict=True))
-    return pa.array(texts, pa.large_binary())
-
-
-def _bytes(value: Any) -> bytes | None:
-    """An object's text. What cannot even be written as text is no value."""
-    if isinstance(value, bytes):
-        return value
-    try:
-        return str(value).encode("utf-8", "surrogatepass")
-    except Exception:  # noqa: BLE001 - __str__ of a foreign object
-        return None
+def _check_dataset(source: Any, names: Sequence[str]) -> None:
+    """Formats that hold types, and one type a column: Arrow guesses and splits CSV by its values, and converts what
+    differs in a way that some values fail."""
+    for fragment in source.get_fragments():
+        kind = getattr(getattr(fragment, "format", None), "default_extname", None)
+        if kind is None:  # in memory
+            continue
+        if kind not in _FORMATS:
+            raise PolicyError("a dataset holds Parquet or Arrow files; give CSV files by their path.")
+        own = fragment.physical_schema
+        for name in names:
+            if name in own.names and own.field(name).type != source.schema.field(name).type:
+                raise PolicyError(
+                    f"the files of the dataset have different types for column {name!r}; give the path of their "
+                    "folder, so that each is read by its own."
+                )

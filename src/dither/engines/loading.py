@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from dither.columns import Category, Coded, Column, Text
 from dither.digits import counted
+from dither.engines.delimited import BROKEN, TORN
 from dither.engines.protocol import Progress
 from dither.engines.sanitise import LABELS, quoted, read_column
-from dither.engines.sources import Source, open_source, parquet_by_arrow
+from dither.engines.sources import Source, open_sources
 from dither.engines.watch import watched
 from dither.errors import DitherError, PolicyError
 from dither.sql.physical import physical_type
@@ -101,33 +102,24 @@ class Loading:
                 self.do(f"CREATE TYPE {LABELS}{position} AS ENUM (SELECT label FROM declared ORDER BY code)")
                 self.connection.unregister("declared")
 
-    def stage(self, source: Any, wanted: list[str], records: Callable[[Source], str]) -> Staged:
-        """Every record as `records` selects it."""
-        import duckdb
+    def stage(self, source: Any, wanted: list[str], records: Callable[[list[Source]], str]) -> Staged:
+        """Every record as `records` selects it; refused unless each that was read is there, and once."""
+        opened = open_sources(self.connection, source, wanted)
+        selected = records(opened)
+        self.do("SET enable_external_access = false")  # readers of ours bring in all that is read from here on
+        self.watch("sanitising", 0.0, 0.4, f"CREATE TABLE {RECORDS} AS {selected}")
+        tallies = [part.tally for part in opened]
+        for trouble, words in (("torn", TORN), ("broken", BROKEN)):
+            if any(getattr(tally, trouble) for tally in tallies):
+                raise PolicyError(words.format(f"the source of table {self.table!r}"))
+        (staged,) = self.one(f"SELECT COUNT(*) FROM {RECORDS}")
+        if not all(tally.complete for tally in tallies) or staged != sum(tally.records for tally in tallies):
+            raise PolicyError(f"table {self.table!r}: not every record of the source arrived; nothing was stored.")
+        return Staged(sum(tally.unreadable for tally in tallies), all(tally.utf8 for tally in tallies))
 
-        opened = open_source(self.connection, source, wanted, self.work)
-        sql = f"CREATE TABLE {RECORDS} AS "
-        try:
-            self.watch("sanitising", 0.0, 0.4, sql + records(opened))
-        except duckdb.InvalidInputException:  # text that is not UTF-8, which only Arrow can read as bytes
-            if not opened.parquet:
-                raise
-            self.do(f"DROP TABLE IF EXISTS {RECORDS}")
-            self.watch("sanitising", 0.0, 0.4, sql + records(parquet_by_arrow(self.connection, str(source), wanted)))
-        return Staged(self._rejected() if opened.csv else 0, opened.utf8)
-
-    def _rejected(self) -> int:
-        """Lines that are no records. A quotation mark without its pair may swallow other people's, so it is refused."""
-        lines, torn = self.one(
-            "SELECT COUNT(DISTINCT (scan_id, file_id, line)), COUNT(*) FILTER (error_type = 'UNQUOTED VALUE') "
-            "FROM reject_errors"
-        )
-        if torn:
-            raise PolicyError(
-                f"table {self.table!r}: quotation marks do not pair in {counted(torn, 'line')} of the CSV source, so "
-                'records cannot be told apart; write a quotation mark inside a quoted field as "".'
-            )
-        return int(lines)
+    def all_sanitised(self, sources: list[Source]) -> str:
+        """SQL of the records of all parts of a source."""
+        return " UNION ALL ".join(self.sanitised(source) for source in sources)
 
     def sanitised(self, source: Source, owner: str = "") -> str:
         """SQL of each record's stored values and of what was changed in each; `owner` is SQL over the source."""
@@ -135,7 +127,7 @@ class Loading:
         taken, readings = [*owners], []
         for position, (name, column) in enumerate(self.columns.items()):
             own = source.column(column.source or name)
-            taken.append(f'{quoted(own)} AS "_source{position}"')
+            taken.append(f'{source.sql[own]} AS "_source{position}"')
             readings.append(read_column(name, column, f'"_source{position}"', source.types[own], position))
         inner = f"SELECT {', '.join(taken)} FROM {source.relation}"
         for depth in range(max(len(reading.steps) for reading in readings)):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dither.digits import counted
 from dither.engines.loading import ROWS, Loading, Settings
-from dither.engines.sanitise import quoted, read_owner, whole_number
+from dither.engines.sanitise import may_be_whole, quoted, read_owner, whole_number
 from dither.engines.sources import Source, source_names
 from dither.errors import PolicyError
 from dither.sql.catalog import ForeignKey, Table
@@ -55,15 +55,15 @@ class Owners:
                 "or name another owner."
             )
 
-    def records(self, source: Source) -> str:
+    def records(self, sources: list[Source]) -> str:
         """SQL of every record with its owner; NULL is nobody."""
         if self.table.via is not None:
-            return self._by_foreign_key(source, self.table.via)
+            return self._by_foreign_key(sources, self.table.via)
         if self.table.row_level:
             # Any numbers will do, as long as they differ: nothing may depend on which row has which.
             self.kind = "BIGINT"
-            return self.load.sanitised(source, "row_number() OVER ()")
-        return self._by_column(source)
+            return f'SELECT row_number() OVER () AS "_owner", * FROM ({self.load.all_sanitised(sources)})'
+        return self._by_column(sources)
 
     def mistaken(self) -> int:
         """How many stored rows have another owner than their foreign key says."""
@@ -76,26 +76,36 @@ class Owners:
         )
         return int(count)
 
-    def _by_column(self, source: Source) -> str:
-        own = source.column(self.table.owner)
-        owner, self.kind = read_owner(quoted(own), source.types[own])
-        expected = self.table.owner_type or self.kind
-        if (self.kind, expected) == ("BIGINT", "VARCHAR"):  # a whole number is the same owner when written as text
-            owner, self.kind = f"CAST({owner} AS VARCHAR)", "VARCHAR"
-        if (self.kind, expected) == ("VARCHAR", "BIGINT") and source.csv:  # its columns have no type of their own
-            owner, self.kind = whole_number(f"({owner})"), "BIGINT"
-        if self.kind != expected:
-            raise PolicyError(
-                f"table {self.table.name!r}: the owners of {self.table.people!r} are whole numbers in their other "
-                f"tables, and {own!r} holds text; cast it to whole numbers in the source. (Where owners are text in "
-                "the first table of their people, later ones may have either.)"
-            )
-        return self.load.sanitised(source, owner)
+    def _by_column(self, sources: list[Source]) -> str:
+        """In the type that the people's owners are stored in; if they have none yet, by the source's schema."""
+        read = []
+        for source in sources:
+            own = source.column(self.table.owner)
+            read.append((source, own, *read_owner(source.sql[own], source.types[own])))
+        by_schema = "BIGINT" if all(kind == "BIGINT" for *_, kind in read) else "VARCHAR"
+        self.kind = self.table.owner_type or by_schema
+        return " UNION ALL ".join(
+            self.load.sanitised(source, self._stored(source, own, owner, kind)) for source, own, owner, kind in read
+        )
 
-    def _by_foreign_key(self, source: Source, via: ForeignKey) -> str:
+    def _stored(self, source: Source, own: str, owner: str, kind: str) -> str:
+        """SQL of an owner in the stored type. Which columns can be read in it is settled by their types."""
+        if (kind, self.kind) == ("BIGINT", "VARCHAR"):  # a whole number is the same owner when written as text
+            return f"CAST({owner} AS VARCHAR)"
+        if kind == self.kind:
+            return owner
+        if own in source.untyped or may_be_whole(source.types[own]):
+            return whole_number(f"({owner})")
+        raise PolicyError(
+            f"table {self.table.name!r}: the owners of {self.table.people!r} are stored as whole numbers, and {own!r} "
+            "holds text; cast it to whole numbers in the source. (Where owners are text in the first table of their "
+            "people, later ones may have either.)"
+        )
+
+    def _by_foreign_key(self, sources: list[Source], via: ForeignKey) -> str:
         # A value that was clamped or replaced is not what the record said: it leads nowhere.
         return (
-            f'SELECT theirs."_owner", mine.* FROM ({self.load.sanitised(source)}) AS mine '
+            f'SELECT theirs."_owner", mine.* FROM ({self.load.all_sanitised(sources)}) AS mine '
             f"LEFT JOIN {_PARENT} AS theirs ON mine.{self.load.change(via.column)} = 0 "
             f"AND mine.{quoted(via.column)} = theirs.{quoted(via.key)}"
         )

@@ -31,7 +31,7 @@ def write_public(
 ) -> LoadReport:
     """Write the snapshot to work/rows.duckdb. Anything wrong raises PolicyError."""
     with loading(table.name, table.columns, work, settings, progress) as load:
-        staged = load.stage(source, source_names(table.columns), load.sanitised)
+        staged = load.stage(source, source_names(table.columns), load.all_sanitised)
         (rows,) = load.one(f"SELECT COUNT(*) FROM {RECORDS}")
         if not rows or staged.unreadable_lines:
             found = unread(staged.unreadable_lines) if staged.unreadable_lines else "no rows"

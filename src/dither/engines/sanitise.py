@@ -10,27 +10,24 @@ from looking at other values.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
 
 from dither.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
+from dither.engines.instants import INSTANTS, days, microseconds, steps, text
 from dither.errors import PolicyError
 from dither.sql.physical import physical_type
 
-_INTEGERS = {
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-}  # fmt: skip
-_DAYS = {"DATE"}
-_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
-_ZONED = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"}
-_INSTANTS = _DAYS | _TIMES | _ZONED
-_TEXT_LIKE = {"VARCHAR", "UUID", "BLOB", "ENUM", "JSON", "NULL", "BIGNUM", "UHUGEINT"}  # read through their text
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+_TEXT_LIKE = {"VARCHAR", "UUID", "NULL"}  # read through their text
 _NUMBERS = _INTEGERS | {"FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN"}
+
+_EXACT = {"FLOAT": 2**24, "DOUBLE": 2**53}  # below these every whole number is one of the type
 
 _BLANK = r"[\s\pZ\p{Cc}\p{Cf}]+"  # spaces and invisible characters of every script
 
-NOT_TEXT = "\ufdd0"  # stands for bytes of a CSV file that are not UTF-8; a code point that no text may use
+NOT_TEXT = "\ufdd0"  # stands for bytes that are not UTF-8; a code point that no text may use
 LABELS = "labels_"  # prefix of the ENUM types that hold declared labels
 
 # Beyond this magnitude no declared bound can lie, whatever the decimals; inside it scaling cannot overflow a double.
@@ -94,6 +91,8 @@ def read_column(name: str, column: Column, source: str, source_type: str, positi
         first, kind = (raw, f"CAST({source} AS BIGINT)"), "BIGINT"
     else:
         first = (raw, source)
+    if kind == "VARCHAR" and not isinstance(column, (Text, Category, Bool, Date, Timestamp)):  # a truth is a number
+        first = (raw, f"CASE {first[1]} WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {first[1]} END")
     if isinstance(column, Text):
         fits = f"length({raw}) <= {column.max_length} AND NOT contains({raw}, chr(0))"
         steps = [(value, f"CASE WHEN {fits} THEN {raw} END")]
@@ -112,23 +111,25 @@ def read_column(name: str, column: Column, source: str, source_type: str, positi
 
 
 def read_owner(raw: str, source_type: str) -> tuple[str, str]:
-    """SQL of the owner's identity and its stored type. NULL, blank text, NaN and infinities are no owner.
+    """SQL of the owner's identity and the type that it has by its column's. NULL, blank text and NaN are no owner.
 
     One person must not be several owners by being written differently: 7, 7.0, "7", " 7" and 7.00 are one.
     """
     kind = family(source_type)
-    if kind in _INTEGERS - {"HUGEINT", "UBIGINT"}:
+    if kind in _INTEGERS - {"UBIGINT"}:
         return f"CAST({raw} AS BIGINT)", "BIGINT"
-    if kind in {"FLOAT", "DOUBLE"}:
-        # A whole number that passed through floats, as missing values make it do, is still the same owner.
-        whole = f"CAST(TRY_CAST({raw} AS HUGEINT) AS VARCHAR)"
-        return (
-            f"CASE WHEN NOT isfinite({raw}) THEN NULL WHEN trunc({raw}) = {raw} AND abs({raw}) < 9007199254740992 "
-            f"THEN {whole} ELSE {_identity(f'CAST({raw} AS VARCHAR)')} END"
-        ), "VARCHAR"
-    if kind in _TEXT_LIKE | _INTEGERS | _INSTANTS | {"DECIMAL"}:
+    if kind in _EXACT:
+        # Floats are whole numbers among which some are missing. Where they cannot tell two of those apart, or have
+        # decimals, they identify nobody.
+        return f"CASE WHEN {_whole(raw, kind)} THEN TRY_CAST({raw} AS BIGINT) END", "BIGINT"
+    if kind in _TEXT_LIKE | _INTEGERS | INSTANTS | {"DECIMAL"}:
         return _identity(_text(raw, kind)), "VARCHAR"
     raise PolicyError(f"the owner column has type {source_type}, which cannot identify anybody; use numbers or text.")
+
+
+def may_be_whole(source_type: str) -> bool:
+    """Whether the values of this type are numbers, though the type holds more than whole ones of 64 bits."""
+    return family(source_type) in {"UBIGINT", "DECIMAL"}
 
 
 def whole_number(identity: str) -> str:
@@ -143,7 +144,7 @@ def _identity(text: str) -> str:
 
 
 def family(source_type: str) -> str:
-    """The type's name without its arguments: DECIMAL(10,2) is DECIMAL; nested types are named by their ending."""
+    """The type's name without its arguments: DECIMAL(10,2) is DECIMAL; instants and nested types keep their ending."""
     name = source_type.strip('"')
     return name if name.endswith("]") else name.split("(", 1)[0]
 
@@ -153,25 +154,36 @@ def quoted(text: str, *, mark: str = '"') -> str:
     return mark + text.replace(mark, mark * 2) + mark
 
 
-def _accepted(column: Column) -> set[str]:
+def _whole(raw: str, kind: str) -> str:
+    return f"trunc({raw}) = {raw} AND abs({raw}) < {_EXACT[kind]}"
+
+
+def _accepted(column: Column) -> AbstractSet[str]:
     if isinstance(column, (Date, Timestamp)):
-        return _INSTANTS | _TEXT_LIKE
+        return INSTANTS | _TEXT_LIKE
     if isinstance(column, (Text, Category)):
-        return _NUMBERS | _INSTANTS | _TEXT_LIKE
+        return _NUMBERS | INSTANTS | _TEXT_LIKE
     return _NUMBERS | _TEXT_LIKE
 
 
 def _text(raw: str, kind: str) -> str:
     """NULL unless it is UTF-8."""
-    if kind not in ("VARCHAR", "BLOB"):
+    if kind in INSTANTS:
+        return text(raw, kind)
+    if kind in _EXACT:  # a whole number has no decimals, also where a missing value has made its column one of floats
+        whole = f"CAST(TRY_CAST({raw} AS BIGINT) AS VARCHAR)"
+        return f"CASE WHEN {_whole(raw, kind)} THEN {whole} ELSE CAST({raw} AS VARCHAR) END"
+    if kind != "VARCHAR":
         return f"CAST({raw} AS VARCHAR)"
-    text = raw if kind == "VARCHAR" else f"TRY(decode({raw}))"
-    return f"CASE WHEN NOT contains({text}, chr({ord(NOT_TEXT)})) THEN {text} END"
+    return f"CASE WHEN NOT contains({raw}, chr({ord(NOT_TEXT)})) THEN {raw} END"
 
 
 def _instant(column: Date | Timestamp, raw: str, kind: str, value: str) -> list[tuple[str, str]]:
     """Days or microseconds since 1970 in UTC; infinite dates and times are no values."""
     whole, since = value.replace("value", "whole"), value.replace("value", "since")
+    if kind in INSTANTS:
+        counted = days(whole, kind) if isinstance(column, Date) else microseconds(whole, kind)
+        return [(whole, steps(raw, kind)), (since, counted), _within(column, since, value)]
     if isinstance(column, Date):
         day = (whole, f"TRY_CAST({raw} AS DATE)")
         return [
@@ -179,15 +191,14 @@ def _instant(column: Date | Timestamp, raw: str, kind: str, value: str) -> list[
             (since, f"CASE WHEN isfinite({whole}) THEN {whole} - DATE '1970-01-01' END"),
             _within(column, since, value),
         ]
-    zoned = "TIMESTAMP WITH TIME ZONE" if kind in _ZONED | {"VARCHAR"} else "TIMESTAMP"
-    return [(since, f"epoch_us(TRY_CAST({raw} AS {zoned}))"), _within(column, since, value)]
+    return [(since, f"epoch_us(TRY_CAST({raw} AS TIMESTAMP WITH TIME ZONE))"), _within(column, since, value)]
 
 
 def _number(column: Coded, raw: str, kind: str, value: str) -> list[tuple[str, str]]:
     if kind in _INTEGERS:
-        far, scaled = 2**63, value.replace("value", "scaled")
-        held = f"CASE WHEN {raw} > {far} THEN {far} WHEN {raw} < -{far} THEN -{far} ELSE CAST({raw} AS HUGEINT) END"
-        return [(scaled, f"({held}) * CAST({10**column.decimals} AS HUGEINT)"), _within(column, scaled, value)]
+        scaled = value.replace("value", "scaled")  # 64 bits times 18 decimals fit in 128
+        product = f"CAST({raw} AS HUGEINT) * CAST({10**column.decimals} AS HUGEINT)"
+        return [(scaled, product), _within(column, scaled, value)]
     return _decimal(column, raw, kind, value)
 
 

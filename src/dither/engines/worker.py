@@ -138,7 +138,7 @@ class Worker:
 
         try:
             with contextlib.closing(self._databases.cursor(tuple((s, p) for s, p in asked["places"]))) as cursor:
-                self._bound()
+                self._bound(asked["first"])
                 try:
                     if candidates is not None:
                         cursor.register(asked["candidates"], pa.ipc.open_stream(pa.py_buffer(candidates)).read_all())
@@ -148,10 +148,14 @@ class Worker:
         except Exception:  # noqa: BLE001 - the engine's own text may quote data
             return "failed", None
 
-    def _bound(self) -> None:
-        """What this statement may take, above what the process has taken so far. The kernel holds it to that."""
-        spent = math.ceil(time.process_time())
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + self._seconds, resource.RLIM_INFINITY))
+    def _bound(self, first: bool) -> None:
+        """What this statement may take, above what the process has taken so far. The kernel holds it to that.
+
+        Time is given to all statements of a question together, when the first one comes.
+        """
+        if first:
+            spent = math.ceil(time.process_time())
+            resource.setrlimit(resource.RLIMIT_CPU, (spent + self._seconds, resource.RLIM_INFINITY))
         # Memory that is set aside and not used counts too, so this only catches what outruns the watch.
         resource.setrlimit(resource.RLIMIT_DATA, (_data() + 2 * self._memory, resource.RLIM_INFINITY))
 

@@ -27,6 +27,7 @@ from dither.engines.wire import Hangup, receive_into, receive_length, receive_wo
 from dither.errors import Busy, PolicyError
 
 _START = 60.0  # seconds that a worker has to start
+_LEAST = 0.001  # seconds that a socket can be waited for
 _WALL = 10  # times the seconds of computing: so long may a statement take while others keep the machine busy
 _NO_WORKER = "no worker process could be started to run the question; nothing was charged."
 
@@ -65,6 +66,7 @@ class Process:
         finally:
             theirs.close()
             os.close(lock)
+        self.begin()
         self._end = weakref.finalize(self, _ended, os.getpid(), self._process, self._channel, spill)
         _processes.add(self)
         with suppress(OSError):
@@ -87,18 +89,22 @@ class Process:
             return self._said_ready and not hangs_up.poll(0)
         return False
 
+    def begin(self) -> None:
+        """From here on all statements together have the time of one question."""
+        self._first, self._deadline = True, time.monotonic() + _WALL * self.terms.seconds
+
     def ask(self, words: dict[str, Any], candidates: Any = None) -> Any:
         """The result of a statement as an Arrow table. StatementStopped if it took too much, or if the worker died."""
         result, spent = None, True
+        first, self._first = self._first, False
         try:
-            deadline = time.monotonic() + _WALL * self.terms.seconds
-            self._channel.settimeout(_WALL * self.terms.seconds)
-            send_words(self._channel, words)
+            self._channel.settimeout(max(self._deadline - time.monotonic(), _LEAST))
+            send_words(self._channel, {**words, "first": first})
             if candidates is not None:
                 send(self._channel, candidates)
             said = receive_words(self._channel)
             if said["said"] == "answered":
-                self._channel.settimeout(max(deadline - time.monotonic(), _START))
+                self._channel.settimeout(max(self._deadline - time.monotonic(), _START))
                 result = self._receive()
             spent = said["spent"]
         except (Hangup, OSError):
@@ -162,6 +168,7 @@ class Workers:
             return
         process = self._take(patience)
         self._own.process = process
+        process.begin()
         try:
             yield process
         finally:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import chain
 
 from dither.errors import LedgerCorrupt
+from dither.ledger import caps
 from dither.ledger.chain import BREAKER, Link, canonical_json, digest
 from dither.ledger.units import NOTHING, Units, cap_units
 from dither.ledger.values import Charge
@@ -36,6 +37,16 @@ class Account:
     def limit(self) -> Units:
         """The cap in whole units."""
         return cap_units(self.cap)
+
+    @property
+    def left(self) -> Units:
+        """What was not spent of it."""
+        return self.limit - self.spent
+
+    @property
+    def oversubscribed(self) -> bool:
+        """Of people: whether the curator allowed caps that together exceed the budget."""
+        return self.terms.get("oversubscribe") == "true"
 
     @classmethod
     def read(cls, link: Link) -> Account:
@@ -73,6 +84,7 @@ class Book:
     def apply(self, link: Link) -> None:
         """Follow one authentic entry; refuses any that could not have been written by this code."""
         body = link.body
+        caps.check(link, self.accounts)
         if link.kind == "account":
             self.add(Account.read(link))
         elif link.kind == "reserve":

@@ -15,7 +15,8 @@ from typing import Any
 
 from dither.errors import LedgerCorrupt, LedgerError
 
-VERSION = 1
+VERSION = 2
+READABLE = frozenset({1, VERSION})
 BREAKER = ("incident", "freeze", "thaw")
 KINDS = frozenset({"create", "account", "reserve", "settle", "fail", "event", *BREAKER})
 NO_SEAL = bytes(32)  # what stands before the first entry
@@ -80,7 +81,7 @@ def authentic(key: bytes, previous: object, row: tuple[object, ...] | None) -> L
                 raise LedgerCorrupt(
                     f"entry {sequence} of the ledger does not bear its seal: the file or its key changed."
                 )
-            if version != VERSION or kind not in KINDS:
+            if version not in READABLE or kind not in KINDS:
                 raise LedgerError(
                     f"entry {sequence} (kind {kind!r}, version {version}) was made by a newer dither; upgrade dither."
                 )

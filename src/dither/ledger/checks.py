@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dither.errors import PolicyError
+from dither.ledger import caps
 from dither.ledger.book import Account, Book
 from dither.ledger.names import canonical_name
-from dither.ledger.units import exact_charge, show
+from dither.ledger.units import Units, cap_units, exact_charge, show
 from dither.ledger.values import Charge
 
 CURRENCIES = {"pure": "epsilon", "zcdp": "rho", "basic": "epsilon"}
@@ -27,23 +28,51 @@ def whose(people: str, analyst: str | None) -> str:
 def account_of(book: Book, people: str, analyst: str | None) -> Account:
     """The account of that name, or a PolicyError that says which exist."""
     found = book.accounts.get((people, analyst))
+    if found is None and analyst is not None:
+        raise PolicyError(
+            f"analyst {analyst!r} has no cap on people {people!r}, so nothing can be asked; the curator makes one with "
+            f"curator.analyst({analyst!r}, budget=..., people={people!r})."
+        )
     if found is None:
         known = ", ".join(name for name, of in book.accounts if of is None) or "none yet"
         raise PolicyError(f"there is no budget for {whose(people, analyst)}; people with a budget: {known}.")
     return found
 
 
-def does_not_fit(account: Account, charge: Charge) -> str:
-    """Price, what is left, and whose budget it is."""
-    left = exact_charge(account.limit - account.spent, account.cap)
-    price, rest = show(charge.cost), show(left.cost, up=False)
-    if charge.delta or account.cap.delta:
-        price += f" and delta {show(charge.delta)}"
-        rest += f" and delta {show(left.delta, up=False)}"
+def prices(book: Book, people: str, analyst: str | None, charge: Charge) -> list[tuple[Account, Units]]:
+    """What a charge takes from the people's account and from the analyst's own; refused if one has no account."""
+    whole = account_of(book, people, None)
+    return caps.prices(whole, None if analyst is None else account_of(book, people, analyst), charge)
+
+
+def does_not_fit(account: Account, charge: Charge, rest: Units, people: Account) -> str:
+    """Price, what may be spent, and whose budget it is."""
+    left = caps.payable(rest, account, people)
+    reserved = " and not reserved" if rest != account.left else ""
     return (
-        f"the price, {CURRENCIES[account.kind]} {price}, does not fit: {rest} is left in the budget of "
-        f"{whose(account.people, account.analyst)}. Nothing was charged. Ask at a lower price."
+        f"the price, {_figures(account, charge)}, does not fit: {_figures(account, left, up=False)} is left{reserved} "
+        f"in the budget of {whose(account.people, account.analyst)}. Nothing was charged. Ask at a lower price."
     )
+
+
+def check_cap(book: Book, people: str, analyst: str, kind: str, cap: Charge) -> None:
+    """Refuse a cap of another kind than the people's budget, and one that it has no room for."""
+    whole = account_of(book, people, None)
+    if whole.kind != kind:
+        raise PolicyError(f"the budget of {people!r} is {whole.kind}; that of {analyst!r} must be too, not {kind}.")
+    rest = caps.unreserved(whole, book.accounts.values())
+    if not (whole.oversubscribed or caps.reserved(cap_units(cap), cap, whole.cap).fits(rest)):
+        left = exact_charge(Units(max(rest.cost, 0), max(rest.delta, 0)), whole.cap)
+        raise PolicyError(
+            f"the cap of {analyst!r}, {_figures(whole, cap)}, does not fit into the budget of people {people!r}: "
+            f"{_figures(whole, left, up=False)} is neither spent nor reserved for analysts. Caps that together exceed "
+            "a budget need people made with oversubscribe=True."
+        )
+
+
+def _figures(account: Account, charge: Charge, *, up: bool = True) -> str:
+    delta = f" and delta {show(charge.delta, up=up)}" if charge.delta or account.cap.delta else ""
+    return f"{CURRENCIES[account.kind]} {show(charge.cost, up=up)}{delta}"
 
 
 def check_reserve(charge: Charge, question: str, snapshot: str, plan: str, request: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -13,7 +14,7 @@ from dither.ledger.chain import Link, canonical_json, same
 from dither.ledger.files import Folder
 from dither.ledger.journal import Page
 from dither.ledger.units import Units
-from dither.ledger.values import Charge, Reservation
+from dither.ledger.values import Charge, Entry, Reservation
 
 COLUMNS = "id, question, cost, delta, request, settled"
 
@@ -102,6 +103,27 @@ def by_question(page: Page, people: str, analyst: str | None, question: str, sna
         (_lookup(people, analyst, question, snapshot), least.cost, least.delta),
     )
     return [number for (number,) in rows]
+
+
+def events(page: Page, after: int) -> Iterator[Link]:
+    """The curator's events after that entry, the newest first."""
+    found = page.connection.execute(
+        "SELECT sequence FROM entries INDEXED BY entries_events WHERE kind = 'event' AND sequence > ?"
+        " ORDER BY sequence DESC",
+        (after,),
+    )
+    for (sequence,) in found:
+        entry = page.entry(sequence)
+        if entry.kind != "event":
+            raise LedgerCorrupt(f"the pointer to event {sequence} was changed.")
+        yield entry
+
+
+def entry_of(link: Link) -> Entry:
+    """An entry as it is read; events appear under their own kind."""
+    if link.kind == "event":
+        return Entry(link.sequence, link.body["event"], link.body["body"], link.version)
+    return Entry(link.sequence, link.kind, link.body, link.version)
 
 
 def reservation(page: Page, folder: Folder, number: int) -> Reservation:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Account, Book
-from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
+from dither.ledger.chain import NO_SEAL, VERSION, Link, authentic, canonical_json, same, seal
 from dither.ledger.files import Folder
-from dither.ledger.schema import OF_THE_BREAKER
+from dither.ledger.schema import LAYOUT, OF_THE_BREAKER
 from dither.ledger.store import Store, add_tables, check_tables, has_tables, is_older, make_tables
 from dither.ledger.units import Units
 
@@ -46,7 +46,7 @@ class Page:
 
     def append(self, kind: str, body: Mapping[str, object]) -> Link:
         """Write the next entry, committing to the book that follows from it. Durable when the transaction ends."""
-        draft = Link(self.head.sequence + 1, 0, kind, canonical_json(body), b"", b"")
+        draft = Link(self.head.sequence + 1, VERSION, kind, canonical_json(body), b"", b"")
         self.book.apply(draft)
         state = self.book.commitment(self.key)
         self.head = seal(self.key, self.head.mac, draft.sequence, kind, draft.text, state)
@@ -117,7 +117,11 @@ class Journal:
         self.anchor_up_to(page.head.sequence)
 
     def upgrade(self, count: Callable[[sqlite3.Connection], None]) -> None:
-        """Bring tables of the first layout up to this one; entries stay as they are."""
+        """Bring tables of the first layout up to this one; entries stay as they are.
+
+        An older dither that has the ledger open would go on by its own rules, and count nothing: one entry of this
+        version tells it to stop, since it follows all entries before it writes.
+        """
         with self._store.transaction(write=False) as connection:
             if not is_older(connection):
                 return
@@ -125,6 +129,10 @@ class Journal:
             if is_older(connection):
                 add_tables(connection)
                 count(connection)
+                page = self._load(connection)
+                if self._anchor.exists():
+                    self.hold_to(page, self._anchor.read())
+                page.append("event", {"event": "upgraded", "body": {"layout": str(LAYOUT)}})
 
     def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
         """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""
@@ -247,6 +255,16 @@ def account_rows(connection: sqlite3.Connection) -> list[tuple[int, int, int, in
     if not all(isinstance(number, int) and number >= 0 for row in rows for number in row):
         raise LedgerCorrupt("the accounts of the ledger are unreadable.")
     return rows
+
+
+def check_row(page: Page, account: Account) -> None:
+    """Refuse to charge an account whose row is not what the entries say."""
+    row = page.connection.execute(
+        "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
+    ).fetchone()
+    if row != account_row(account):
+        whose = "people" if account.analyst is None else f"analyst {account.analyst!r} on people"
+        raise LedgerCorrupt(f"the account of {whose} {account.people!r} was changed behind the ledger.")
 
 
 def account_row(account: Account) -> tuple[int, int, int, int, int]:

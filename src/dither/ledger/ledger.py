@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-from dither.errors import BudgetExceeded, LedgerCorrupt, PeopleFrozen, PolicyError, QueryFailed
-from dither.ledger import index
+from dither.errors import BudgetExceeded, PeopleFrozen, PolicyError, QueryFailed
+from dither.ledger import caps, index
 from dither.ledger.anchor import Anchor
 from dither.ledger.book import Account
 from dither.ledger.breaker import Breaker
@@ -17,13 +18,15 @@ from dither.ledger.checks import (
     CURRENCIES,
     account_of,
     canonical_names,
+    check_cap,
     check_reserve,
     check_texts,
     does_not_fit,
+    prices,
     whose,
 )
 from dither.ledger.files import Folder
-from dither.ledger.journal import Journal, Page, account_row, links_after
+from dither.ledger.journal import Journal, Page, check_row, links_after
 from dither.ledger.names import canonical_name
 from dither.ledger.units import Units, cap_units, charge_units, exact_charge
 from dither.ledger.values import Balance, Charge, Entry, Reservation
@@ -94,7 +97,8 @@ class Ledger:
     ) -> None:
         """Give people, or an analyst within them, a budget for good: it is never reset, raised or removed here.
 
-        Opening it again under the same terms changes nothing; under other terms it is refused.
+        Opening it again under the same terms changes nothing; under other terms it is refused. A cap is reserved: it
+        must fit into what is neither spent nor reserved of the people's budget, unless they are oversubscribed.
         """
         people, analyst = canonical_names(people, analyst)
         if kind not in CURRENCIES:
@@ -112,10 +116,8 @@ class Ledger:
                         "A budget is never changed; open it with the same terms."
                     )
                 return
-            if analyst is not None and (of_people := account_of(page.book, people, None).kind) != kind:
-                raise PolicyError(
-                    f"the budget of {people!r} is {of_people}; that of {analyst!r} must be too, not {kind}."
-                )
+            if analyst is not None:
+                check_cap(page.book, people, analyst, kind, cap)
             body = {"people": people, "analyst": analyst, "kind": kind, "terms": dict(terms)}
             entry = page.append("account", body | {"cost": str(cap.cost), "delta": str(cap.delta)})
             page.connection.execute(
@@ -138,10 +140,19 @@ class Ledger:
 
     def balance(self, people: str, analyst: str | None = None) -> Balance:
         """Exact figures from the account's whole units: spent never understated, left never overstated."""
-        account = self._read_account(people, analyst)
-        limit = account.limit
-        cap, spent, left = (exact_charge(units, account.cap) for units in (limit, account.spent, limit - account.spent))
-        return Balance(cap, spent, left)
+        people, analyst = canonical_names(people, analyst)
+        with self._journal.reading() as page:
+            whole, account = account_of(page.book, people, None), account_of(page.book, people, analyst)
+            free = caps.free(account, page.book.accounts.values())
+        granted, spent = (exact_charge(units, account.cap) for units in (account.limit, account.spent))
+        return Balance(granted, spent, *(caps.payable(units, account, whole) for units in (account.left, free)))
+
+    def fits(self, people: str, analyst: str | None, charge: Charge) -> bool:
+        """Whether a charge fits into an analyst's own cap, or into what the curator itself may spend."""
+        people, analyst = canonical_names(people, analyst)
+        with self._journal.reading() as page:
+            account, price = prices(page.book, people, analyst, charge)[-1]
+            return price.fits(caps.free(account, page.book.accounts.values()))
 
     def reserve(
         self,
@@ -154,18 +165,16 @@ class Ledger:
         plan: str,
         request: str | None = None,
     ) -> Reservation:
-        """Charge the people and, if it has a budget, the analyst: both or neither, durable and anchored on return.
+        """Charge the people and, unless it is the curator's own, the analyst; durable and anchored on return.
 
-        BudgetExceeded if it does not fit, PeopleFrozen if nothing new may be run; then nothing is charged. A request id
-        seen before gives back its reservation, whatever became of it, and charges nothing; with another question or
-        charge it is refused.
+        BudgetExceeded if it does not fit, PolicyError for an analyst without an account, PeopleFrozen if nothing new
+        may be run; then nothing is charged. A request id seen before gives back its reservation, whatever became of it,
+        and charges nothing; with another question or charge it is refused.
         """
         people, analyst = canonical_names(people, analyst)
         check_reserve(charge, question, snapshot, plan, request)
         with self._journal.writing() as page:
-            accounts = [account_of(page.book, people, None)]
-            if (own := page.book.accounts.get((people, analyst))) is not None and analyst is not None:
-                accounts.append(own)
+            each = prices(page.book, people, analyst, charge)
             known = index.by_request(page, people, analyst, request)
             if known is not None:
                 reservation = index.reservation(page, self._folder, known)
@@ -176,8 +185,12 @@ class Ledger:
             elif people in page.book.frozen:
                 raise PeopleFrozen(people)
             else:
-                units = [charge_units(charge, account.cap) for account in accounts]
-                for account, price in zip(accounts, units, strict=True):
+                for account, _ in each:
+                    check_row(page, account)
+                account, price = each[-1]
+                if not price.fits(rest := caps.free(account, page.book.accounts.values())):
+                    raise BudgetExceeded(does_not_fit(account, charge, rest, each[0][0]))
+                for account, price in each:
                     self._charge(page, account, price, charge)
                 body = {
                     "people": people,
@@ -188,7 +201,7 @@ class Ledger:
                     "request": request,
                     "cost": str(charge.cost),
                     "delta": str(charge.delta),
-                    "units": [[a.opened, u.cost, u.delta] for a, u in zip(accounts, units, strict=True)],
+                    "units": [[account.opened, price.cost, price.delta] for account, price in each],
                 }
                 entry = page.append("reserve", body)
                 index.add(page, entry)
@@ -280,18 +293,19 @@ class Ledger:
         with self._journal.writing() as page:
             page.append("event", {"event": kind, "body": dict(body)})
 
+    def events(self, kinds: Collection[str], *, after: int = 0, most: int | None = None) -> list[Entry]:
+        """Events of these kinds after that entry, the newest first, found without a walk over all entries."""
+        with self._journal.reading() as page:
+            found = map(index.entry_of, index.events(page, after))
+            return list(islice((entry for entry in found if entry.kind in kinds), most))
+
     def entries(self) -> Iterator[Entry]:
         """Every entry in order, each proven to follow the one before; events appear under their own kind."""
         last: Link | None = None
         while True:
             with self._journal.reading() as page:
                 links = list(links_after(page.connection, self._key, last, _PAGE_OF_ENTRIES))
-            for link in links:
-                body = link.body
-                if link.kind == "event":
-                    yield Entry(link.sequence, body["event"], body["body"], link.version)
-                else:
-                    yield Entry(link.sequence, link.kind, body, link.version)
+            yield from map(index.entry_of, links)
             if not links:
                 return
             last = links[-1]
@@ -320,17 +334,11 @@ class Ledger:
 
     def _charge(self, page: Page, account: Account, price: Units, charge: Charge) -> None:
         """Add the price to what the account has spent, in one conditional statement, or raise BudgetExceeded."""
-        row = page.connection.execute(
-            "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
-        ).fetchone()
-        if row != account_row(account):
-            raise LedgerCorrupt(
-                f"the account of {whose(account.people, account.analyst)} was changed behind the ledger."
-            )
         charged = page.connection.execute(
             "UPDATE accounts SET spent = spent + :cost, spent_delta = spent_delta + :delta"
             " WHERE opened = :opened AND spent <= cap - :cost AND spent_delta <= cap_delta - :delta",
             {"opened": account.opened, "cost": price.cost, "delta": price.delta},
         )
         if charged.rowcount != 1:
-            raise BudgetExceeded(does_not_fit(account, charge))
+            # An analyst within the own cap learns no figure of what others have left.
+            raise BudgetExceeded("the price does not fit. Nothing was charged.")

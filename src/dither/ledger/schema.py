@@ -6,7 +6,7 @@ Every rule that SQL can express stands here as well as in the code.
 from __future__ import annotations
 
 APPLICATION = 0x64697468  # "dith", in the file's header
-LAYOUT = 2  # the first had neither the table of stored bytes nor the index of the breaker's entries
+LAYOUT = 2  # the first had neither the table of stored bytes nor the indexes of events and of the breaker's entries
 
 OF_THE_BREAKER = "kind IN ('incident', 'freeze', 'thaw')"
 
@@ -80,6 +80,7 @@ _FIRST_LAYOUT = (
 )
 ADDED = (
     _STORED.strip(),
+    "CREATE INDEX entries_events ON entries (sequence) WHERE kind = 'event'",
     f"CREATE INDEX entries_of_the_breaker ON entries (sequence) WHERE {OF_THE_BREAKER}",
 )
 STATEMENTS = (*_FIRST_LAYOUT, *ADDED)

@@ -35,6 +35,7 @@ class Balance:
     cap: Charge
     spent: Charge
     left: Charge
+    free: Charge  # what is left and not reserved for others
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ class Grid:
 
 def plain_column(column: Any) -> Reading:
     """The records of a column of a kind that NumPy compares: int, uint (for bool too), float, or Python objects."""
+    if isinstance(column, (list, tuple)):
+        return Reading(_from_list(list(column)))
     read = read_column(column)
     kind = read.values.dtype
     if kind.kind == "O":

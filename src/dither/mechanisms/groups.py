@@ -52,11 +52,15 @@ class _Histogram:
 
 @dataclass(frozen=True)
 class SelectedGroups:
-    """The keys that may be shown, their noisy counts of owners, and their other measures, still sealed."""
+    """The keys that may be shown, their noisy counts of owners, and their other measures, still sealed.
+
+    If they are not the `whole`, more keys passed the selection than there was room for.
+    """
 
     keys: tuple[Any, ...]
     owners: npt.NDArray[Any]
     measures: tuple[Exact, ...]
+    whole: bool = True
 
 
 def seal_groups(keys: Sequence[Any], measures: Sequence[npt.NDArray[Any]]) -> SealedTable:
@@ -77,8 +81,8 @@ def seal_histogram(
     return SealedTable(_Histogram(tuple(keys), places, codes, np.asarray(counts)))
 
 
-def select_groups(sealed: SealedTable, selection: KeySelection) -> SelectedGroups:
-    """Show the keys whose first measure, the number of their owners, passes the selection."""
+def select_groups(sealed: SealedTable, selection: KeySelection, most: int | None = None) -> SelectedGroups:
+    """Show the keys whose first measure, the number of their owners, passes the selection; the first `most` of them."""
     groups: _Groups = _content(sealed, _Groups)
     near: list[npt.NDArray[np.intp]] = []
     found: list[tuple[npt.NDArray[Any], ...]] = []
@@ -92,9 +96,11 @@ def select_groups(sealed: SealedTable, selection: KeySelection) -> SelectedGroup
     if outcome.counts is None:
         raise ParameterError("keys are selected by a method that publishes noisy counts.")
     order, keys = _in_order(groups.keys, outcome.kept)
+    whole = most is None or len(order) <= most
+    order, keys = order[:most], tuple(key[:most] for key in keys)
     kept = np.searchsorted(near[0], outcome.kept[order])
     measures = tuple(seal(measure[kept]) for measure in found[0][1:])
-    return SelectedGroups(keys, outcome.counts[order], measures)
+    return SelectedGroups(keys, outcome.counts[order], measures, whole)
 
 
 def measures_of(sealed: SealedTable, shown: Sequence[Any]) -> tuple[Exact, ...]:

@@ -35,7 +35,7 @@ def one_below(bound: int, source: Callable[[int], int] = random_bits) -> int:
 def each_below(bounds: NDArray[Any], fill: Fill | None = None) -> NDArray[Any]:
     """Independent draws, each uniform below a bound of its own >= 1: Python's whole numbers if the bounds are such."""
     if bounds.dtype == object:
-        return np.array([one_below(bound) for bound in bounds.tolist()] or [], object)
+        return np.array([one_below(bound) for bound in bounds.tolist()], object)
     fill = fill or keystream(16 * bounds.size)
     out = np.zeros(bounds.size, np.int64)
     pending = np.flatnonzero(bounds > 1)

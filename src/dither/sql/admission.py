@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 from dither.errors import UnsupportedQuery
 from dither.limits import Limits
+from dither.sql.aggregates.formula import Formula
 from dither.sql.bound import plan
-from dither.sql.inlined import inlined
+from dither.sql.expressions import Expression
+from dither.sql.inlined import MOST_WORDS
 from dither.sql.plan import Scan
 from dither.sql.price import PricedQuestion
+from dither.sql.question import Question
 from dither.sql.work import Work, work
 
 MOST_WRITTEN = 500_000  # characters of a statement, which an engine takes seconds to read
-MOST_INLINED = 20_000  # words of an expression with all derived columns written out, as an optimiser may
+# For each noisy number that there may be: columns that are held at once, and steps that are done one after the other.
+_SHOWN, _STEPS = 4, 20
+_RECORDED = 2**20  # characters of a plan, which the ledger keeps for good
+_MATCHED = 4_000_000  # characters for one row: a hundredth of a second
 
 
 def admit(priced: PricedQuestion, limits: Limits) -> Work:
@@ -22,14 +28,35 @@ def admit(priced: PricedQuestion, limits: Limits) -> Work:
     if written > MOST_WRITTEN:
         what = f"written out for the engine this has {written:,} characters; at most {MOST_WRITTEN:,} are run."
         raise UnsupportedQuery(what, hint="Compute less on values computed in derived tables, or ask in parts.")
-    words = max(map(inlined, priced.aggregates))
-    if words > MOST_INLINED:
-        what = f"with derived columns written out, an expression has {words:,} words; at most {MOST_INLINED:,} are run."
-        raise UnsupportedQuery(what, hint="Use the columns of derived tables fewer times, or nest fewer of them.")
-    found = work(priced.aggregates)
-    for what, hint in _above(found, limits):
+    found = work(priced.aggregates, limits.max_cells)
+    for what, hint in (*_above(found, limits), *_above_when_shown(priced.question, found, limits)):
         raise UnsupportedQuery(f"{what}.", hint=hint or _fewer_rows(priced, limits))
+    recorded = len(priced.recipe())
+    if recorded > _RECORDED:
+        what = f"the plan of this query takes {recorded:,} characters to record; at most {_RECORDED:,} are recorded."
+        raise UnsupportedQuery(what, hint="Ask for fewer values at once, or with shorter conditions.")
     return found
+
+
+def _above_when_shown(question: Question, found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
+    """Columns of the answer and what is computed from them, which takes nothing but this process's time and memory."""
+    columns, steps = len(question.keys) + len(question.outputs), words_after(question)
+    for many, most, of_what in (
+        (columns, _SHOWN, "columns"),
+        (steps, _STEPS, "steps of formulas, HAVING and ORDER BY"),
+    ):
+        if found.groups * many > most * limits.max_cells:
+            what = f"{found.groups:,} groups with {many:,} {of_what} make {found.groups * many:,}; at most"
+            fit = f"With so many for each group, {most * limits.max_cells // many:,} groups fit."
+            yield f"{what} {most * limits.max_cells:,} are computed", fit
+
+
+def words_after(question: Question) -> int:
+    """How many numbers and truths are computed for each group after the noise."""
+    formulas = [output.aggregate.term for output in question.outputs if isinstance(output.aggregate, Formula)]
+    after = question.after
+    trees = [] if after is None else [after.having, *(item.by for item in after.order)]
+    return sum(1 for tree in (*formulas, *trees) if isinstance(tree, Expression) for _ in tree.walk())
 
 
 def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
@@ -38,6 +65,14 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
     if most > limits.max_characters:
         what = f"the texts that are computed for each row may have {most:,} characters; at most"
         yield f"{what} {limits.max_characters:,} are computed", "Join fewer or shorter texts: LEFT(text, 100), say."
+    if found.matched > _MATCHED:
+        what = f"for each row, texts are compared and matched as if they had {found.matched:,} characters; at most"
+        yield f"{what} {_MATCHED:,} are", "Write shorter LIKE patterns, with fewer _ after the first %."
+    if found.words > MOST_WORDS:
+        what = (
+            f"written out, with all derived columns, the conditions of this query have {found.words:,} words; at most"
+        )
+        yield f"{what} {MOST_WORDS:,} are run", "Use derived columns less often, or nest fewer derived tables."
     if found.met > limits.max_join_rows_per_owner:
         what = f"a join or EXISTS may bring {found.met:,} rows of one owner together; at most"
         yield f"{what} {limits.max_join_rows_per_owner:,} are", ""
@@ -48,7 +83,7 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
     if found.held > most:
         what = f"joins and groups may hold texts of {found.held:,} characters for each row that is read; at most"
         yield f"{what} {most:,} are held", ""
-    if found.cells > limits.max_cells and (found.declared or not found.selected):
+    if found.cells > limits.max_cells and not found.selected:
         what = f"{found.groups:,} groups of {found.measures} noisy numbers each make {found.cells:,}; at most"
         fit = limits.max_cells // found.measures
         hint = f"With so many for each group, {fit:,} groups fit; or group by fewer or coarser keys."
@@ -67,8 +102,11 @@ def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:
     low, high = 0, max(table.max_rows_per_owner for table in tables)
     while low < high:
         middle = (low + high + 1) // 2
-        other = work(plan(priced.question, rows_per_owner=middle))
+        other = work(plan(priced.question, rows_per_owner=middle), limits.max_cells)
         low, high = (low, middle - 1) if any(_above(other, limits)) else (middle, high)
     if low:
         return f"With rows_per_owner={low} it fits."
-    return "Ask with fewer joins and shorter texts, or by equalities of keys; tables may declare max_rows."
+    return (
+        "Ask with fewer joins and fewer texts at once, or by equalities of keys; the curator may declare what tables "
+        "really have (max_length of texts, max_rows), or raise the limit."
+    )

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from dither.columns import Text
 from dither.sql import expressions as e
+from dither.sql import patterns
 from dither.sql.facts import facts
 from dither.sql.plan import (
     Filter,
@@ -31,6 +33,8 @@ from dither.sql.plan import (
 from dither.sql.remembered import remembered
 from dither.sql.statement import most_rows
 
+# What a character costs, in characters, where all places at which a piece of a pattern may have begun are followed.
+_FOLLOWED, _FOLLOWED_EACH = 2_000, 6
 _COMPUTED = (e.Joined, e.Substring, e.Trim, e.TextCase, e.TextCoalesce)
 
 
@@ -41,7 +45,8 @@ class Flow:
     looks at, before anything limits them.
 
     `lengths` are those of the columns that are texts; `characters` are computed of texts for one row, `written` for all
-    rows. `steps` are the words of expressions that are evaluated, for all rows.
+    rows, for which `scanned` are compared and matched, `matched` of them for one row. `steps` are the words of
+    expressions, evaluated for all rows.
     """
 
     rows: int
@@ -52,16 +57,21 @@ class Flow:
     met: int = 0
     characters: int = 0
     written: int = 0
+    scanned: int = 0
+    matched: int = 0
     steps: int = 0
 
     def computing(self, values: Iterable[e.Expression | None]) -> Flow:
         """With these expressions evaluated for each of its rows."""
         known = [value for value in values if value is not None]
         texts = sum(characters(value, self.lengths) for value in known)
+        matched = sum(scanned(value, self.lengths) for value in known)
         return replace(
             self,
             characters=self.characters + texts,
             written=self.written + self.rows * texts,
+            scanned=self.scanned + self.rows * matched,
+            matched=self.matched + matched,
             steps=self.steps + self.rows * sum(value.size for value in known),
         )
 
@@ -76,6 +86,8 @@ class Flow:
             max(self.met, other.met),
             self.characters + other.characters,
             self.written + other.written,
+            self.scanned + other.scanned,
+            self.matched + other.matched,
             self.steps + other.steps,
         )
 
@@ -93,8 +105,39 @@ def longest(node: e.Expression, lengths: Mapping[str, int]) -> int:
 
 
 def characters(value: e.Expression, lengths: Mapping[str, int]) -> int:
-    """How many characters are written to compute a value, those of all texts on the way."""
-    return sum(longest(inner, lengths) for inner in value.walk() if isinstance(inner, _COMPUTED))
+    """How many characters are written to compute a value, those of all texts on the way.
+
+    Texts are joined one after the other, so that each beginning of the whole is written too.
+    """
+    found = 0
+    for inner in value.walk():
+        if isinstance(inner, e.Joined):
+            found += sum(list(accumulate(longest(part, lengths) for part in inner.values))[1:])
+        elif isinstance(inner, _COMPUTED):
+            found += longest(inner, lengths)
+    return found
+
+
+def scanned(value: e.Expression, lengths: Mapping[str, int]) -> int:
+    """How many characters are looked at to compute a value."""
+    found = 0
+    for inner in value.walk():
+        if not isinstance(inner, e.Textual):
+            read = sum(longest(child, lengths) for child in inner.children() if isinstance(child, e.Textual))
+            found += read * (_matching(inner.pattern) if isinstance(inner, (e.Like, e.ILike)) else 1)
+    return found
+
+
+def _matching(pattern: str) -> int:
+    """How often each character is looked at: for a pattern's pieces, eight of them at once at every place.
+
+    A piece that may begin anywhere and has `_` in it can have begun at many places at once. An engine keeps a state for
+    each set of them, and where those are too many to keep it follows all of them at every character.
+    """
+    _, *floating = patterns.pieces(pattern)
+    open_ = [len(piece) for piece in floating if None in piece]
+    sets = min(2 ** min(max(open_), 62), _FOLLOWED + _FOLLOWED_EACH * len(pattern)) if open_ else 0
+    return 1 + len(pattern) // 8 + sets
 
 
 @remembered(1024)
@@ -195,13 +238,16 @@ def _semi_join(node: SemiJoin) -> Flow:
     else:
         pairs = _pairs(left.rows, mine.rows, right.rows, theirs.rows)
         met = pairs if mine.rows is None or theirs.rows is None else mine.rows * theirs.rows
-    texts = characters(node.condition, {**left.lengths, **right.lengths})
+    lengths = {**left.lengths, **right.lengths}
+    matched = scanned(node.condition, lengths)
     return replace(
         condition,
         looked=condition.looked + pairs,
         met=max(condition.met, met),
         steps=condition.steps + pairs * node.condition.size,
-        written=condition.written + pairs * texts,
+        written=condition.written + pairs * characters(node.condition, lengths),
+        scanned=condition.scanned + pairs * matched,
+        matched=condition.matched + -(-pairs // max(1, left.rows)) * matched,
     )
 
 
@@ -233,7 +279,8 @@ def _union(node: UnionAll) -> Flow:
     for part in parts[1:]:
         both = put.beside(part, put.rows + part.rows)
         lengths = {name: max(put.lengths.get(name, 0), part.lengths.get(name, 0)) for name in both.lengths}
-        put = replace(both, lengths=lengths, characters=max(put.characters, part.characters))
+        most = {"characters": max(put.characters, part.characters), "matched": max(put.matched, part.matched)}
+        put = replace(both, lengths=lengths, **most)
     return put
 
 

@@ -104,22 +104,21 @@ def used(aggregate: Aggregate) -> frozenset[str]:
     """The names of all columns that any expression of the plan reads: no other column need be carried along."""
     return frozenset(
         inner.name
-        for expression in expressions_of(aggregate)
+        for expression in _expressions(aggregate)
         for inner in expression.walk()
         if isinstance(inner, (e.Stored, e.StoredText))
     )
 
 
-def expressions_of(value: object) -> Iterable[e.Expression]:
-    """All expressions that a plan, or a part of one, has at its top."""
+def _expressions(value: object) -> Iterable[e.Expression]:
     if isinstance(value, e.Expression):
         yield value
     elif isinstance(value, tuple):
         for item in value:
-            yield from expressions_of(item)
+            yield from _expressions(item)
     elif hasattr(value, "__dataclass_fields__") and not isinstance(value, (Table, PublicTable)):
         for name in value.__dataclass_fields__:
-            yield from expressions_of(getattr(value, name))
+            yield from _expressions(getattr(value, name))
 
 
 def _tables(aggregate: Aggregate) -> tuple[Table | PublicTable, ...]:

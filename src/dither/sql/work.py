@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from dither.limits import Limits
 from dither.sql import expressions as e
 from dither.sql.flow import Flow, flow, held, longest
+from dither.sql.inlined import words
 from dither.sql.lower import used
 from dither.sql.plan import (
     Aggregate,
@@ -22,9 +24,13 @@ from dither.sql.plan import (
     CountRows,
     Measure,
     ModeRows,
+    Node,
+    OwnerAggregate,
+    Project,
     PublicScan,
     Scan,
     SumRows,
+    UnionAll,
 )
 from dither.sql.remembered import remembered
 
@@ -33,9 +39,10 @@ PER_SECOND = 100_000_000
 OVERHEAD = 50_000_000  # of any question: half a second to plan, start, charge and settle
 _LOOKED = 2  # for a pair of rows that is looked at
 _MADE = 100  # for a row that is made, sorted or held in a table of hashes
-_CHARACTERS = 10  # of a text that are written for one
+_TOLD_APART = 2  # rows that a value in a table of different ones takes as much memory as
+_CHARACTERS = 4  # of a text that are written or looked at for one
 _CELL = 1_000  # for a noisy number: drawn exactly, stored, and shown
-_CANDIDATE = 10  # for a value that a choice looks at
+_CHOICE, _CANDIDATE = 10_000, 10  # for a value that is chosen, and for one that a choice looks at
 
 # Bytes of a stored answer.
 _HEADER = 65_536  # price, mechanisms, limits: the plan is bounded by the size of its text
@@ -50,10 +57,11 @@ class Work:
 
     `rows` are read from tables, and `made` by joins and on the way, both of the one statement that makes most of each
     row; `met` are the rows of one owner that one join makes before they are limited. `cells` are noisy numbers, which
-    are `groups` times `measures`; with `selected` keys there may be as many groups as rows. `characters` of texts are
-    computed for one row, and `written` for each row that is read, for which `held` are held at once; `texts` are those
-    that a table itself has in one row. `bytes` are stored for good. `cost` is in row-operations. `declared` says
-    whether all tables declare `max_rows`.
+    are `groups` times `measures`; of `selected` keys the first are shown. `characters` of texts are
+    computed for one row, and `written` for each row that is read, for which `held` are held at once; `matched` are
+    compared and matched with patterns for one row; `texts` are those that a table itself has in one row. `words` are
+    those of conditions with derived columns written out. `bytes` are stored for good. `cost` is in row-operations.
+    `declared` says whether all tables declare `max_rows`.
     """
 
     rows: int
@@ -65,7 +73,9 @@ class Work:
     characters: int
     written: int
     held: int
+    matched: int
     texts: int
+    words: int
     bytes: int
     cost: int
     declared: bool
@@ -86,14 +96,15 @@ class Work:
 
 
 @remembered(128)
-def work(aggregates: tuple[Aggregate, ...]) -> Work:
-    """What it takes to answer by these aggregations."""
+def work(aggregates: tuple[Aggregate, ...], most_cells: int = Limits.max_cells) -> Work:
+    """What it takes to answer by these aggregations; of selected keys, those are shown that make `most_cells`."""
     flows = [_aggregated(aggregate) for aggregate in aggregates]
     most = max(flows, key=lambda known: known.made / max(1, known.read))
-    groups = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
+    listed = max(_groups(aggregate, known) for aggregate, known in zip(aggregates, flows, strict=True))
     measures = sum(len(aggregate.measures) for aggregate in aggregates)
-    scans = [node for part in aggregates for node in part.walk() if isinstance(node, (Scan, PublicScan))]
-    drawn = groups * (_CELL * measures + _CANDIDATE * _candidates(aggregates))
+    groups = listed if aggregates[0].public else min(listed, max(1, most_cells // measures))
+    scans = [scan for part in aggregates for scan in _scans(part)]
+    drawn = _MADE * (listed - groups) + groups * (_CELL * measures + _choices(aggregates))
     return Work(
         rows=most.read,
         made=most.made,
@@ -104,7 +115,9 @@ def work(aggregates: tuple[Aggregate, ...]) -> Work:
         characters=max(known.characters for known in flows),
         written=max(-(-known.written // max(1, known.read)) for known in flows),
         held=max(-(-_held(part) // max(1, known.read)) for part, known in zip(aggregates, flows, strict=True)),
+        matched=max(known.matched for known in flows),
         texts=max(sum(flow(scan).lengths.values()) for scan in scans),
+        words=max(map(words, aggregates)),
         bytes=_bytes(aggregates, groups),
         cost=OVERHEAD + drawn + sum(map(_cost, flows)),
         declared=all(scan.table.max_rows is not None for scan in scans),
@@ -121,7 +134,7 @@ def _aggregated(aggregate: Aggregate) -> Flow:
             values.append(measure.value)
         elif isinstance(measure, CountRows):
             values.append(measure.condition)
-        held += known.rows if isinstance(measure, (CountOwners, CountDistinct)) else 0
+        held += _TOLD_APART * known.rows if isinstance(measure, (CountOwners, CountDistinct)) else 0
     if aggregate.chosen_from is not None:
         values.append(aggregate.chosen_from)
         held += known.rows
@@ -130,15 +143,29 @@ def _aggregated(aggregate: Aggregate) -> Flow:
 
 def _held(aggregate: Aggregate) -> int:
     """Characters that are held at once: on the way, of keys, and of texts to tell apart."""
-    known = flow(aggregate.child)
-    told = [key.code for key in aggregate.keys]
-    told += [measure.value for measure in aggregate.measures if isinstance(measure, CountDistinct)]
-    texts = sum(longest(value, known.lengths) for value in told if isinstance(value, e.Textual))
-    return held(aggregate.child, used(aggregate)) + known.rows * texts
+    codes: list[e.Expression] = [key.code for key in aggregate.keys]
+    told = [codes]
+    told += [[*codes, measure.value] for measure in aggregate.measures if isinstance(measure, CountDistinct)]
+    return held(aggregate.child, used(aggregate)) + sum(_told_apart(aggregate.child, values) for values in told)
+
+
+def _told_apart(child: Node, values: Sequence[e.Expression]) -> int:
+    """Characters of the combinations of values: as many as rows, or as the table has if it is a column of its own."""
+    known = flow(child)
+    rows, renamed = known.rows, any(isinstance(node, (Project, OwnerAggregate, UnionAll)) for node in child.walk())
+    if len(values) == 1 and isinstance(values[0], e.StoredText) and not renamed:
+        (own,) = [scan for scan in _scans(child) if values[0].name in dict(scan.names).values()]
+        rows = min(rows, flow(own).rows)
+    return rows * sum(longest(value, known.lengths) for value in values if isinstance(value, e.Textual))
+
+
+def _scans(node: Node) -> list[Scan | PublicScan]:
+    return [inner for inner in node.walk() if isinstance(inner, (Scan, PublicScan))]
 
 
 def _cost(known: Flow) -> int:
-    return known.read + known.steps + _LOOKED * known.looked + _MADE * known.made - (-known.written // _CHARACTERS)
+    texts = -(-(known.written + known.scanned) // _CHARACTERS)
+    return known.read + known.steps + _LOOKED * known.looked + _MADE * known.made + texts
 
 
 def _groups(aggregate: Aggregate, known: Flow) -> int:
@@ -157,10 +184,11 @@ def _combinations(codes: Sequence[e.Expression]) -> int:
     return count
 
 
-def _candidates(aggregates: Sequence[Aggregate]) -> int:
-    """Values that choices look at in one group: a mode at all that there are, a quantile at those of its rows."""
-    modes = [m for aggregate in aggregates for m in aggregate.measures if isinstance(m, ModeRows)]
-    return sum(mode.value.high - mode.value.low + 1 for mode in modes)
+def _choices(aggregates: Sequence[Aggregate]) -> int:
+    """What choices in one group take: a mode looks at all values that there are, a quantile at those of its rows."""
+    chosen = [m for aggregate in aggregates for m in aggregate.measures if isinstance(m, Choice)]
+    looked = sum(mode.value.high - mode.value.low + 1 for mode in chosen if isinstance(mode, ModeRows))
+    return _CHOICE * len(chosen) + _CANDIDATE * looked
 
 
 def _bytes(aggregates: Sequence[Aggregate], groups: int) -> int:

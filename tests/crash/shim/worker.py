@@ -81,7 +81,8 @@ def work(order: Mapping[str, Any], pipe: int) -> None:
     disk.disk_fault(order["action"], order["classes"], order["at"], order["again"])
     with KINDS[order["kind"]].open(order["folder"], create=order["create"]) as ledger:
         if order["create"]:
-            ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(9000)), terms={})
+            for analyst in (None, "alice"):
+                ledger.open_account("patients", analyst, kind="pure", cap=Charge(Fraction(9000)), terms={})
         for request in order["requests"]:
             charge = Charge(Fraction(1, 10))
             paid = ledger.reserve("patients", "alice", charge, question="q", snapshot="1", plan="{}", request=request)

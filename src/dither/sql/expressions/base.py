@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -32,7 +33,22 @@ class Expression:
     @cached_property
     def size(self) -> int:
         """About how many words it takes to write the node down, where what is used twice is written twice."""
-        return 1 + sum(_size(getattr(self, f.name)) for f in fields(self))
+        inner = sum(self.times(child) * child.size for child in self.children())
+        return 1 + inner + sum(_size(getattr(self, f.name)) for f in fields(self))
+
+    def times(self, child: Expression) -> int:
+        """How often a child is written, in the statement or by the engine that reads it."""
+        return 1
+
+    @cached_property
+    def uses(self) -> Mapping[str, int]:
+        """How often each column is written."""
+        found: Counter[str] = Counter()
+        for child in self.children():
+            times = self.times(child)
+            for name, often in child.uses.items():
+                found[name] += times * often
+        return found
 
     @cached_property
     def text(self) -> str:
@@ -101,8 +117,9 @@ class Textual(Expression):
 
 
 def _size(value: object) -> int:
+    """The words of what is no child."""
     if isinstance(value, Expression):
-        return value.size
+        return 0
     if isinstance(value, tuple):
         return sum(map(_size, value))
     return 1 + len(value) // 8 if isinstance(value, str) else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dither.sql.expressions.base import Boolean, Numeric, Opaque
+from dither.sql.expressions.base import Boolean, Expression, Numeric, Opaque
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,9 @@ class Steps(Opaque):
     def bounds(self) -> tuple[int, int]:
         return min(self.results), max(self.results)
 
-    @cached_property
-    def size(self) -> int:
+    def times(self, child: Expression) -> int:
         """Each start is written with the value beside it."""
-        return 2 + (len(self.starts) + 2) * (self.value.size + 1)
+        return len(self.starts) + 2
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dither.sql.expressions.base import Boolean, Numeric
+from dither.sql.expressions.base import Boolean, Expression, Numeric
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Stored(Numeric):
     @cached_property
     def nullable(self) -> bool:
         return self.may_be_null
+
+    @cached_property
+    def uses(self) -> Mapping[str, int]:
+        return {self.name: 1}
 
     @cached_property
     def scale(self) -> int:
@@ -108,7 +113,20 @@ class Multiply(Binary):
 
 
 @dataclass(frozen=True)
-class Divide(Binary):
+class Divided(Binary):
+    """An operator that is NULL where right is 0."""
+
+    @cached_property
+    def nullable(self) -> bool:
+        return super().nullable or self.right.low <= 0 <= self.right.high
+
+    def times(self, child: Expression) -> int:
+        """Engines read NULLIF(right, 0) as a CASE that has it twice."""
+        return 2 if child is self.right else 1
+
+
+@dataclass(frozen=True)
+class Divide(Divided):
     """left / right cut toward zero, NULL where right is 0. Whole divisors are at least 1 in size, so it never grows."""
 
     decimals: int = 0
@@ -123,26 +141,18 @@ class Divide(Binary):
         return -size, size
 
     @cached_property
-    def nullable(self) -> bool:
-        return super().nullable or self.right.low <= 0 <= self.right.high
-
-    @cached_property
     def scale(self) -> int:
         return self.decimals
 
 
 @dataclass(frozen=True)
-class Modulo(Binary):
+class Modulo(Divided):
     """What `Divide` leaves, with the sign of left; NULL where right is 0."""
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
         room = max(0, max(map(abs, self.right.bounds)) - 1)
         return max(min(self.left.low, 0), -room), min(max(self.left.high, 0), room)
-
-    @cached_property
-    def nullable(self) -> bool:
-        return super().nullable or self.right.low <= 0 <= self.right.high
 
 
 @dataclass(frozen=True)
@@ -251,10 +261,9 @@ class Clamp(Numeric):
     def bounds(self) -> tuple[int, int]:
         return self.least, self.most
 
-    @cached_property
-    def size(self) -> int:
+    def times(self, child: Expression) -> int:
         """The value is written once more to see whether it is NULL."""
-        return 3 + self.value.size * (2 if self.value.nullable else 1)
+        return 2 if self.value.nullable else 1
 
 
 def cut(dividend: int, divisor: int) -> int:

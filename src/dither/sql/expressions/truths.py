@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -28,6 +29,10 @@ class StoredText(Textual):
     @cached_property
     def longest(self) -> int:
         return self.max_length
+
+    @cached_property
+    def uses(self) -> Mapping[str, int]:
+        return {self.name: 1}
 
     @cached_property
     def text(self) -> str:
@@ -80,11 +85,10 @@ class Among(Boolean):
     value: Numeric
     runs: tuple[Run, ...]
 
-    @cached_property
-    def size(self) -> int:
+    def times(self, child: Expression) -> int:
         """The value is written with each run of more than two numbers, and once more with the list of all others."""
         ranges = sum(last - first > 1 for first, last in self.runs)
-        return 1 + 2 * len(self.runs) + self.value.size * (ranges + 1 if self.runs else 2)
+        return ranges + 1 if self.runs else 2
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,104 @@
+"""Threat 61: a name that the curator did not make spends nothing, sees nothing, and is refused before anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from threats_clinic import COUNT, add_table, open_clinic, patients
+
+from dither.accounting import PureDP
+from dither.accounts import Accounts
+from dither.analyst import Analyst
+from dither.cli.main import main
+from dither.curator import Curator
+from dither.errors import DitherError, PolicyError
+from dither.ledger import Charge, Ledger, caps, checks
+
+NAMES = ["mallory", "patients", "none", "alic", "alice2", "root"]
+
+
+def check_strangers(folder: Path, capsys: Any) -> None:
+    """Everybody but alice, and alice about people for whom she has no cap."""
+    with open_clinic(folder) as curator:
+        curator.people("staff", budget=PureDP(4))
+        add_table(curator, "staff", patients(), people="staff")
+        before = [*curator.ledger()]
+        for name in NAMES:
+            refused(curator.analyst, name)
+            refused(curator.analyst, name, people="patients")
+            charge = Charge(Fraction(1))
+            refused(curator._ledger.reserve, "patients", name, charge, question="q", snapshot="1", plan="{}")
+        strangers = [(Analyst(curator, name), "patients", "visits") for name in NAMES]
+        for stranger, people, table in [*strangers, (curator.analyst("alice"), "staff", "staff")]:
+            question = f"SELECT COUNT(*) FROM {table}"
+            for asking in (stranger.sql, partial(stranger.sql, request="r1"), stranger.explain):
+                refused(asking, question, epsilon=1)
+            refused(stranger.budget, people)
+            refused(stranger.profiled, table)
+            assert table not in [known.name for known in stranger.tables()], "a stranger sees the tables"
+        assert [*curator.ledger()] == before, "a stranger was charged"
+        curator.verify()
+    for command in ("query", "explain"):
+        assert main([command, str(folder), COUNT, "--epsilon", "0.1", "--analyst", "mallory"]) == 2
+        assert "there is no analyst 'mallory'; known are: alice. Make one with" in capsys.readouterr().err
+
+
+def refused(act: Callable[..., object], *given: Any, **named: Any) -> None:
+    try:
+        act(*given, **named)
+        said = "a stranger got in"
+    except DitherError as error:
+        said = f"a stranger got further than the door: {error}"
+    assert "there is no analyst" in said or "has no cap on people" in said, said
+
+
+def test_strangers_are_refused_everywhere(tmp_path: Path, capsys: Any) -> None:
+    check_strangers(tmp_path / "clinic", capsys)
+
+
+def _anyone(self: Curator, name: str, **_: Any) -> Analyst:
+    return Analyst(self, name)
+
+
+def _people_alone(book: Any, people: str, analyst: str | None, charge: Charge) -> Any:
+    own = None if analyst is None else book.accounts.get((people, analyst))
+    return PRICES(checks.account_of(book, people, None), own, charge)
+
+
+PRICES, BUDGET = caps.prices, Accounts.budget
+
+
+def _anybody(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("dither.ledger.ledger.prices", _people_alone)
+    patch.setattr(caps, "check", lambda *_: None)
+
+
+PLANTED: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "any name is an analyst": lambda patch: patch.setattr(Curator, "analyst", _anyone),
+    "the door is not watched": lambda patch: patch.setattr(
+        Accounts, "budget", lambda self, people, analyst=None: BUDGET(self, people)
+    ),
+    "the ledger charges anybody": _anybody,
+    "all tables are shown": lambda patch: patch.setattr(Accounts, "people_of", lambda self, _: self.people),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_planted_open_doors(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, bug: str) -> None:
+    PLANTED[bug](monkeypatch)
+    with pytest.raises(AssertionError, match="a stranger"):
+        check_strangers(tmp_path / "clinic", capsys)
+
+
+def test_an_analyst_is_made_with_a_budget(tmp_path: Path) -> None:
+    with open_clinic(tmp_path / "clinic") as curator:
+        with pytest.raises(PolicyError, match=r"make one with a cap .* curator\.analyst\('bob', budget=dt\.ApproxDP"):
+            curator.analyst("Bob")
+        curator.analyst("bob", budget=PureDP(1))
+        assert curator.analyst("BOB").budget().total.epsilon == 1
+        assert isinstance(curator._ledger, Ledger)
