@@ -283,7 +283,7 @@ def check_forgery_refused(clinic: Path, ask: Ask) -> None:
     ).fetchall()
     connection.close()
     mac, edits = chain.NO_SEAL, ["DELETE FROM entries", "DELETE FROM reservations", "DELETE FROM answers"]
-    edits += ["UPDATE accounts SET spent = 0"]
+    edits += ["DELETE FROM stored", "UPDATE accounts SET spent = 0"]
     for sequence, kind, body in rows:
         forged.apply(chain.Link(sequence, chain.VERSION, kind, body, b"", b""))
         link = chain.seal(guess, mac, sequence, kind, body, forged.commitment(guess))

@@ -52,7 +52,7 @@ def test_selected_keys_that_do_not_fit_are_left_out() -> None:
     assert 400 < shown < 500
     assert cut.keys[0] == whole.keys[0][:shown]
     assert cut.measures[0].values.tolist() == list(range(shown))
-    said = f"Only the first {shown} groups are shown: an answer with more would be too large to store."
+    said = f"Only the first {shown} groups are shown: an answer with more would be too large."
     assert cut.limits == ("Said.", said)
     assert len(Released.from_bytes(cut.to_bytes()).keys[0]) == shown
 

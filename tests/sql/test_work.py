@@ -242,7 +242,7 @@ REFUSED = {
     ),
     "a search in a public table": (
         "SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM codes WHERE code > x)",
-        "at most 10,000 are. .*tables may declare max_rows",
+        "at most 10,000 are. .*may declare what tables really have",
     ),
     "cells": (
         f"SELECT x, y, {FILTERS} FROM visits GROUP BY x, y",
