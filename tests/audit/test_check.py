@@ -193,7 +193,7 @@ def test_profiles_and_pictures():
     assert epsilons[0] == 0
     assert lower[0] > 0.4
     assert "holds up" in str(verdict.plot().to_dict()["title"])
-    assert verdict.strongest in verdict.evidence
+    assert any(item is verdict.strongest for item in verdict.evidence)
 
 
 def test_mechanisms_of_dither_are_audited_as_they_are():
