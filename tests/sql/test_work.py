@@ -130,7 +130,7 @@ def check_bounds(connection: duckdb.DuckDBPyConnection, aggregates: tuple[Aggreg
 
 def check_texts(real: Real, node: Filter | Project) -> int:
     values = [node.predicate] if isinstance(node, Filter) else [value for _, value in node.columns]
-    lengths, attained = flow(node.child).lengths, 0
+    attained = 0
     block = real.blocks.of(node.child)
     for value in values:
         total = 0
@@ -138,10 +138,10 @@ def check_texts(real: Real, node: Filter | Project) -> int:
             if isinstance(inner, flows._COMPUTED):
                 text = real.blocks.writer(block).any(inner)
                 size = real.one(block, f"MAX(LENGTH({text}))")
-                assert size <= flows.longest(inner, lengths)
-                attained += size == flows.longest(inner, lengths)
+                assert size <= inner.longest
+                attained += size == inner.longest
                 total += size
-        assert total <= flows.characters(value, lengths) <= flow(node).characters
+        assert total <= flows.characters(value) <= flow(node).characters
     return attained
 
 

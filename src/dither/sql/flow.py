@@ -7,12 +7,11 @@ row at most. A search (EXISTS, IN) looks at pairs where its condition is more th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from dither.columns import Text
 from dither.sql import expressions as e
 from dither.sql import patterns
 from dither.sql.facts import facts
@@ -44,14 +43,12 @@ class Flow:
     totals on the way; `looked` pairs of rows are looked at. `met` are the rows of one owner that one join makes, or
     looks at, before anything limits them.
 
-    `lengths` are those of the columns that are texts; `characters` are computed of texts for one row, `written` for all
-    rows, for which `scanned` are compared and matched, `matched` of them for one row. `steps` are the words of
-    expressions, evaluated for all rows.
+    `characters` are computed of texts for one row, `written` for all rows, for which `scanned` are compared and
+    matched, `matched` of them for one row. `steps` are the words of expressions, evaluated for all rows.
     """
 
     rows: int
     read: int
-    lengths: Mapping[str, int] = field(default_factory=dict)
     made: int = 0
     looked: int = 0
     met: int = 0
@@ -64,8 +61,7 @@ class Flow:
     def computing(self, values: Iterable[e.Expression | None]) -> Flow:
         """With these expressions evaluated for each of its rows."""
         known = [value for value in values if value is not None]
-        texts = sum(characters(value, self.lengths) for value in known)
-        matched = sum(scanned(value, self.lengths) for value in known)
+        texts, matched = sum(map(characters, known)), sum(map(scanned, known))
         return replace(
             self,
             characters=self.characters + texts,
@@ -80,7 +76,6 @@ class Flow:
         return Flow(
             rows,
             self.read + other.read,
-            {**self.lengths, **other.lengths},
             self.made + other.made,
             self.looked + other.looked,
             max(self.met, other.met),
@@ -92,19 +87,7 @@ class Flow:
         )
 
 
-def longest(node: e.Expression, lengths: Mapping[str, int]) -> int:
-    """How many characters a text can have, the columns that it is made of having at most so many."""
-    if isinstance(node, e.StoredText):
-        return lengths.get(node.name, e.LONGEST)
-    if isinstance(node, e.TextConstant):
-        return len(node.value)
-    inner = [longest(child, lengths) for child in node.children() if isinstance(child, e.Textual)]
-    if isinstance(node, e.Joined):
-        return sum(inner)
-    return min(node.length, *inner) if isinstance(node, e.Substring) else max(inner, default=0)
-
-
-def characters(value: e.Expression, lengths: Mapping[str, int]) -> int:
+def characters(value: e.Expression) -> int:
     """How many characters are written to compute a value, those of all texts on the way.
 
     Texts are joined one after the other, so that each beginning of the whole is written too.
@@ -112,18 +95,18 @@ def characters(value: e.Expression, lengths: Mapping[str, int]) -> int:
     found = 0
     for inner in value.walk():
         if isinstance(inner, e.Joined):
-            found += sum(list(accumulate(longest(part, lengths) for part in inner.values))[1:])
+            found += sum(list(accumulate(part.longest for part in inner.values))[1:])
         elif isinstance(inner, _COMPUTED):
-            found += longest(inner, lengths)
+            found += inner.longest
     return found
 
 
-def scanned(value: e.Expression, lengths: Mapping[str, int]) -> int:
+def scanned(value: e.Expression) -> int:
     """How many characters are looked at to compute a value."""
     found = 0
     for inner in value.walk():
         if not isinstance(inner, e.Textual):
-            read = sum(longest(child, lengths) for child in inner.children() if isinstance(child, e.Textual))
+            read = sum(child.longest for child in inner.children() if isinstance(child, e.Textual))
             found += read * (_matching(inner.pattern) if isinstance(inner, (e.Like, e.ILike)) else 1)
     return found
 
@@ -155,21 +138,18 @@ def held(node: Node, used: frozenset[str]) -> int:
     if isinstance(node, (SemiJoin, Retruncate)):
         found += _carried(node.child, used)
     if isinstance(node, OwnerAggregate):
-        known = flow(node.child)
-        found += known.rows * sum(_named(node.keys, known.lengths).values())
+        found += flow(node.child).rows * sum(key.longest for _, key in node.keys if isinstance(key, e.Textual))
     return found
 
 
 def _carried(node: Node, used: frozenset[str]) -> int:
-    known = flow(node)
-    return known.rows * sum(length for name, length in known.lengths.items() if name in used)
+    columns = [column for name, column in facts(node).schema.items() if name in used]
+    return flow(node).rows * sum(column.longest for column in columns if isinstance(column, e.Textual))
 
 
 def _scan(node: Scan | PublicScan) -> Flow:
-    rows, declared = most_rows(node.table), node.table.columns
-    texts = {name: declared[own] for own, name in node.names}
-    lengths = {name: column.max_length for name, column in texts.items() if isinstance(column, Text)}
-    return Flow(rows, rows, lengths)
+    rows = most_rows(node.table)
+    return Flow(rows, rows)
 
 
 def _same(node: OwnerLimit) -> Flow:
@@ -181,12 +161,7 @@ def _filter(node: Filter) -> Flow:
 
 
 def _project(node: Project) -> Flow:
-    known = flow(node.child)
-    return replace(known.computing([value for _, value in node.columns]), lengths=_named(node.columns, known.lengths))
-
-
-def _named(columns: Iterable[tuple[str, e.Expression]], lengths: Mapping[str, int]) -> dict[str, int]:
-    return {name: longest(value, lengths) for name, value in columns if isinstance(value, e.Textual)}
+    return flow(node.child).computing([value for _, value in node.columns])
 
 
 def _join_public(node: JoinPublic) -> Flow:
@@ -225,12 +200,8 @@ def _pairs(left: int, mine: int | None, right: int, theirs: int | None) -> int:
 def _semi_join(node: SemiJoin) -> Flow:
     left, right = flow(node.child), flow(node.other)
     found = left.beside(right, left.rows)
-    found = replace(found, lengths=left.lengths, made=found.made + left.rows + right.rows)
-    if node.condition is None:
-        return found
-    condition = replace(found, lengths={**left.lengths, **right.lengths}).computing([node.condition])
-    condition = replace(condition, lengths=left.lengths)
-    if looked_up(node):
+    condition = replace(found, made=found.made + left.rows + right.rows).computing([node.condition])
+    if node.condition is None or looked_up(node):
         return condition
     mine, theirs = facts(node.child), facts(node.other)
     if not theirs.private:
@@ -238,14 +209,13 @@ def _semi_join(node: SemiJoin) -> Flow:
     else:
         pairs = _pairs(left.rows, mine.rows, right.rows, theirs.rows)
         met = pairs if mine.rows is None or theirs.rows is None else mine.rows * theirs.rows
-    lengths = {**left.lengths, **right.lengths}
-    matched = scanned(node.condition, lengths)
+    matched = scanned(node.condition)
     return replace(
         condition,
         looked=condition.looked + pairs,
         met=max(condition.met, met),
         steps=condition.steps + pairs * node.condition.size,
-        written=condition.written + pairs * characters(node.condition, lengths),
+        written=condition.written + pairs * characters(node.condition),
         scanned=condition.scanned + pairs * matched,
         matched=condition.matched + -(-pairs // max(1, left.rows)) * matched,
     )
@@ -278,9 +248,8 @@ def _union(node: UnionAll) -> Flow:
     put = parts[0]
     for part in parts[1:]:
         both = put.beside(part, put.rows + part.rows)
-        lengths = {name: max(put.lengths.get(name, 0), part.lengths.get(name, 0)) for name in both.lengths}
         most = {"characters": max(put.characters, part.characters), "matched": max(put.matched, part.matched)}
-        put = replace(both, lengths=lengths, **most)
+        put = replace(both, **most)
     return put
 
 
@@ -288,7 +257,7 @@ def _per_owner(node: OwnerAggregate) -> Flow:
     known = flow(node.child)
     values = [*(value for _, value in node.keys), *(inner for _, total in node.totals for inner in _parts(total))]
     computed = known.computing(values)
-    return replace(computed, lengths=_named(node.keys, known.lengths), made=computed.made + known.rows)
+    return replace(computed, made=computed.made + known.rows)
 
 
 def _parts(total: Any) -> Iterator[e.Expression | None]:
