@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dt
+from dither.sql import expressions as e
 from dither.sql import flow as flows
 from dither.sql.admission import admit
 from dither.sql.blocks import Block, Blocks
@@ -161,7 +162,7 @@ def test_planted_bug_a_join_that_does_not_multiply(
 
 
 def test_planted_bug_texts_that_do_not_grow(stored: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows, "longest", lambda node, lengths: LONGEST)
+    monkeypatch.setattr(e.Joined, "longest", LONGEST)
     text = "SELECT COUNT(*) FROM visits WHERE x > 0 AND name || name || name LIKE 'ab%'"
     with pytest.raises(AssertionError):
         check_bounds(stored, planned(text))
