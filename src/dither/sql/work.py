@@ -43,7 +43,7 @@ _MADE = 100  # for a row that is made, sorted or held in a table of hashes
 _TOLD_APART = 2  # rows that a value in a table of different ones takes as much memory as
 _CHARACTERS = 4  # of a text that are written or looked at for one
 _CELL = 1_000  # for a noisy number: drawn exactly, stored, and shown
-_CHOICE, _CANDIDATE = 10_000, 10  # for a value that is chosen, and for one that a choice looks at
+_CHOICE, _CANDIDATE = 1_000, 10  # for a value that is chosen, and for one that a choice looks at
 
 # Bytes of a stored answer.
 _HEADER = 65_536  # price, mechanisms, limits: the plan is bounded by the size of its text
