@@ -7,7 +7,7 @@ admits is searched for, and that question is asked, in a process of its own, of 
 each, and owners of one row each, with texts at their declared length. Reported are processor seconds of that process
 and its worker together, and the peak memory of the worker, as shares of `Limits.statement_seconds` and
 `Limits.statement_memory`; and the peak of the asking process as a multiple of 8 bytes for each of `Limits.max_cells`,
-which may be 16. Exits 1 if a question fails, passes a limit, or passes the bound on its time that follows from its plan.
+which may be 16. Exits 1 if a question fails, passes a limit, or passes the bound on its time that its plan has.
 """
 
 from __future__ import annotations
