@@ -19,6 +19,7 @@ from dither.sql.admission import admit
 from dither.sql.catalog import Catalog, Table
 from dither.sql.dialect import DUCKDB
 from dither.sql.expressions import Divide, Expression, Stored
+from dither.sql.plan import Filter, Node
 from dither.sql.price import price
 from dither.sql.read import read
 from dither.sql.work import Work
@@ -40,12 +41,21 @@ def divisions(levels: int) -> str:
     return f"SELECT SUM({text}) FROM visits"
 
 
-def derived(levels: int, where: str = "y = 'q'") -> str:
+def derived(levels: int, where: str = "WHERE y = 'q'", output: str = "COUNT(*)", source: str = "") -> str:
     """Each derived column uses the one before it three times."""
-    text = "WITH c0 AS (SELECT pid, s AS y FROM visits)"
+    text = f"WITH c0 AS (SELECT pid, s AS y FROM visits AS v {source})"
     for one, two in pairwise(range(levels + 1)):
         text += f", c{two} AS (SELECT pid, CASE WHEN y = 'a' THEN y ELSE LEFT(y, 5) END AS y FROM c{one})"
-    return f"{text} SELECT COUNT(*) FROM c{levels} WHERE {where}"
+    return f"{text} SELECT {output} FROM c{levels} {where}"
+
+
+def above_a_join(levels: int) -> str:
+    source = "WHERE EXISTS (SELECT 1 FROM visits AS i WHERE i.pid = v.pid AND i.b = v.b)"
+    return derived(levels, "", "SUM(LENGTH(y))", source)
+
+
+def chosen(levels: int) -> str:
+    return derived(levels, "", "MEDIAN(LENGTH(y))")
 
 
 def formulas(columns: int) -> str:
@@ -56,7 +66,9 @@ REFUSED = {
     "divisions": (divisions(20), "written out"),
     "remainders": (divisions(20).replace("/", "%"), "written out"),
     "derived columns": (derived(12), "derived columns"),
-    "many conditions": (derived(5, " AND ".join(f"y <> 'q{i}'" for i in range(300))), "derived columns"),
+    "many conditions": (derived(5, "WHERE " + " AND ".join(f"y <> 'q{i}'" for i in range(300))), "derived columns"),
+    "above a join": (above_a_join(12), "derived columns"),
+    "chosen": (chosen(12), "derived columns"),
     "formulas": (formulas(100), "columns"),
     "one long formula": (f"SELECT b, {' + '.join(['COUNT(*)'] * 90)} AS x FROM visits GROUP BY b", "steps"),
     "a long HAVING": (
@@ -89,9 +101,11 @@ def test_what_people_ask_is_not(text: str) -> None:
 def test_an_engine_reads_the_longest_that_is_admitted_in_no_time() -> None:
     with duckdb.connect() as connection:
         connection.execute("ATTACH ':memory:' AS t_visits")
-        connection.execute('CREATE TABLE t_visits."rows" ("_owner" BIGINT, n INTEGER, s VARCHAR, "_rank" INTEGER)')
-        connection.execute("""INSERT INTO t_visits."rows" VALUES (1, 3, 'a', 1)""")
-        for make in (divisions, derived):
+        connection.execute(
+            'CREATE TABLE t_visits."rows" ("_owner" BIGINT, n INTEGER, b INTEGER, s VARCHAR, "_rank" INTEGER)'
+        )
+        connection.execute("""INSERT INTO t_visits."rows" VALUES (1, 3, 2, 'a', 1)""")
+        for make in (divisions, derived, above_a_join, chosen):
             sql = [_statement(make(levels)) for levels in range(1, 13)]
             longest = [text for text in sql if text][-1]
             began = time.process_time()
@@ -127,9 +141,15 @@ def test_columns_are_counted_as_often_as_they_are_written() -> None:
     assert Divide(y, Divide(y, x)).uses == {"x": 4, "y": 1 + 2}
 
 
+def _stated(node: Node) -> list[Expression]:
+    return [node.predicate] if isinstance(node, Filter) else []
+
+
 PLANTED = {
     "divisors counted once": ("divisions", lambda patch: patch.setattr(Divide, "times", Expression.times)),
     "derived columns begin anew": ("derived columns", lambda patch: patch.setattr(inlined, "columns", lambda node: {})),
+    "joins merge nothing": ("above a join", lambda patch: patch.setattr(inlined, "_values", lambda node: ())),
+    "choices have no condition": ("chosen", lambda patch: patch.setattr(inlined, "_conditions", _stated)),
     "patterns by their length alone": (
         "patterns",
         lambda patch: patch.setattr(flows, "_matching", lambda pattern: 1 + len(pattern) // 8),

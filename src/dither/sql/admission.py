@@ -69,9 +69,7 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
         what = f"for each row, texts are compared and matched as if they had {found.matched:,} characters; at most"
         yield f"{what} {_MATCHED:,} are", "Write shorter LIKE patterns, with fewer _ after the first %."
     if found.words > MOST_WORDS:
-        what = (
-            f"written out, with all derived columns, the conditions of this query have {found.words:,} words; at most"
-        )
+        what = f"written out, with all derived columns, this query has {found.words:,} words; at most"
         yield f"{what} {MOST_WORDS:,} are run", "Use derived columns less often, or nest fewer derived tables."
     if found.met > limits.max_join_rows_per_owner:
         what = f"a join or EXISTS may bring {found.met:,} rows of one owner together; at most"

@@ -1,13 +1,15 @@
-"""How long the conditions of a plan get when an engine writes derived columns out.
+"""How long the expressions of a plan get when an engine writes derived columns out.
 
-Optimisers move conditions below derived tables: a column is replaced by what it is computed from, as often as it is
-used. If each of n derived tables uses the column of the one before it three times, that makes 3^n words, whatever the
-data, so it is bounded before anything is charged. Nothing moves below totals other than conditions on their keys.
+Optimisers move conditions below derived tables, and merge derived tables that stand above a join: a column is replaced
+by what it is computed from, as often as it is used. If each of n derived tables uses the column of the one before it
+three times, that makes 3^n words, whatever the data, so it is bounded before anything is charged. Nothing moves below
+totals other than conditions on their keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 
 from dither.sql import expressions as e
 from dither.sql.plan import (
@@ -15,10 +17,12 @@ from dither.sql.plan import (
     Filter,
     JoinOwner,
     JoinPublic,
+    Measure,
     Node,
     OwnerAggregate,
     Project,
     SemiJoin,
+    Total,
     UnionAll,
 )
 from dither.sql.remembered import remembered
@@ -27,8 +31,8 @@ MOST_WORDS = 20_000  # read in a fraction of a second
 
 
 def words(aggregate: Aggregate) -> int:
-    """Of all conditions of a plan together, every derived column written out."""
-    return sum(_size(condition, _around(node)) for node in aggregate.walk() for condition in _conditions(node))
+    """Of all that may be written out in a plan together, every derived column in place of its name."""
+    return sum(_size(value, _around(node)) for node in aggregate.walk() for value in _written_out(node))
 
 
 @remembered(1024)
@@ -58,6 +62,12 @@ def _size(value: e.Expression, sizes: Mapping[str, int]) -> int:
     return value.size + sum(often * sizes.get(name, 0) for name, often in value.uses.items())
 
 
+def _written_out(node: Node) -> Iterable[e.Expression]:
+    yield from _conditions(node)
+    if any(isinstance(below, (JoinPublic, JoinOwner, SemiJoin)) for child in node.children() for below in child.walk()):
+        yield from _values(node)
+
+
 def _conditions(node: Node) -> Iterable[e.Expression]:
     if isinstance(node, Filter):
         yield node.predicate
@@ -65,6 +75,25 @@ def _conditions(node: Node) -> Iterable[e.Expression]:
         yield from (side for pair in node.equal for side in pair)
     if isinstance(node, (JoinPublic, JoinOwner, SemiJoin)) and node.condition is not None:
         yield node.condition
+    if isinstance(node, Aggregate) and node.chosen_from is not None:
+        yield node.chosen_from  # NULL is left out by a condition
+
+
+def _values(node: Node) -> Iterable[e.Expression]:
+    """What a node computes beside its conditions."""
+    if isinstance(node, Project):
+        yield from (value for _, value in node.columns)
+    if isinstance(node, OwnerAggregate):
+        yield from (value for _, value in node.keys)
+        yield from (part for _, total in node.totals for part in _parts(total))
+    if isinstance(node, Aggregate):
+        yield from (key.code for key in node.keys)
+        yield from (part for measure in node.measures for part in _parts(measure))
+
+
+def _parts(total: Total | Measure) -> Iterable[e.Expression]:
+    values = (getattr(total, field.name) for field in fields(total))
+    return (value for value in values if isinstance(value, e.Expression))
 
 
 def _around(node: Node) -> dict[str, int]:

@@ -61,7 +61,7 @@ class Work:
     are `groups` times `measures`; of `selected` keys the first are shown. `characters` of texts are
     computed for one row, and `written` for each row that is read, for which `held` are held at once; `matched` are
     compared and matched with patterns for one row; `texts` are those that a table itself has in one row. `words` are
-    those of conditions with derived columns written out. `bytes` are stored for good. `cost` is in row-operations.
+    those that an engine may write out. `bytes` are stored for good. `cost` is in row-operations.
     `declared` says whether all tables declare `max_rows`.
     """
 
