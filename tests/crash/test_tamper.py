@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dither.errors import LedgerCorrupt, LedgerError
-from dither.ledger import Charge, Ledger, anchor, book, chain, journal
+from dither.ledger import Charge, Ledger, anchor, book, chain, journal, page, totals
 from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.schema import STATEMENTS
 
@@ -160,7 +160,7 @@ def test_flipped_plans(tidy: Path, truth: Any, tmp_path: Path) -> None:
 
 def test_unchecked_seals_are_caught(tidy: Path, truth: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: MACs are stored, but any value passes."""
-    monkeypatch.setattr(journal, "authentic", lambda _, __, row: chain.Link(*row))
+    monkeypatch.setattr(page, "authentic", lambda _, __, row: chain.Link(*row))
     damaged = copies(tidy, tmp_path / "copy", name="ledger.sqlite", damages=plans(tidy / "ledger.sqlite"))
     with pytest.raises(AssertionError, match="changed, and not noticed"):
         check_refused_or_same(damaged, truth)
@@ -286,7 +286,7 @@ def check_forgery_refused(clinic: Path, ask: Ask) -> None:
     edits += ["DELETE FROM stored", "UPDATE accounts SET spent = 0"]
     for sequence, kind, body in rows:
         forged.apply(chain.Link(sequence, chain.VERSION, kind, body, b"", b""))
-        link = chain.seal(guess, mac, sequence, kind, body, forged.commitment(guess))
+        link = chain.seal(guess, mac, sequence, kind, body, forged.commitment(guess, chain.VERSION))
         mac = link.mac
         edits.append(
             f"INSERT INTO entries VALUES ({sequence}, {chain.VERSION}, '{kind}', '{body}', x'{link.state.hex()}',"
@@ -309,7 +309,7 @@ def test_a_forgery_without_the_key_is_refused(clinic: Path, ask: Ask) -> None:
 def test_seals_without_a_key_are_caught(clinic: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: a plain digest instead of a keyed MAC."""
     keyed = chain.digest
-    for module in (chain, book, anchor):
+    for module in (chain, book, anchor, totals):
         monkeypatch.setattr(module, "digest", lambda _, *fields: keyed(b"", *fields))
     make_again(clinic)
     with pytest.raises(AssertionError, match="a forgery was accepted: 3 entries"):
