@@ -34,8 +34,18 @@ def count_as_spent(page: Page, mark: Mark) -> None:
             "UPDATE accounts SET spent = spent + ?, spent_delta = spent_delta + ? WHERE opened = ?",
             (cost, delta, opened),
         )
+    end_open(page)
+    freeze_all(page)
+
+
+def end_open(page: Page) -> None:
+    """Settle every open reservation as failed."""
     for number in sorted(page.book.pending):
         index.settle(page, number, page.append("fail", {"reservation": number}))
+
+
+def freeze_all(page: Page) -> None:
+    """Freeze all people who are not frozen yet."""
     for people, analyst in list(page.book.accounts):
         if analyst is None and people not in page.book.frozen:
             incidents = len(page.book.incidents.get(people, ()))
