@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import json
+import importlib.util
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -13,30 +13,9 @@ import pytest
 from dither.ledger import Charge, Ledger
 from dither.ledger.schema import STATEMENTS
 
-
-def unpack(version: int, folder: Path) -> Path:
-    """A ledger as a dither of that version wrote it."""
-    written = json.loads((Path(__file__).with_name("fixtures") / f"version{version}.json").read_text(encoding="utf-8"))
-    (folder / "answers").mkdir(mode=0o700, parents=True)
-    folder.chmod(0o700)
-    slots = [bytes.fromhex(slot).ljust(4096, b"\0") for slot in written["anchor"]]
-    files = {"ledger.key": bytes.fromhex(written["key"]), "ledger.anchor": b"".join(slots)}
-    files |= {f"answers/{name}": bytes.fromhex(content) for name, content in written.get("answers", {}).items()}
-    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
-    for statement in written["schema"]:
-        connection.execute(statement)
-    for table, rows in written["rows"].items():
-        for row in rows:
-            values = [bytes.fromhex(value["hex"]) if isinstance(value, dict) else value for value in row]
-            connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values)
-    connection.execute(f"PRAGMA application_id = {written['application_id']}")
-    connection.execute(f"PRAGMA user_version = {written['user_version']}")
-    connection.close()
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    for name in ("ledger.sqlite", *files):
-        (folder / name).chmod(0o600)
-    return folder
+_spec = importlib.util.spec_from_file_location("ledger_unpack", Path(__file__).parent / "fixtures" / "unpack.py")
+_loaded = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_loaded)
 
 
 @pytest.fixture
@@ -46,7 +25,7 @@ def written(tmp_path: Path) -> Callable[[int], Path]:
     1: of the patients' 4 alice has 3 and bob 2, and a stranger was charged. 2: alice has 2 of the patients' 4; the
     staff is oversubscribed, and frozen; answers, a large one, a failure, incidents, a thaw, open reservations.
     """
-    return lambda version: unpack(version, tmp_path / f"version{version}")
+    return lambda version: _loaded.unpack(version, tmp_path / f"version{version}")
 
 
 @pytest.fixture
