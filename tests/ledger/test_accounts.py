@@ -9,7 +9,7 @@ import pytest
 
 from dither.errors import BudgetExceeded, PolicyError
 from dither.ledger import Balance, Charge, Ledger, page
-from dither.ledger.chain import VERSION
+from dither.ledger.kinds import VERSION
 
 Reserve = Callable[..., Any]
 

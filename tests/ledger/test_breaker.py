@@ -13,7 +13,8 @@ import pytest
 from dither.errors import LedgerCorrupt, PeopleFrozen, PolicyError, QueryFailed
 from dither.ledger import Charge, Ledger
 from dither.ledger.book import Book
-from dither.ledger.chain import NO_SEAL, VERSION, seal
+from dither.ledger.chain import NO_SEAL, seal
+from dither.ledger.kinds import VERSION
 from dither.ledger.page import NOTES
 
 

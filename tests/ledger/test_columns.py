@@ -15,7 +15,7 @@ import pytest
 
 from dither.errors import LedgerCorrupt
 from dither.ledger import Charge, Ledger, book
-from dither.ledger.chain import VERSION
+from dither.ledger.kinds import VERSION
 
 # A table, a column, what it is set to, of which rows, and whether opening notices it.
 EDITS = [

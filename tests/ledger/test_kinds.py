@@ -12,7 +12,8 @@ import pytest
 from dither.errors import LedgerCorrupt, LedgerError, PolicyError
 from dither.ledger import Ledger, kinds
 from dither.ledger.book import Book
-from dither.ledger.chain import VERSION, canonical_json, seal
+from dither.ledger.chain import canonical_json, seal
+from dither.ledger.kinds import VERSION
 
 FIXTURES = Path(__file__).with_name("fixtures")
 MINIMAL = {

@@ -17,7 +17,8 @@ import pytest
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger import Charge, Ledger
 from dither.ledger.anchor import Anchor
-from dither.ledger.chain import VERSION, seal
+from dither.ledger.chain import seal
+from dither.ledger.kinds import VERSION
 from dither.ledger.schema import LAYOUT
 from dither.ledger.store import Store
 

@@ -14,8 +14,8 @@ import pytest
 from dither.errors import BudgetExceeded, LedgerCorrupt, LedgerError, PeopleFrozen, PolicyError
 from dither.ledger import Charge, Ledger, chain, index, kinds, page, totals
 from dither.ledger.anchor import Anchor
-from dither.ledger.chain import VERSION
 from dither.ledger.journal import Journal
+from dither.ledger.kinds import VERSION
 from dither.ledger.page import Page
 from dither.ledger.schema import LAYOUT
 

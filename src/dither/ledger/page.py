@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger.anchor import Mark
 from dither.ledger.book import Account, Book, packed
-from dither.ledger.chain import NO_SEAL, VERSION, Link, authentic, canonical_json, same, seal
-from dither.ledger.kinds import check_body
+from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
+from dither.ledger.kinds import VERSION, check_body
 from dither.ledger.schema import OF_THE_BOOK
 from dither.ledger.store import check_tables
 from dither.ledger.units import Units
