@@ -135,7 +135,8 @@ class Journal:
         if mark.sequence > page.head.sequence:
             raise LedgerCorrupt(
                 f"the ledger has {page.head.sequence} entries, but its anchor has seen {mark.sequence}: "
-                "it was rolled back or cut. Restore the newest copy of the ledger."
+                "it was rolled back or cut. Restore the newest copy of the ledger; if that is lost, count what was "
+                "spent since with `dither ledger restore`."
             )
         marked = page.restored_after(mark.sequence) or page.entry(mark.sequence)
         if not same(mark.mac, bytes.fromhex(marked.body["mac"]) if marked.sequence > mark.sequence else marked.mac):
