@@ -145,8 +145,10 @@ class Book:
     def _charge(self, link: Link) -> None:
         by_sequence = {account.opened: account for account in self.accounts.values()}
         for opened, cost, delta in link.body["units"]:
-            account = by_sequence[opened]
-            spent, more = account.spent + Units(cost, delta), Units(cost, delta)
+            account, more = by_sequence.get(opened), Units(cost, delta)
+            if account is None:
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger charges somebody who has no account.")
+            spent = account.spent + more
             if not (more.fits(account.limit) and spent.fits(account.limit)):
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger passes the cap of an account.")
             self.accounts[account.people, account.analyst] = replace(account, spent=spent)

@@ -47,7 +47,8 @@ class Walk:
                 self._settled(page, link)
             elif link.kind == "incident":
                 charged = page.entry(link.body["reservation"])
-                if (charged.kind, charged.body.get("people")) != ("reserve", link.body["people"]):
+                known = charged.sequence < link.sequence and charged.kind == "reserve"
+                if not known or charged.body["people"] != link.body["people"]:
                     raise LedgerCorrupt(f"entry {link.sequence} of the ledger is an incident of nobody's question.")
             self.last = link
             self.entries += 1
