@@ -6,7 +6,7 @@ entry of a newer version as such, and of a version that is here any other kind o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from dither.errors import LedgerCorrupt, LedgerError
 
@@ -16,11 +16,11 @@ BREAKER = ("incident", "freeze", "thaw")
 # Their form is fixed, their meaning is not: a ledger that has one is read and proven, and nothing is added to it.
 WITHOUT_MEANING = ("grant", "close", "token", "principal")
 
-Fields = tuple[Collection[str], Collection[str]]  # that must be there, that may be there
+Fields = tuple[frozenset[str], frozenset[str]]  # that must be there, and all that may be there
 
 
 def _fields(required: str, optional: str = "") -> Fields:
-    return frozenset(required.split()), frozenset(optional.split())
+    return frozenset(required.split()), frozenset(f"{required} {optional}".split())
 
 
 _FIRST: dict[str, Fields] = {
@@ -63,6 +63,6 @@ def check_kind(sequence: int, version: int, kind: str) -> None:
 
 def check_body(sequence: int, version: int, kind: str, body: object) -> None:
     """Refuse a body whose fields are not those of its kind."""
-    required, optional = KINDS[version][kind]
-    if not (isinstance(body, Mapping) and set(required) <= body.keys() <= {*required, *optional}):
+    required, possible = KINDS[version][kind]
+    if not (isinstance(body, dict) and required <= body.keys() <= possible):
         raise LedgerCorrupt(f"entry {sequence} of the ledger has not the fields of its kind, {kind!r}.")
