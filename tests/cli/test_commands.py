@@ -268,6 +268,14 @@ def test_an_anchor_elsewhere_notices_a_folder_restored_from_a_backup(call: Any, 
     done = call("ledger", "verify", "c", *anchor)
     assert done.code == 4
     assert done.err.startswith("dither: ")
+    assert "dither ledger restore" in done.err
+    done = call("ledger", "restore", "c", *anchor)
+    assert (done.code, done.out) == (0, "what the anchor of c has seen spent is spent; all people are frozen.\n")
+    assert call("ledger", "verify", "c", *anchor).code == 0
+    assert "restore   goes on after entry 3" in call("ledger", "show", "c", *anchor).out
+    done = call("ledger", "restore", "c", *anchor, "--json")
+    assert done.code == 4
+    assert "not behind its anchor" in done.err
 
 
 def test_version_and_help(call: Any) -> None:

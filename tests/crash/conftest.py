@@ -18,10 +18,12 @@ import pytest
 
 from dither.ledger import Charge, Ledger
 
-for _name in ("faulty", "kills", "power"):
-    _module = f"crash_{_name}"
+_UNPACK = "../ledger/fixtures/unpack"
+
+for _name in ("faulty", "kills", "power", _UNPACK):
+    _module = f"crash_{_name.rpartition('/')[2]}"
     if _module not in sys.modules:
-        _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
+        _spec = importlib.util.spec_from_file_location(_module, Path(__file__).parent / f"{_name}.py")
         _loaded = importlib.util.module_from_spec(_spec)
         sys.modules[_module] = _loaded
         _spec.loader.exec_module(_loaded)

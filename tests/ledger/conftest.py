@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -11,6 +12,20 @@ import pytest
 
 from dither.ledger import Charge, Ledger
 from dither.ledger.schema import STATEMENTS
+
+_spec = importlib.util.spec_from_file_location("ledger_unpack", Path(__file__).parent / "fixtures" / "unpack.py")
+_loaded = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_loaded)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[int], Path]:
+    """Ledgers of older versions.
+
+    1: of the patients' 4 alice has 3 and bob 2, and a stranger was charged. 2: alice has 2 of the patients' 4; the
+    staff is oversubscribed, and frozen; answers, a large one, a failure, incidents, a thaw, open reservations.
+    """
+    return lambda version: _loaded.unpack(version, tmp_path / f"version{version}")
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from dither.errors import BudgetExceeded, PolicyError
-from dither.ledger import Balance, Charge, Ledger, journal
+from dither.ledger import Balance, Charge, Ledger, page
+from dither.ledger.kinds import VERSION
 
 Reserve = Callable[..., Any]
 
@@ -126,8 +127,8 @@ def test_refusals_do_not_prove_again_what_others_added(
         for _ in range(20):
             reserve(other, None, "1/20")
     proven = []
-    authentic = journal.authentic
-    monkeypatch.setattr(journal, "authentic", lambda *given: proven.append(given) or authentic(*given))
+    authentic = page.authentic
+    monkeypatch.setattr(page, "authentic", lambda *given: proven.append(given) or authentic(*given))
     for least in (20, 0, 0):
         proven.clear()
         with pytest.raises(BudgetExceeded):
@@ -205,7 +206,7 @@ def test_events(ledger: Ledger) -> None:
         4,
         "register",
         {"table": "visits", "snapshot": "1"},
-        2,
+        VERSION,
     )
     assert ledger.verify() == 4
 

@@ -14,7 +14,8 @@ from dither.errors import LedgerCorrupt, PeopleFrozen, PolicyError, QueryFailed
 from dither.ledger import Charge, Ledger
 from dither.ledger.book import Book
 from dither.ledger.chain import NO_SEAL, seal
-from dither.ledger.journal import INCIDENTS
+from dither.ledger.kinds import VERSION
+from dither.ledger.page import NOTES
 
 
 def kinds(ledger: Ledger) -> list[str]:
@@ -137,7 +138,7 @@ def test_the_book_refuses_what_this_code_would_not_write() -> None:
     copied = book.copy()
     book.apply(link(8, "thaw", people="p"))
     assert (copied.frozen, book.frozen, book.incidents) == ({"p"}, frozenset(), {})
-    assert copied.commitment(bytes(32)) != book.commitment(bytes(32))
+    assert copied.commitment(bytes(32), VERSION) != book.commitment(bytes(32), VERSION)
 
 
 def test_an_incident_of_nobodys_question_is_noticed(ledger: Ledger, reserve: Any) -> None:
@@ -154,7 +155,7 @@ def test_a_ledger_of_the_first_layout_is_brought_to_this_one(ledger: Ledger, fol
     paid = ask(ledger)
     ledger.close()
     with sqlite3.connect(folder / "ledger.sqlite") as connection:
-        connection.execute("DROP INDEX entries_of_the_breaker")
+        connection.execute("DROP INDEX entries_of_the_book")
         connection.execute("DROP INDEX entries_events")
         connection.execute("DROP TABLE stored")
         connection.execute("PRAGMA user_version = 1")
@@ -170,8 +171,8 @@ def test_a_ledger_of_the_first_layout_is_brought_to_this_one(ledger: Ledger, fol
 
 def test_opening_does_not_look_at_every_entry_for_incidents(ledger: Ledger) -> None:
     with ledger._journal.reading() as page:
-        (plan,) = page.connection.execute(f"EXPLAIN QUERY PLAN {INCIDENTS}").fetchall()
-    assert "entries_of_the_breaker" in plan[-1]
+        (plan,) = page.connection.execute(f"EXPLAIN QUERY PLAN {NOTES}").fetchall()
+    assert "entries_of_the_book" in plan[-1]
 
 
 def check_freeze(ledger: Ledger, reserve: Any) -> None:

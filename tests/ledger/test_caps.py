@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError
-from dither.ledger import Charge, Ledger, caps, checks, journal
+from dither.ledger import Charge, Ledger, caps, checks, page
 from dither.ledger.book import Account
 from dither.ledger.chain import VERSION, Link, canonical_json
 from dither.ledger.units import SCALE, Units, cap_units, charge_units
@@ -253,8 +253,8 @@ def test_events_are_found_without_a_walk(ledger: Ledger, reserve: Reserve, monke
         reserve(ledger, "alice", "1/100", request=f"r{number}")
     ledger.record("refresh", {"table": "visits", "snapshot": "2"})
     proven: list[Any] = []
-    authentic = journal.authentic
-    monkeypatch.setattr(journal, "authentic", lambda *given: proven.append(given) or authentic(*given))
+    authentic = page.authentic
+    monkeypatch.setattr(page, "authentic", lambda *given: proven.append(given) or authentic(*given))
     (newest,) = ledger.events(["register", "refresh"], most=1)
     assert (newest.kind, newest.body["snapshot"], len(proven)) == ("refresh", "2", 1)
     assert [entry.sequence for entry in ledger.events(["register", "limits"])] == [5, 4]

@@ -45,7 +45,7 @@ def older(folder: Path) -> None:
     """As the layout before left it."""
     connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
     connection.execute("DROP TABLE stored")
-    connection.execute("DROP INDEX entries_of_the_breaker")
+    connection.execute("DROP INDEX entries_of_the_book")
     connection.execute("DROP INDEX entries_events")
     connection.execute("PRAGMA user_version = 1")
     connection.close()

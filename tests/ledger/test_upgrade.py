@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import suppress
 from fractions import Fraction
@@ -12,36 +11,21 @@ from typing import Any
 
 import pytest
 
-from dither.errors import BudgetExceeded, LedgerCorrupt, LedgerError, PolicyError
-from dither.ledger import Charge, Ledger, chain, index, journal
-from dither.ledger.journal import Journal, Page
+from dither.errors import BudgetExceeded, LedgerCorrupt, LedgerError, PeopleFrozen, PolicyError
+from dither.ledger import Charge, Ledger, chain, index, kinds, page, totals
+from dither.ledger.anchor import Anchor
+from dither.ledger.journal import Journal
+from dither.ledger.kinds import VERSION
+from dither.ledger.page import Page
 from dither.ledger.schema import LAYOUT
 
-OLD = Path(__file__).with_name("fixtures") / "version1.json"
+OLDER = (1, 2)
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
+def old(written: Any) -> Path:
     """Layout 1, entries of version 1: of the patients' 4 alice has 3 and bob 2, and a stranger was charged."""
-    written = json.loads(OLD.read_text(encoding="utf-8"))
-    folder = tmp_path / "old"
-    folder.mkdir(mode=0o700)
-    (folder / "answers").mkdir(mode=0o700)
-    slots = [bytes.fromhex(slot).ljust(4096, b"\0") for slot in written["anchor"]]
-    for name, content in (("ledger.key", bytes.fromhex(written["key"])), ("ledger.anchor", b"".join(slots))):
-        (folder / name).write_bytes(content)
-        (folder / name).chmod(0o600)
-    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
-    for statement in written["schema"]:
-        connection.execute(statement)
-    for table, rows in written["rows"].items():
-        for row in rows:
-            values = [bytes.fromhex(value["hex"]) if isinstance(value, dict) else value for value in row]
-            connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", values)
-    connection.execute(f"PRAGMA application_id = {written['application_id']}")
-    connection.execute(f"PRAGMA user_version = {written['user_version']}")
-    connection.close()
-    (folder / "ledger.sqlite").chmod(0o600)
+    folder: Path = written(1)
     return folder
 
 
@@ -52,14 +36,80 @@ def layout(folder: Path) -> int:
     return int(found)
 
 
-def test_it_opens_and_is_proven(old: Path) -> None:
-    assert layout(old) == 1
+def rows(folder: Path) -> list[tuple[Any, ...]]:
+    connection = sqlite3.connect(folder / "ledger.sqlite")
+    found = connection.execute("SELECT * FROM entries ORDER BY sequence").fetchall()
+    connection.close()
+    return found
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_it_opens_and_is_proven(written: Any, version: int) -> None:
+    folder = written(version)
+    assert layout(folder) == version
+    before = rows(folder)
     for _ in range(2):
-        with Ledger.open(old) as ledger:
-            assert ledger.verify() == len(list(ledger.entries()))
-            assert [entry.version for entry in ledger.entries()] == [1] * (ledger.verify() - 1) + [2]
+        with Ledger.open(folder) as ledger:
+            assert ledger.verify() == len(list(ledger.entries())) == len(before) + 1
+            assert [entry.version for entry in ledger.entries()] == [version] * len(before) + [VERSION]
             assert [entry.body["snapshot"] for entry in ledger.events(["register", "refresh"])] == ["2", "1"]
-    assert layout(old) == LAYOUT
+    assert layout(folder) == LAYOUT
+    assert rows(folder)[:-1] == before, "entries are never written again"
+
+
+def test_what_version_2_holds(written: Any, ask: Any, reserve: Any) -> None:
+    with Ledger.open(written(2)) as ledger:
+        assert ledger.balance("patients", "alice").spent.cost == Fraction(1)
+        assert ledger.balance("patients").spent.cost == Fraction(5, 4)
+        assert ledger.balance("staff").spent == Charge(Fraction(3, 4), Fraction(13333333333334, 10**21))
+        assert [pending.question for pending in ledger.pending()] == ["late", "open"]
+        assert (ledger.breaker.incidents(), ledger.breaker.frozen()) == ({"staff": 1}, {"staff"})
+        assert ledger.stored_bytes(None) == 64
+        assert ledger.find("patients", "alice", "q", "1", Charge(Fraction(1, 2))) == b"answer"
+        assert ledger.find("patients", None, "large", "1", Charge(Fraction(1, 4))) == bytes(range(64))
+        with pytest.raises(PeopleFrozen):
+            reserve(ledger, "bob", people="staff")
+        assert reserve(ledger, "alice", "1/4", question="open", request="r2").state == "reserved"
+        ask(ledger, "alice", "1/4", question="more")
+        ledger.verify()
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_its_anchor_gets_totals_with_the_first_write(written: Any, version: int) -> None:
+    folder = written(version)
+    anchor = Anchor(folder / "ledger.anchor", (folder / "ledger.key").read_bytes())
+    assert anchor.read().totals is None
+    with Ledger.open(folder) as ledger:
+        found = {total.opened: total.spent for total in totals.unpack(anchor.read().totals or b"")}
+        with ledger._journal.reading() as page:
+            assert anchor.read() == page.mark()
+            assert found == {account.opened: account.spent for account in page.book.accounts.values()}
+
+
+@pytest.mark.parametrize(
+    "edit_text",
+    [
+        "UPDATE reservations SET request = NULL",
+        "UPDATE reservations SET cost = cost + 1 WHERE id = 9",
+        "UPDATE reservations SET settled = settled + 100 WHERE settled IS NOT NULL",
+        "DELETE FROM reservations WHERE id = 9",
+        "UPDATE entries SET body = '{}' WHERE sequence = 9",
+    ],
+)
+@pytest.mark.parametrize("version", OLDER)
+def test_all_is_proven_before_it_is_sealed_anew(written: Any, edit: Any, version: int, edit_text: str) -> None:
+    """What the older entries did not commit to could have been changed before."""
+    folder = written(version)
+    edit(folder, edit_text)
+    with pytest.raises(LedgerCorrupt):
+        Ledger.open(folder)
+    assert layout(folder) == version
+
+
+def test_planted_bug_nothing_is_proven_before(written: Any, edit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither.ledger.ledger.verify_page", lambda *_: 0)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_all_is_proven_before_it_is_sealed_anew(written, edit, 2, "DELETE FROM reservations WHERE id = 9")
 
 
 def test_caps_that_exceed_a_budget_stay(old: Path, reserve: Any) -> None:
@@ -72,7 +122,7 @@ def test_caps_that_exceed_a_budget_stay(old: Path, reserve: Any) -> None:
         reserve(ledger, "bob", "2")
         with pytest.raises(BudgetExceeded, match="the price does not fit"):
             reserve(ledger, "alice", "1/2")
-        assert {entry.version for entry in ledger.entries()} == {1, 2}
+        assert {entry.version for entry in ledger.entries()} == {1, VERSION}
         ledger.verify()
 
 
@@ -115,32 +165,40 @@ def test_tables_that_are_not_of_that_layout_are_refused(old: Path) -> None:
         Ledger.open(old)
 
 
-def go_on_as_before(folder: Path, monkeypatch: pytest.MonkeyPatch, reserve: Any) -> None:
+def older_dither(patch: pytest.MonkeyPatch, version: int) -> None:
+    """One that writes and reads no later version, and knows nothing of what came with it."""
+    patch.setattr(page, "VERSION", version)
+    patch.setattr(page, "seal", partial(chain.seal, version=version))
+    patch.setattr(kinds, "KINDS", {number: kinds.KINDS[number] for number in range(1, version + 1)})
+    patch.setattr(Journal, "upgrade", lambda *_: None)
+    patch.setattr(page, "check_tables", lambda connection: None)
+    patch.setattr(page, "NOTES", "SELECT sequence FROM entries WHERE kind IN ('incident', 'freeze', 'thaw')")
+    if version == 1:
+        patch.setattr(index, "count_bytes", lambda page, number, size: None)
+
+
+def go_on_as_before(folder: Path, monkeypatch: pytest.MonkeyPatch, reserve: Any, version: int) -> None:
     """An older dither has the ledger open while a newer one upgrades it: its rules and layout are old."""
     with monkeypatch.context() as older:
-        older.setattr(journal, "VERSION", 1)
-        older.setattr(chain, "READABLE", frozenset({1}))
-        older.setattr(Journal, "upgrade", lambda self, count: None)
-        older.setattr(journal, "check_tables", lambda connection: None)
-        older.setattr(index, "count_bytes", lambda page, number, size: None)
-        older.setattr(journal, "INCIDENTS", "SELECT sequence FROM entries WHERE kind = 'incident'")
+        older_dither(older, version)
         opened = Ledger.open(folder)
     with Ledger.open(folder) as ledger:
         ledger.verify()
     with monkeypatch.context() as older, opened:
-        older.setattr(journal, "VERSION", 1)
-        older.setattr(journal, "seal", partial(chain.seal, version=1))
-        older.setattr(chain, "READABLE", frozenset({1}))
-        older.setattr(index, "count_bytes", lambda page, number, size: None)
+        older_dither(older, version)
         with suppress(LedgerError):
             opened.settle(reserve(opened, "alice", "1/8").id, b"answer")
     with Ledger.open(folder) as ledger:
         ledger.verify()
 
 
-def test_an_older_dither_that_has_it_open_stops(old: Path, monkeypatch: pytest.MonkeyPatch, reserve: Any) -> None:
-    go_on_as_before(old, monkeypatch, reserve)
-    with Ledger.open(old) as ledger:
+@pytest.mark.parametrize("version", OLDER)
+def test_an_older_dither_that_has_it_open_stops(
+    written: Any, version: int, monkeypatch: pytest.MonkeyPatch, reserve: Any
+) -> None:
+    folder = written(version)
+    go_on_as_before(folder, monkeypatch, reserve, version)
+    with Ledger.open(folder) as ledger:
         assert [entry.kind for entry in ledger.entries()][-1] == "upgraded"
 
 
@@ -152,4 +210,4 @@ def test_planted_bug_nothing_tells_an_older_dither(old: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Page, "append", silent)
     with pytest.raises(LedgerCorrupt, match="bytes that analysts have stored"):
-        go_on_as_before(old, monkeypatch, reserve)
+        go_on_as_before(old, monkeypatch, reserve, 1)

@@ -6,19 +6,26 @@ so that it need not be replayed at every start, and each entry commits to it, so
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
 from itertools import chain
+from typing import Any
 
 from dither.errors import LedgerCorrupt
 from dither.ledger import caps
-from dither.ledger.chain import BREAKER, Link, canonical_json, digest
+from dither.ledger.chain import Link, canonical_json, digest
+from dither.ledger.kinds import BREAKER, WITHOUT_MEANING
+from dither.ledger.totals import Total, identity_of, total_of
 from dither.ledger.units import NOTHING, Units, cap_units
 from dither.ledger.values import Charge
 
 Name = tuple[str, str | None]  # people, analyst
 REASONS = ("stopped", "late")  # of incidents
+COMMITTING = 3  # the version of entries from which on they commit to caps and to the outcome of every reservation
 
 
 @dataclass(frozen=True)
@@ -33,10 +40,20 @@ class Account:
     terms: Mapping[str, str]
     spent: Units = NOTHING
 
-    @property
+    @cached_property
     def limit(self) -> Units:
         """The cap in whole units."""
         return cap_units(self.cap)
+
+    @cached_property
+    def row(self) -> tuple[int, int, int, int, int]:
+        """As it must be tabulated."""
+        return self.opened, self.limit.cost, self.limit.delta, self.spent.cost, self.spent.delta
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The row, as entries commit to it."""
+        return packed(self.row)
 
     @property
     def left(self) -> Units:
@@ -62,17 +79,34 @@ class Account:
 class Book:
     """Accounts by name, in the order they were opened, and the reservations not yet settled.
 
-    `incidents` are the reservations of each people that ended in one since they were last thawed.
+    `incidents` are the reservations of each people that ended in one since they were last thawed. `outcomes` is a
+    running digest of which entry settled which reservation. `lost` are accounts that an anchor has seen and that no
+    entry here opened, by name; `unread` are entries whose meaning only a newer dither knows.
     """
 
+    key: bytes = b""
     accounts: dict[Name, Account] = field(default_factory=dict)
     pending: set[int] = field(default_factory=set)
     incidents: dict[str, frozenset[int]] = field(default_factory=dict)
     frozen: frozenset[str] = frozenset()
+    outcomes: Any = field(default_factory=sha256)
+    lost: dict[bytes, Total] = field(default_factory=dict)
+    unread: tuple[int, ...] = ()
+    identities: dict[Name, bytes] = field(default_factory=dict)  # of accounts that are here for good
 
     def copy(self) -> Book:
         """A book of its own, for a transaction that may yet be abandoned."""
-        return Book(dict(self.accounts), set(self.pending), dict(self.incidents), self.frozen)
+        return Book(
+            self.key,
+            dict(self.accounts),
+            set(self.pending),
+            dict(self.incidents),
+            self.frozen,
+            self.outcomes.copy(),
+            dict(self.lost),
+            self.unread,
+            self.identities,
+        )
 
     def add(self, account: Account) -> None:
         """One more account; a name has only one."""
@@ -84,26 +118,76 @@ class Book:
     def apply(self, link: Link) -> None:
         """Follow one authentic entry; refuses any that could not have been written by this code."""
         body = link.body
-        caps.check(link, self.accounts)
         if link.kind == "account":
-            self.add(Account.read(link))
+            account = Account.read(link)
+            spent = self.seen(account)
+            if spent is None:
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger opens a lost account under other terms.")
+            caps.check(link, self.accounts, spent)
+            self.add(replace(account, spent=spent))
         elif link.kind == "reserve":
+            caps.check(link, self.accounts)
             if body["people"] in self.frozen:
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger charges people who are frozen.")
-            by_sequence = {account.opened: account for account in self.accounts.values()}
-            for opened, cost, delta in body["units"]:
-                account = by_sequence[opened]
-                spent = account.spent + Units(cost, delta)
-                if not spent.fits(account.limit):
-                    raise LedgerCorrupt(f"entry {link.sequence} of the ledger passes the cap of an account.")
-                self.accounts[account.people, account.analyst] = replace(account, spent=spent)
+            self._charge(link)
             self.pending.add(link.sequence)
         elif link.kind in ("settle", "fail"):
             if body["reservation"] not in self.pending:
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger settles what is not open.")
             self.pending.remove(body["reservation"])
-        elif link.kind in BREAKER:
+            self.outcomes.update(packed((link.sequence, body["reservation"])))
+        elif link.kind == "restore":
+            self._charge(link)
+            self.note(link)
+        elif link.kind in BREAKER or link.kind in WITHOUT_MEANING:
+            self.note(link)
+
+    def _charge(self, link: Link) -> None:
+        by_sequence = {account.opened: account for account in self.accounts.values()}
+        for opened, cost, delta in link.body["units"]:
+            account, more = by_sequence.get(opened), Units(cost, delta)
+            if account is None:
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger charges somebody who has no account.")
+            spent = account.spent + more
+            if not (more.fits(account.limit) and spent.fits(account.limit)):
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger passes the cap of an account.")
+            self.accounts[account.people, account.analyst] = replace(account, spent=spent)
+
+    def note(self, link: Link) -> None:
+        """Follow what an entry says of anything but accounts and reservations."""
+        if link.kind in BREAKER:
             self.interrupt(link)
+        elif link.kind == "restore":
+            found = [Total.read(fields) for fields in link.body["lost"]]
+            self.lost.update({total.name: total for total in found})
+        else:
+            self.unread += (link.sequence,)
+
+    def seen(self, account: Account) -> Units | None:
+        """What a lost account of this name had spent, if there was one; None if that had other terms."""
+        if not self.lost:
+            return NOTHING
+        identity = self.identity(account)
+        total = self.lost.get(identity[:16])
+        return NOTHING if total is None else total.spent if total.identity == identity else None
+
+    def identity(self, account: Account) -> bytes:
+        """By what an anchor knows an account, without saying its name."""
+        known = self.identities.get((account.people, account.analyst))
+        if known is None:
+            stated = [account.kind, str(account.cap.cost), str(account.cap.delta), dict(account.terms)]
+            known = identity_of(self.key, [account.people, account.analyst], stated)
+        return known
+
+    def totals(self) -> bytes:
+        """What every account has spent, those that are lost included, for an anchor."""
+        for name in self.accounts.keys() - self.identities.keys():
+            self.identities[name] = self.identity(self.accounts[name])
+        found = [total_of(account.packed, self.identities[name]) for name, account in self.accounts.items()]
+        if self.lost:
+            here = {known[:16] for known in self.identities.values()}
+            found += [total.packed for total in self.lost.values() if total.name not in here]
+        return b"".join(found)
 
     def interrupt(self, link: Link) -> None:
         """Follow an entry of the circuit breaker."""
@@ -121,15 +205,25 @@ class Book:
             self.incidents.pop(people, None)
             self.frozen -= {people}
 
-    def commitment(self, key: bytes) -> bytes:
-        """A keyed digest of everything above that can change."""
-        accounts = [(account.opened, account.spent.cost, account.spent.delta) for account in self.accounts.values()]
-        fields = [_packed(*accounts), _packed(sorted(self.pending))]
-        if self.incidents or self.frozen:  # without any, the state is sealed as it was before there could be some
-            incidents = {people: sorted(counted) for people, counted in self.incidents.items()}
-            fields.append(canonical_json([incidents, sorted(self.frozen)]).encode())
-        return digest(key, b"state", *fields)
+    def commitment(self, key: bytes, version: int) -> bytes:
+        """A keyed digest of everything above that can change, as entries of that version commit to it."""
+        incidents = {people: sorted(counted) for people, counted in self.incidents.items()}
+        accounts, broken = self.accounts.values(), [incidents, sorted(self.frozen)]
+        if version < COMMITTING:
+            spent = packed(*((account.opened, account.spent.cost, account.spent.delta) for account in accounts))
+            fields = [spent, packed(sorted(self.pending))]
+            if self.incidents or self.frozen:  # without any, the state is sealed as it was before there could be some
+                fields.append(canonical_json(broken).encode())
+            return digest(key, b"state", *fields)
+        fields = [b"".join([account.packed for account in accounts]), packed(sorted(self.pending))]
+        fields.append(self.outcomes.digest())
+        if self.incidents or self.frozen or self.lost or self.unread:
+            rest = [*broken, [total.fields for total in self.lost.values()], self.unread]
+            fields.append(canonical_json(rest).encode())
+        return digest(key, b"caps and states", *fields)
 
 
-def _packed(*numbers: Iterable[int]) -> bytes:
-    return b"".join(number.to_bytes(8, "big", signed=True) for number in chain.from_iterable(numbers))
+def packed(*numbers: Iterable[int]) -> bytes:
+    """Whole numbers as bytes."""
+    flat = list(chain.from_iterable(numbers))
+    return struct.pack(f">{len(flat)}q", *flat)

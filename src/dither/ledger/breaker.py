@@ -13,8 +13,9 @@ from dither.errors import PolicyError
 from dither.ledger import index
 from dither.ledger.book import REASONS
 from dither.ledger.checks import account_of
-from dither.ledger.journal import Journal, Page
+from dither.ledger.journal import Journal
 from dither.ledger.names import canonical_name
+from dither.ledger.page import Page
 
 
 @dataclass(frozen=True)

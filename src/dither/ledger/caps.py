@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dither.errors import LedgerCorrupt
 from dither.ledger.chain import Link
-from dither.ledger.units import Units, cap_units, charge_units, exact_charge
+from dither.ledger.units import NOTHING, Units, cap_units, charge_units, exact_charge
 from dither.ledger.values import Charge
 
 if TYPE_CHECKING:
@@ -67,8 +67,11 @@ def free(account: Account, accounts: Iterable[Account]) -> Units:
     return account.left if rest.cost < 0 or rest.delta < 0 else rest
 
 
-def check(link: Link, accounts: Mapping[tuple[str, str | None], Account]) -> None:
-    """Refuse an entry that charges somebody without an account, or another price, or what others have reserved."""
+def check(link: Link, accounts: Mapping[tuple[str, str | None], Account], spent: Units = NOTHING) -> None:
+    """Refuse an entry that charges somebody without an account, or another price, or what others have reserved.
+
+    An account that was lost has `spent` so much of its cap already.
+    """
     body = link.body
     if link.version < RESERVING or link.kind not in ("account", "reserve"):
         return
@@ -79,7 +82,7 @@ def check(link: Link, accounts: Mapping[tuple[str, str | None], Account]) -> Non
             return
         if people is None:
             raise LedgerCorrupt(f"entry {link.sequence} of the ledger caps an analyst of people without a budget.")
-        fits = people.oversubscribed or reserved(cap_units(charge), charge, people.cap).fits(
+        fits = people.oversubscribed or reserved(cap_units(charge) - spent, charge, people.cap).fits(
             unreserved(people, accounts.values())
         )
     else:

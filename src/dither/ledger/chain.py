@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dither.errors import LedgerCorrupt, LedgerError
+from dither.errors import LedgerCorrupt
+from dither.ledger.kinds import VERSION, check_body, check_kind
 
-VERSION = 2
-READABLE = frozenset({1, VERSION})
-BREAKER = ("incident", "freeze", "thaw")
-KINDS = frozenset({"create", "account", "reserve", "settle", "fail", "event", *BREAKER})
 NO_SEAL = bytes(32)  # what stands before the first entry
 KEY_BYTES = 32
 
@@ -39,6 +36,12 @@ class Link:
         """The content; parsed only after its seal was checked."""
         body: Mapping[str, Any] = json.loads(self.text)
         return body
+
+    def comes_after(self, sequence: int) -> bool:
+        """Whether nothing is missing between that entry and this: only what a restore counts as lost leaves a gap."""
+        if self.kind == "restore":
+            return sequence < int(self.body["sequence"]) == self.sequence - 1
+        return self.sequence == sequence + 1
 
     @property
     def row(self) -> tuple[int, int, str, str, bytes, bytes]:
@@ -71,7 +74,10 @@ def seal(
 
 
 def authentic(key: bytes, previous: object, row: tuple[object, ...] | None) -> Link:
-    """The row as an entry if its seal proves it; LedgerCorrupt otherwise, LedgerError if a newer dither sealed it."""
+    """The row as an entry if its seal proves it and it has the form of its kind.
+
+    LedgerCorrupt otherwise, LedgerError if a newer dither sealed it.
+    """
     match row:
         case (int() as sequence, int() as version, str() as kind, str() as text, bytes() as state, mac) if isinstance(
             previous, bytes
@@ -81,10 +87,8 @@ def authentic(key: bytes, previous: object, row: tuple[object, ...] | None) -> L
                 raise LedgerCorrupt(
                     f"entry {sequence} of the ledger does not bear its seal: the file or its key changed."
                 )
-            if version not in READABLE or kind not in KINDS:
-                raise LedgerError(
-                    f"entry {sequence} (kind {kind!r}, version {version}) was made by a newer dither; upgrade dither."
-                )
+            check_kind(sequence, version, kind)
+            check_body(sequence, version, kind, link.body)
             return link
         case _:
             raise LedgerCorrupt("an entry of the ledger is missing or unreadable.")

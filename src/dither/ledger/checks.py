@@ -8,11 +8,12 @@ from dither.errors import PolicyError
 from dither.ledger import caps
 from dither.ledger.book import Account, Book
 from dither.ledger.names import canonical_name
-from dither.ledger.units import Units, cap_units, exact_charge, show
+from dither.ledger.units import NOTHING, Units, cap_units, exact_charge, show
 from dither.ledger.values import Charge
 
 CURRENCIES = {"pure": "epsilon", "zcdp": "rho", "basic": "epsilon"}
 _LONGEST_REQUEST = 200
+_LONGEST_SQL = 2**20
 
 
 def canonical_names(people: str, analyst: str | None) -> tuple[str, str | None]:
@@ -55,13 +56,13 @@ def does_not_fit(account: Account, charge: Charge, rest: Units, people: Account)
     )
 
 
-def check_cap(book: Book, people: str, analyst: str, kind: str, cap: Charge) -> None:
-    """Refuse a cap of another kind than the people's budget, and one that it has no room for."""
+def check_cap(book: Book, people: str, analyst: str, kind: str, cap: Charge, spent: Units = NOTHING) -> None:
+    """Refuse a cap of another kind than the people's budget, and one of which what is not spent has no room in it."""
     whole = account_of(book, people, None)
     if whole.kind != kind:
         raise PolicyError(f"the budget of {people!r} is {whole.kind}; that of {analyst!r} must be too, not {kind}.")
     rest = caps.unreserved(whole, book.accounts.values())
-    if not (whole.oversubscribed or caps.reserved(cap_units(cap), cap, whole.cap).fits(rest)):
+    if not (whole.oversubscribed or caps.reserved(cap_units(cap) - spent, cap, whole.cap).fits(rest)):
         left = exact_charge(Units(max(rest.cost, 0), max(rest.delta, 0)), whole.cap)
         raise PolicyError(
             f"the cap of {analyst!r}, {_figures(whole, cap)}, does not fit into the budget of people {people!r}: "
@@ -82,6 +83,21 @@ def check_reserve(charge: Charge, question: str, snapshot: str, plan: str, reque
     check_texts({"question": question, "snapshot": snapshot, "plan": plan}, "reservation")
     if request is not None and not (isinstance(request, str) and 1 <= len(request) <= _LONGEST_REQUEST):
         raise PolicyError(f"a request id must be text of 1 to {_LONGEST_REQUEST} characters.")
+
+
+def check_asked(principal: str | None, time: int | None, sql: str | None, alias: str | None) -> dict[str, str | int]:
+    """What is recorded beside a reservation, if it is of the right form; what is not given is left out."""
+    stated = {"principal": principal, "sql": sql, "alias": alias}
+    texts = {name: text for name, text in stated.items() if text is not None}
+    check_texts(texts, "reservation")
+    for name, most in (("principal", _LONGEST_REQUEST), ("alias", _LONGEST_REQUEST), ("sql", _LONGEST_SQL)):
+        if not len(texts.get(name, "")) <= most:
+            raise PolicyError(f"the {name} of a reservation has at most {most:,} characters.")
+    if time is None:
+        return dict(texts)
+    if type(time) is not int or not 0 <= time < 2**63:
+        raise PolicyError("the time of a reservation is in whole seconds since 1970, UTC.")
+    return {**texts, "time": time}
 
 
 def check_texts(texts: Mapping[str, str], what: str) -> None:

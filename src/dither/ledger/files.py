@@ -64,15 +64,21 @@ class Folder:
         self.anchor = path / "ledger.anchor"
         self.answers = path / "answers"
 
-    def prepare(self) -> None:
-        """Make what a new ledger needs: folder, key, an empty database; leaves alone what is there."""
+    def prepare(self, *, key: bool = True) -> None:
+        """Make what a new ledger needs: folder, key, an empty database; leaves alone what is there.
+
+        With key=False there must be a key.
+        """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_folder()
             self.answers.mkdir(mode=0o700, exist_ok=True)
             if self.database.exists():
                 return
-            write_durably(self.key, secrets.token_bytes(KEY_BYTES), replace=False)
+            if key:
+                write_durably(self.key, secrets.token_bytes(KEY_BYTES), replace=False)
+            else:
+                self.read_key()
             # Only ever a new file: closing any descriptor of a database in use would drop its locks.
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

@@ -12,9 +12,9 @@ from typing import Any
 from dither.errors import LedgerCorrupt, PolicyError
 from dither.ledger.chain import Link, canonical_json, same
 from dither.ledger.files import Folder
-from dither.ledger.journal import Page
+from dither.ledger.page import Page
 from dither.ledger.units import Units
-from dither.ledger.values import Charge, Entry, Reservation
+from dither.ledger.values import ASKED, Charge, Entry, Reservation
 
 COLUMNS = "id, question, cost, delta, request, settled"
 
@@ -148,6 +148,7 @@ def reservation(page: Page, folder: Folder, number: int) -> Reservation:
         request=body["request"],
         state=state,
         answer=answer,
+        **{name: body[name] for name in ASKED if name in body},
     )
 
 

@@ -8,74 +8,20 @@ of safety is a few microseconds, not a walk over the whole ledger.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger.anchor import Anchor, Mark
-from dither.ledger.book import Account, Book
-from dither.ledger.chain import NO_SEAL, VERSION, Link, authentic, canonical_json, same, seal
+from dither.ledger.book import Book
+from dither.ledger.chain import NO_SEAL, Link, canonical_json, same, seal
 from dither.ledger.files import Folder
-from dither.ledger.schema import LAYOUT, OF_THE_BREAKER
-from dither.ledger.store import Store, add_tables, check_tables, has_tables, is_older, make_tables
-from dither.ledger.units import Units
-
-COLUMNS = "sequence, version, kind, body, state, mac"
-INCIDENTS = f"SELECT sequence FROM entries WHERE {OF_THE_BREAKER} ORDER BY sequence"
-
-
-@dataclass
-class Page:
-    """One transaction's view: the newest entry, and the book as of that entry."""
-
-    connection: sqlite3.Connection
-    key: bytes
-    head: Link
-    book: Book
-
-    def entry(self, sequence: int) -> Link:
-        """The authentic entry of that sequence; LedgerCorrupt if there is none."""
-        if not (isinstance(sequence, int) and sequence >= 1):  # a pointer out of an edited table
-            raise LedgerCorrupt("the ledger points to an entry that cannot exist.")
-        rows = self.connection.execute(
-            f"SELECT {COLUMNS} FROM entries WHERE sequence IN (?, ?) ORDER BY sequence DESC", (sequence, sequence - 1)
-        ).fetchall()
-        row = rows[0] if rows and rows[0][0] == sequence else None
-        return authentic(self.key, rows[1][-1] if len(rows) == 2 else NO_SEAL if sequence == 1 else None, row)
-
-    def append(self, kind: str, body: Mapping[str, object]) -> Link:
-        """Write the next entry, committing to the book that follows from it. Durable when the transaction ends."""
-        draft = Link(self.head.sequence + 1, VERSION, kind, canonical_json(body), b"", b"")
-        self.book.apply(draft)
-        state = self.book.commitment(self.key)
-        self.head = seal(self.key, self.head.mac, draft.sequence, kind, draft.text, state)
-        self.connection.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", self.head.row)
-        return self.head
-
-    def follow(self) -> None:
-        """Bring head and book up to the newest entry, proving each step."""
-        (newest,) = self.connection.execute("SELECT max(sequence) FROM entries").fetchone()
-        if not isinstance(newest, int) or not newest >= self.head.sequence:
-            raise LedgerCorrupt("the ledger lost entries while it was open.")
-        (mac,) = self.connection.execute("SELECT mac FROM entries WHERE sequence = ?", (self.head.sequence,)).fetchone()
-        if not same(mac, self.head.mac):
-            raise LedgerCorrupt("the ledger was replaced by another while it was open.")
-        for link in links_after(self.connection, self.key, self.head):
-            self.book.apply(link)
-            self.head = link
-
-
-def links_after(connection: sqlite3.Connection, key: bytes, link: Link | None, most: int = -1) -> Iterator[Link]:
-    """Entries after `link` (None: from the first), each proven to follow the one before; all, or at most `most`."""
-    sequence, mac = (link.sequence, link.mac) if link else (0, NO_SEAL)
-    query = f"SELECT {COLUMNS} FROM entries WHERE sequence > ? ORDER BY sequence LIMIT ?"
-    for row in connection.execute(query, (sequence, most)):
-        following = authentic(key, mac, row)
-        if following.sequence != sequence + 1:
-            raise LedgerCorrupt(f"entry {sequence + 1} of the ledger is missing.")
-        sequence, mac = following.sequence, following.mac
-        yield following
+from dither.ledger.kinds import VERSION
+from dither.ledger.page import COLUMNS, Page, links_after, load
+from dither.ledger.schema import LAYOUT
+from dither.ledger.store import Store, change_tables, has_tables, make_tables, older_layout
+from dither.ledger.totals import unpack
+from dither.ledger.units import NOTHING
 
 
 class Journal:
@@ -95,14 +41,17 @@ class Journal:
                     raise LedgerCorrupt(
                         f"the anchor {self._anchor.path} remembers a ledger that is gone from its folder."
                     )
-                make_tables(connection)
-                text = canonical_json({"anchor": origin})
-                first = seal(self._key, NO_SEAL, 1, "create", text, Book().commitment(self._key))
-                connection.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", first.row)
+                self._begin(connection, origin)
         with self._store.transaction(write=True) as connection:
             # Only a ledger in which nothing has happened may get a first mark.
-            if not self._anchor.exists() and (head := self._load(connection).head).sequence == 1:
-                self._anchor.create(Mark(1, head.mac))
+            if not self._anchor.exists() and (page := load(connection, self._key)).head.sequence == 1:
+                self._anchor.create(page.mark())
+
+    def _begin(self, connection: sqlite3.Connection, origin: str) -> None:
+        make_tables(connection)
+        text, state = canonical_json({"anchor": origin}), Book().commitment(self._key, VERSION)
+        first = seal(self._key, NO_SEAL, 1, "create", text, state)
+        connection.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", first.row)
 
     def open(self, origin: str) -> None:
         """Trust this ledger, or refuse it: seals, tables and anchor must agree."""
@@ -110,29 +59,39 @@ class Journal:
         with self._store.transaction(write=False) as connection:
             if not has_tables(connection):
                 raise LedgerCorrupt("the ledger is empty, but its anchor is not.")
-            page = self._load(connection)
-            _check_origin(page, origin)
+            page = load(connection, self._key)
+            check_origin(page, origin)
             self.hold_to(page, mark)
             self._trusted = page.head, page.book
         self.anchor_up_to(page.head.sequence)
 
-    def upgrade(self, count: Callable[[sqlite3.Connection], None]) -> None:
-        """Bring tables of the first layout up to this one; entries stay as they are.
+    def upgrade(self, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]) -> None:
+        """Bring tables of an older layout up to this one; entries stay as they are.
 
         An older dither that has the ledger open would go on by its own rules, and count nothing: one entry of this
-        version tells it to stop, since it follows all entries before it writes.
+        version tells it to stop, since it follows all entries before it writes. That entry is the first to commit to
+        all caps and states, so everything is proven before.
         """
         with self._store.transaction(write=False) as connection:
-            if not is_older(connection):
+            if not older_layout(connection):
                 return
         with self._store.transaction(write=True) as connection:
-            if is_older(connection):
-                add_tables(connection)
-                count(connection)
-                page = self._load(connection)
+            if older_layout(connection):
+                page = self._changed(connection, count, prove)
                 if self._anchor.exists():
                     self.hold_to(page, self._anchor.read())
-                page.append("event", {"event": "upgraded", "body": {"layout": str(LAYOUT)}})
+
+    def _changed(
+        self, connection: sqlite3.Connection, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]
+    ) -> Page:
+        layout = older_layout(connection)
+        change_tables(connection, layout)
+        page = load(connection, self._key)
+        prove(page)
+        if layout == 1:  # stored bytes were not counted
+            count(connection)
+        page.append("event", {"event": "upgraded", "body": {"layout": str(LAYOUT)}})
+        return page
 
     def restore_anchor(self, origin: str, prove: Callable[[Page], int]) -> None:
         """Anchor a ledger whose anchor is lost where it stands, if all of it can be proven."""
@@ -141,10 +100,31 @@ class Journal:
                 raise LedgerError(
                     f"there is a file {self._anchor.path}; move it away if it is not this ledger's anchor."
                 )
-            page = self._load(connection)
-            _check_origin(page, origin)
+            page = load(connection, self._key)
+            check_origin(page, origin)
             prove(page)
-            self._anchor.create(Mark(page.head.sequence, page.head.mac))
+            self._anchor.create(page.mark())
+
+    @contextmanager
+    def restoring(
+        self, origin: str, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]
+    ) -> Iterator[tuple[Page, Mark]]:
+        """One atomic change of a ledger that is behind its anchor, or gone, anchored when this ends."""
+        mark = self._anchor.read()
+        with self._store.transaction(write=True) as connection:
+            if not has_tables(connection):
+                self._begin(connection, origin)
+            page = self._changed(connection, count, prove) if older_layout(connection) else load(connection, self._key)
+            check_origin(page, origin)
+            if mark.sequence <= page.head.sequence:
+                raise LedgerError("this ledger is not behind its anchor, so nothing of it needs to be counted as lost.")
+            if mark.totals is None:
+                raise LedgerError(
+                    f"the anchor {self._anchor.path} was written by an older dither, and does not say what was spent: "
+                    "restore the newest copy of the ledger."
+                )
+            yield page, mark
+        self.anchor_up_to(page.head.sequence)
 
     def anchor_mark(self) -> Mark:
         """What the anchor says now."""
@@ -155,16 +135,21 @@ class Journal:
         if mark.sequence > page.head.sequence:
             raise LedgerCorrupt(
                 f"the ledger has {page.head.sequence} entries, but its anchor has seen {mark.sequence}: "
-                "it was rolled back or cut. Restore the newest copy of the ledger."
+                "it was rolled back or cut. Restore the newest copy of the ledger; if that is lost, count what was "
+                "spent since with `dither ledger restore`."
             )
-        marked = page.entry(mark.sequence)
-        if not same(mark.mac, marked.mac):
+        marked = page.restored_after(mark.sequence) or page.entry(mark.sequence)
+        if not same(mark.mac, bytes.fromhex(marked.body["mac"]) if marked.sequence > mark.sequence else marked.mac):
             raise LedgerCorrupt(f"entry {mark.sequence} of the ledger is not the one its anchor has seen.")
         newest = marked
         for link in links_after(page.connection, self._key, marked):
             newest = link
         if newest != page.head:
             raise LedgerCorrupt("the ledger does not lead from its anchor to its newest entry.")
+        spent = {total.name: total.spent for total in unpack(page.book.totals())}
+        for total in unpack(mark.totals or b""):
+            if not total.spent.fits(spent.get(total.name, NOTHING)):
+                raise LedgerCorrupt("the anchor has seen an account spend more than the ledger says.")
 
     @contextmanager
     def reading(self) -> Iterator[Page]:
@@ -192,13 +177,22 @@ class Journal:
         with self._store.transaction(write=True) as connection:
             page = self._page(connection)
             try:
-                mark = self._anchor.advance(Mark(page.head.sequence, page.head.mac))
+                mark = self._anchor.advance(page.mark())
             except LedgerError as error:
                 self._store.stop(str(error))
                 raise
-            if mark != Mark(page.head.sequence, page.head.mac):
+            if (mark.sequence, mark.mac) != (page.head.sequence, page.head.mac):
                 raise LedgerCorrupt("the ledger was rolled back while it was open: its anchor is ahead of it.")
         self._anchored = mark.sequence
+
+    def check_file(self) -> None:
+        """Refuse a file that SQLite finds inconsistent; on a connection of its own, so that nobody waits for it."""
+        aside = Store(self._store.path)
+        with aside.transaction(write=False) as connection:
+            sound = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        aside.stop("")
+        if not sound:
+            raise LedgerCorrupt("SQLite finds the ledger's file inconsistent.")
 
     def close(self) -> None:
         """Let go of the file; nothing is lost."""
@@ -206,7 +200,7 @@ class Journal:
 
     def _page(self, connection: sqlite3.Connection) -> Page:
         if self._trusted is None:
-            return self._load(connection)
+            return load(connection, self._key)
         head, book = self._trusted
         page = Page(connection, self._key, head, book.copy())
         page.follow()
@@ -215,59 +209,10 @@ class Journal:
             self._trusted = page.head, page.book.copy()
         return page
 
-    def _load(self, connection: sqlite3.Connection) -> Page:
-        """Head and book from the tables, which the newest entry must commit to."""
-        check_tables(connection)
-        (newest,) = connection.execute("SELECT max(sequence) FROM entries").fetchone()
-        if not isinstance(newest, int):
-            raise LedgerCorrupt("the ledger has no entries.")
-        page = Page(connection, self._key, Link(0, 0, "", "", b"", NO_SEAL), Book())
-        page.head = page.entry(newest)
-        for opened, *numbers in account_rows(connection):
-            account = Account.read(page.entry(opened))
-            account = replace(account, spent=Units(*numbers[2:]))
-            if account_row(account) != (opened, *numbers):
-                raise LedgerCorrupt("the cap of an account was changed.")
-            page.book.add(account)
-        page.book.pending.update(
-            number for (number,) in connection.execute("SELECT id FROM reservations WHERE settled IS NULL")
-        )
-        for (number,) in connection.execute(INCIDENTS).fetchall():
-            page.book.interrupt(page.entry(number))
-        if not same(page.head.state, page.book.commitment(self._key)):
-            raise LedgerCorrupt("the accounts or open reservations of the ledger were changed.")
-        return page
 
-
-def _check_origin(page: Page, origin: str) -> None:
+def check_origin(page: Page, origin: str) -> None:
     made_with = page.entry(1).body["anchor"]
     if made_with != origin:
         raise LedgerError(
             f"this ledger was made with {made_with} anchor file; open it with that, not with {origin} one."
         )
-
-
-def account_rows(connection: sqlite3.Connection) -> list[tuple[int, int, int, int, int]]:
-    """The accounts as tabulated."""
-    rows = connection.execute(
-        "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts ORDER BY opened"
-    ).fetchall()
-    if not all(isinstance(number, int) and number >= 0 for row in rows for number in row):
-        raise LedgerCorrupt("the accounts of the ledger are unreadable.")
-    return rows
-
-
-def check_row(page: Page, account: Account) -> None:
-    """Refuse to charge an account whose row is not what the entries say."""
-    row = page.connection.execute(
-        "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts WHERE opened = ?", (account.opened,)
-    ).fetchone()
-    if row != account_row(account):
-        whose = "people" if account.analyst is None else f"analyst {account.analyst!r} on people"
-        raise LedgerCorrupt(f"the account of {whose} {account.people!r} was changed behind the ledger.")
-
-
-def account_row(account: Account) -> tuple[int, int, int, int, int]:
-    """The account as it must be tabulated."""
-    limit = account.limit
-    return account.opened, limit.cost, limit.delta, account.spent.cost, account.spent.delta

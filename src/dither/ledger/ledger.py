@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -13,11 +14,12 @@ from dither.ledger import caps, index
 from dither.ledger.anchor import Anchor
 from dither.ledger.book import Account
 from dither.ledger.breaker import Breaker
-from dither.ledger.chain import KINDS, Link
+from dither.ledger.chain import Link
 from dither.ledger.checks import (
     CURRENCIES,
     account_of,
     canonical_names,
+    check_asked,
     check_cap,
     check_reserve,
     check_texts,
@@ -26,11 +28,14 @@ from dither.ledger.checks import (
     whose,
 )
 from dither.ledger.files import Folder
-from dither.ledger.journal import Journal, Page, check_row, links_after
+from dither.ledger.journal import Journal
+from dither.ledger.kinds import KINDS, VERSION
 from dither.ledger.names import canonical_name
+from dither.ledger.page import Page, check_row, links_after
+from dither.ledger.restore import count_as_spent
 from dither.ledger.units import Units, cap_units, charge_units, exact_charge
 from dither.ledger.values import Balance, Charge, Entry, Reservation
-from dither.ledger.verify import verify
+from dither.ledger.verify import verify, verify_page
 
 LARGEST_INLINE_ANSWER = 1_000_000  # bytes; larger ones become files
 _PAGE_OF_ENTRIES = 1000
@@ -60,7 +65,7 @@ class Ledger:
         try:
             if create:
                 journal.create(origin)
-            journal.upgrade(lambda connection: index.count_all(connection, place))
+            cls._upgrade(journal, place)
             journal.open(origin)
         except BaseException:
             journal.close()
@@ -77,12 +82,40 @@ class Ledger:
         place = Folder(Path(folder))
         journal, origin, _ = cls._journal_of(place, anchor)
         try:
-            journal.upgrade(lambda connection: index.count_all(connection, place))
-            journal.restore_anchor(origin, lambda page: verify(page, place))
+            cls._upgrade(journal, place)
+            journal.restore_anchor(origin, lambda page: verify_page(page, place))
         finally:
             journal.close()
         with cls.open(folder, anchor=anchor) as ledger:
             ledger.record("anchor_restored", {})
+
+    @classmethod
+    def restore(cls, folder: Path | str, *, anchor: Path | str | None = None) -> None:
+        """Go on with an older copy of a ledger, or with none, where its newer anchor is all that is left of the rest.
+
+        The curator's decision, and recorded as an entry: every account has spent at least what the anchor has seen. The
+        answers since the copy are lost, what it holds open ends as failed, and its people are frozen until they are
+        thawed. An account that the copy does not know can only be opened again under its old terms, and has spent then
+        what the anchor has seen. The key must be the ledger's own.
+        """
+        place = Folder(Path(folder))
+        place.prepare(key=False)
+        journal, origin, _ = cls._journal_of(place, anchor)
+        try:
+            with journal.restoring(origin, *cls._older(place)) as (page, mark):
+                verify_page(page, None)
+                count_as_spent(page, mark)
+        finally:
+            journal.close()
+
+    @staticmethod
+    def _older(place: Folder) -> tuple[Callable[[sqlite3.Connection], None], Callable[[Page], int]]:
+        """How the tables of an older dither are counted and proven: answers are proven when they are returned."""
+        return lambda connection: index.count_all(connection, place), lambda page: verify_page(page, None)
+
+    @classmethod
+    def _upgrade(cls, journal: Journal, place: Folder) -> None:
+        journal.upgrade(*cls._older(place))
 
     @staticmethod
     def _journal_of(place: Folder, anchor: Path | str | None) -> tuple[Journal, str, bytes]:
@@ -116,13 +149,16 @@ class Ledger:
                         "A budget is never changed; open it with the same terms."
                     )
                 return
+            spent = page.book.seen(Account(0, people, analyst, kind, cap, terms))
+            if spent is None:
+                raise PolicyError(f"the lost budget of {whose(people, analyst)} had other terms; open it with those.")
             if analyst is not None:
-                check_cap(page.book, people, analyst, kind, cap)
+                check_cap(page.book, people, analyst, kind, cap, spent)
             body = {"people": people, "analyst": analyst, "kind": kind, "terms": dict(terms)}
             entry = page.append("account", body | {"cost": str(cap.cost), "delta": str(cap.delta)})
             page.connection.execute(
-                "INSERT INTO accounts (opened, cap, cap_delta, spent, spent_delta) VALUES (?, ?, ?, 0, 0)",
-                (entry.sequence, limit.cost, limit.delta),
+                "INSERT INTO accounts (opened, cap, cap_delta, spent, spent_delta) VALUES (?, ?, ?, ?, ?)",
+                (entry.sequence, limit.cost, limit.delta, spent.cost, spent.delta),
             )
 
     def accounts(self) -> list[tuple[str, str | None]]:
@@ -164,15 +200,22 @@ class Ledger:
         snapshot: str,
         plan: str,
         request: str | None = None,
+        principal: str | None = None,
+        time: int | None = None,
+        sql: str | None = None,
+        alias: str | None = None,
     ) -> Reservation:
         """Charge the people and, unless it is the curator's own, the analyst; durable and anchored on return.
 
         BudgetExceeded if it does not fit, PolicyError for an analyst without an account, PeopleFrozen if nothing new
         may be run; then nothing is charged. A request id seen before gives back its reservation, whatever became of it,
         and charges nothing; with another question or charge it is refused.
+        Recorded beside it if given: who asked for the analyst, when (whole seconds since 1970, UTC; no clock is read
+        here), the text as asked, and the caller's own name for the request.
         """
         people, analyst = canonical_names(people, analyst)
         check_reserve(charge, question, snapshot, plan, request)
+        asked = check_asked(principal, time, sql, alias)
         with self._journal.writing() as page:
             each = prices(page.book, people, analyst, charge)
             known = index.by_request(page, people, analyst, request)
@@ -202,6 +245,7 @@ class Ledger:
                     "cost": str(charge.cost),
                     "delta": str(charge.delta),
                     "units": [[account.opened, price.cost, price.delta] for account, price in each],
+                    **asked,
                 }
                 entry = page.append("reserve", body)
                 index.add(page, entry)
@@ -285,7 +329,7 @@ class Ledger:
 
     def record(self, kind: str, body: Mapping[str, str]) -> None:
         """Append an event of the curator, such as "register" or "refresh"; it touches no budget."""
-        if kind in KINDS or not kind.isidentifier() or not kind.isascii():
+        if kind in KINDS[VERSION] or not kind.isidentifier() or not kind.isascii():
             raise PolicyError(
                 f"{kind!r} cannot name an event; use a word such as 'register' that the ledger does not use."
             )
@@ -300,22 +344,26 @@ class Ledger:
             return list(islice((entry for entry in found if entry.kind in kinds), most))
 
     def entries(self) -> Iterator[Entry]:
-        """Every entry in order, each proven to follow the one before; events appear under their own kind."""
+        """Every entry there is now, in order, each proven to follow the one before; events under their own kind."""
+        with self._journal.reading() as page:
+            goal = page.head.sequence
         last: Link | None = None
-        while True:
+        while last is None or last.sequence < goal:
             with self._journal.reading() as page:
                 links = list(links_after(page.connection, self._key, last, _PAGE_OF_ENTRIES))
-            yield from map(index.entry_of, links)
-            if not links:
-                return
+            yield from (index.entry_of(link) for link in links if link.sequence <= goal)
             last = links[-1]
 
     def verify(self) -> int:
-        """Walk the whole ledger and prove every figure and answer in it; the number of entries, or LedgerCorrupt."""
+        """Walk the whole ledger and prove every figure and answer in it; the number of entries, or LedgerCorrupt.
+
+        Others may charge and settle meanwhile: no lock is held for longer than it takes to read a page of entries.
+        """
         mark = self._journal.anchor_mark()
         with self._journal.reading() as page:
             self._journal.hold_to(page, mark)
-            return verify(page, self._folder)
+        self._journal.check_file()
+        return verify(self._journal.reading, self._folder)
 
     def close(self) -> None:
         """Let go of the files. Everything that was returned is durable already."""

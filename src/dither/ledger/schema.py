@@ -6,9 +6,11 @@ Every rule that SQL can express stands here as well as in the code.
 from __future__ import annotations
 
 APPLICATION = 0x64697468  # "dith", in the file's header
-LAYOUT = 2  # the first had neither the table of stored bytes nor the indexes of events and of the breaker's entries
+LAYOUT = 3
 
-OF_THE_BREAKER = "kind IN ('incident', 'freeze', 'thaw')"
+_OF_THE_BREAKER = "kind IN ('incident', 'freeze', 'thaw')"
+# Entries that change the book, and that neither the accounts nor the reservations repeat.
+OF_THE_BOOK = "kind IN ('incident', 'freeze', 'thaw', 'restore', 'grant', 'close', 'token', 'principal')"
 
 _ENTRIES = """
 CREATE TABLE entries (
@@ -78,9 +80,15 @@ _FIRST_LAYOUT = (
     _forbid("answers", "UPDATE"),
     _forbid("answers", "DELETE"),
 )
-ADDED = (
+_STORED_AND_INDEXES = (
     _STORED.strip(),
     "CREATE INDEX entries_events ON entries (sequence) WHERE kind = 'event'",
-    f"CREATE INDEX entries_of_the_breaker ON entries (sequence) WHERE {OF_THE_BREAKER}",
+    f"CREATE INDEX entries_of_the_breaker ON entries (sequence) WHERE {_OF_THE_BREAKER}",
 )
-STATEMENTS = (*_FIRST_LAYOUT, *ADDED)
+_SECOND_LAYOUT = (*_FIRST_LAYOUT, *_STORED_AND_INDEXES)
+_INDEX = f"CREATE INDEX entries_of_the_book ON entries (sequence) WHERE {OF_THE_BOOK}"
+STATEMENTS = (*_SECOND_LAYOUT[:-1], _INDEX)
+
+OLDER = {1: _FIRST_LAYOUT, 2: _SECOND_LAYOUT}
+# From each layout to the next.
+STEPS = {1: _STORED_AND_INDEXES, 2: ("DROP INDEX entries_of_the_breaker", _INDEX)}

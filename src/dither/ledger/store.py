@@ -44,7 +44,7 @@ class Store:
     """A database whose transactions are durable when they end, usable from several threads and across forks."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
@@ -86,7 +86,7 @@ class Store:
             raise LedgerError(self._stopped)
         if self._connection is None:
             connection = sqlite3.connect(
-                f"{self._path.absolute().as_uri()}?mode=rw",
+                f"{self.path.absolute().as_uri()}?mode=rw",
                 uri=True,
                 timeout=_WAIT_SECONDS,
                 isolation_level=None,
@@ -110,14 +110,14 @@ class Store:
         try:
             yield
         except UnicodeDecodeError as error:  # SQLite quotes what it found in a damaged file
-            raise LedgerCorrupt(f"the ledger {self._path} is damaged; nothing is served from it.") from error
+            raise LedgerCorrupt(f"the ledger {self.path} is damaged; nothing is served from it.") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if code not in _WHY:
                 raise LedgerCorrupt(
-                    f"the ledger {self._path} is damaged ({error}); nothing is served from it."
+                    f"the ledger {self.path} is damaged ({error}); nothing is served from it."
                 ) from error
-            message = f"the ledger {self._path} {_WHY[code]}; nothing was returned."
+            message = f"the ledger {self.path} {_WHY[code]}; nothing was returned."
             if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
                 self.stop(message + " Repair the disk and open the ledger again.")
             raise LedgerError(message) from error
@@ -161,12 +161,12 @@ def make_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
 
 
-def is_older(connection: sqlite3.Connection) -> bool:
-    """Whether these are the tables of the first layout, just as they were made."""
+def older_layout(connection: sqlite3.Connection) -> int:
+    """The number of an older layout if these are its tables, just as they were made; 0 otherwise."""
     (layout,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    first = sorted(set(schema.STATEMENTS) - set(schema.ADDED))
-    return (application, layout, _statements(connection)) == (schema.APPLICATION, 1, first)
+    made = sorted(schema.OLDER.get(layout, ()))
+    return int(layout) if made and (application, _statements(connection)) == (schema.APPLICATION, made) else 0
 
 
 def _statements(connection: sqlite3.Connection) -> list[str]:
@@ -174,10 +174,11 @@ def _statements(connection: sqlite3.Connection) -> list[str]:
     return sorted(str(statement) for (statement,) in found)
 
 
-def add_tables(connection: sqlite3.Connection) -> None:
-    """Those that the first layout had not, within the caller's transaction."""
-    for statement in schema.ADDED:
-        connection.execute(statement)
+def change_tables(connection: sqlite3.Connection, layout: int) -> None:
+    """From that layout to ours, within the caller's transaction."""
+    for step in range(layout, schema.LAYOUT):
+        for statement in schema.STEPS[step]:
+            connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
 
 

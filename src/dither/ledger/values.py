@@ -52,6 +52,15 @@ class Reservation:
     request: str | None
     state: State
     answer: bytes | None
+    principal: str | None = None
+    time: int | None = None
+    sql: str | None = None
+    alias: str | None = None
+
+
+# What an entry may say beside the charge: who asked for the analyst, when (whole seconds since 1970, UTC; as coarse as
+# the caller wishes), the text as asked, and the caller's own name for the request.
+ASKED = ("principal", "time", "sql", "alias")
 
 
 @dataclass(frozen=True)

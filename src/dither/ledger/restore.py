@@ -1,0 +1,52 @@
+"""A ledger behind its anchor, or gone: what the anchor has seen spent is spent, and what was lost is never answered."""
+
+from __future__ import annotations
+
+from dither.errors import LedgerCorrupt
+from dither.ledger import index
+from dither.ledger.anchor import Mark
+from dither.ledger.page import Page
+from dither.ledger.totals import unpack
+
+
+def count_as_spent(page: Page, mark: Mark) -> None:
+    """Go on from the mark: every account has spent at least what the anchor says.
+
+    A reservation that is open here may have been answered before the loss, so it ends as failed: run again, one charge
+    would buy two draws of noise. Incidents may be lost too, so nothing is answered until the curator thaws the people.
+    """
+    accounts = {page.book.identity(account)[:16]: account for account in page.book.accounts.values()}
+    units, lost = [], []
+    for total in unpack(mark.totals or b""):
+        account = accounts.get(total.name)
+        if account is None:
+            lost.append(total.fields)
+            continue
+        if page.book.identity(account) != total.identity:
+            raise LedgerCorrupt("the anchor has seen an account under other terms.")
+        more = total.spent - account.spent
+        if more.cost > 0 or more.delta > 0:
+            units.append([account.opened, max(more.cost, 0), max(more.delta, 0)])
+    body = {"sequence": mark.sequence, "mac": mark.mac.hex(), "units": units, "lost": lost}
+    page.append("restore", body)
+    for opened, cost, delta in units:
+        page.connection.execute(
+            "UPDATE accounts SET spent = spent + ?, spent_delta = spent_delta + ? WHERE opened = ?",
+            (cost, delta, opened),
+        )
+    end_open(page)
+    freeze_all(page)
+
+
+def end_open(page: Page) -> None:
+    """Settle every open reservation as failed."""
+    for number in sorted(page.book.pending):
+        index.settle(page, number, page.append("fail", {"reservation": number}))
+
+
+def freeze_all(page: Page) -> None:
+    """Freeze all people who are not frozen yet."""
+    for people, analyst in list(page.book.accounts):
+        if analyst is None and people not in page.book.frozen:
+            incidents = len(page.book.incidents.get(people, ()))
+            page.append("freeze", {"people": people, "incidents": incidents})

@@ -1,0 +1,62 @@
+"""What an anchor has seen spent, account by account, so that a lost ledger can be counted as spent.
+
+An account is known by keyed digests of its name and of its terms: an anchor may lie where names should not be read.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dither.ledger.chain import canonical_json, digest
+from dither.ledger.units import Units
+
+_RECORD = struct.Struct(">qqq32s")
+
+
+@dataclass(frozen=True)
+class Total:
+    """How much an account had spent, in its own units."""
+
+    opened: int
+    spent: Units
+    identity: bytes
+
+    @property
+    def name(self) -> bytes:
+        """Whose it is."""
+        return self.identity[:16]
+
+    @property
+    def packed(self) -> bytes:
+        """As an anchor holds it."""
+        return _RECORD.pack(self.opened, self.spent.cost, self.spent.delta, self.identity)
+
+    @property
+    def fields(self) -> list[int | str]:
+        """As an entry holds it."""
+        return [self.opened, self.spent.cost, self.spent.delta, self.identity.hex()]
+
+    @classmethod
+    def read(cls, fields: list[int | str]) -> Total:
+        """What `fields` wrote."""
+        opened, cost, delta, identity = fields
+        return cls(int(opened), Units(int(cost), int(delta)), bytes.fromhex(str(identity)))
+
+
+def identity_of(key: bytes, name: object, terms: object) -> bytes:
+    """Digests of who has an account, and of what it was opened with."""
+    who, what = (digest(key, b"account", canonical_json(part).encode())[:16] for part in (name, [name, terms]))
+    return who + what
+
+
+def total_of(row: bytes, identity: bytes) -> bytes:
+    """The total of an account with that row (opened, cap, cap of delta, spent, spent of delta), as an anchor has it."""
+    return row[:8] + row[24:] + identity
+
+
+def unpack(content: bytes) -> Iterator[Total]:
+    """The totals that an anchor has."""
+    for opened, cost, delta, identity in _RECORD.iter_unpack(content):
+        yield Total(opened, Units(cost, delta), identity)
