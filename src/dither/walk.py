@@ -282,23 +282,26 @@ class Walk:
             from dither.release import release
             from dither.sql.price import again
 
-        stopped = False
+        reason = None
         try:
             if reservation.plan != priced.recipe():  # a profile may have been made since
                 priced = again(priced, Currency.of(self._accounts.budget(reservation.people)), reservation.plan)
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
-            if recorded == ("reserved", priced.snapshot, priced.recipe()):
-                limits = self._policy.read().limits
+            # Another plan or no snapshot any more, after a crash, say, is the curator's doing: no data decide that, so
+            # it is a failure and no incident. From the first statement on they may.
+            present = all(self._engine.has(table) for table in priced.question.tables)
+            if recorded == ("reserved", priced.snapshot, priced.recipe()) and present:
+                limits, reason = self._policy.read().limits, "failed"
                 return release(priced, self._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
         except StatementStopped:
-            stopped = True
+            reason = "stopped"
         except Exception:  # noqa: BLE001 - whatever goes wrong may depend on data, so nothing about it is told
             pass
         with suppress(Exception):  # a ledger that cannot even be told keeps the charge, and says so to the next caller
-            if stopped:
-                self._incident(reservation, "stopped")
-            else:
+            if reason is None:
                 self._ledger.fail(reservation.id)
+            else:
+                self._incident(reservation, reason)
         return None
 
     def _incident(self, reservation: Reservation, reason: str) -> None:
@@ -326,7 +329,7 @@ class Walk:
         if drawn is not None:
             with suppress(Exception):
                 return self._ledger.settle(reservation.id, drawn)
-            with suppress(Exception):
+            with suppress(Exception):  # no incident: what was drawn is private already, and so is its size
                 self._ledger.fail(reservation.id)
         # Raised here and not where it failed: an exception remembers the one it was raised beside.
         raise QueryFailed

@@ -133,7 +133,7 @@ def test_a_greedy_statement_is_stopped_and_takes_nothing_from_its_parent(tmp_pat
     assert count(engine) == 3
 
 
-def test_an_error_of_the_engine_is_no_incident(tmp_path: Path) -> None:
+def test_an_error_of_the_engine_is_not_a_stop(tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         make(tmp_path).run(statement("SELECT nonsense"))
     assert type(caught.value) is EngineError
