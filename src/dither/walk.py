@@ -259,19 +259,22 @@ class Walk:
                 if not self._engine.has(table):
                     # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
                     raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
-            self._room(analyst, priced)
+            self._room(analyst, priced, request, question)
         reservation = self._reserve(analyst, priced, request, question)
         return reservation, None if reservation.answer is not None else self._attempt(reservation, priced)
 
-    def _room(self, analyst: str | None, priced: PricedQuestion) -> None:
-        """Refuse an answer that may not fit beside those that this very analyst has stored."""
+    def _room(self, analyst: str | None, priced: PricedQuestion, request: str | None, question: str) -> None:
+        """Refuse a question that may not fit, with its answer, beside those that this very analyst has stored."""
+        from dither.ledger.index import recorded
         from dither.sql.work import work
 
         limits, stored = self._policy.read().limits, self._ledger.stored_bytes(analyst)
         most = min(work(priced.aggregates, limits.max_cells).bytes, limits.max_answer_bytes)
+        texts = {"question": question, "snapshot": priced.snapshot, "plan": priced.recipe(), "request": request}
+        most += recorded(texts)
         if stored + most > limits.max_stored_bytes:
             raise PolicyError(
-                f"your stored answers have {stored:,} bytes, and this one may have {most:,}; at most "
+                f"your stored questions and answers have {stored:,} bytes, and this one may have {most:,}; at most "
                 f"{limits.max_stored_bytes:,} are kept for an analyst. Ask for fewer groups."
             )
 

@@ -231,7 +231,7 @@ class Ledger:
         return stored
 
     def stored_bytes(self, analyst: str | None) -> int:
-        """How many bytes all stored answers of this very analyst have, of whatever people."""
+        """How many bytes the recorded questions and answers of this very analyst have, of whatever people."""
         known_as = None if analyst is None else canonical_name(analyst, "analyst")
         with self._journal.reading() as page:
             return index.bytes_of(page, known_as)

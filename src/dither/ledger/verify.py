@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from dither.errors import LedgerCorrupt
 from dither.ledger import index
 from dither.ledger.book import Book
@@ -36,16 +38,17 @@ def verify(page: Page, folder: Folder) -> int:
     expected = [index.row_of(entry, settled[n].sequence if n in settled else None) for n, entry in reserved.items()]
     if connection.execute(f"SELECT {index.COLUMNS} FROM reservations ORDER BY id").fetchall() != expected:
         raise LedgerCorrupt("the reservations do not follow from the entries.")
-    inline, stored = [], dict[str, int]()
+    inline, stored = [], Counter[str]()
+    for entry in reserved.values():
+        stored[entry.body["analyst"] or ""] += index.recorded(entry.body)
     for number in sorted(settled):
         _, answer = index.outcome(page, folder, number, settled[number].sequence)
         if answer is not None:
-            analyst = reserved[number].body["analyst"] or ""
-            stored[analyst] = stored.get(analyst, 0) + len(answer)
+            stored[reserved[number].body["analyst"] or ""] += len(answer)
         if not settled[number].body.get("file", True):
             inline.append((number,))
     if connection.execute("SELECT reservation FROM answers ORDER BY reservation").fetchall() != inline:
         raise LedgerCorrupt("there are answers that no entry settled.")
     if dict(connection.execute("SELECT analyst, bytes FROM stored").fetchall()) != stored:
-        raise LedgerCorrupt("the bytes that analysts have stored are not those of their answers.")
+        raise LedgerCorrupt("the bytes that analysts have stored are not those of their questions and answers.")
     return page.head.sequence
