@@ -23,11 +23,14 @@ def most_of(clinic: dt.Curator, text: str) -> int:
     return work(priced.aggregates).bytes + len(json.dumps(texts, separators=(",", ":")))
 
 
+FACES = "\U0001f600" * 16_000
+LONG = f"SELECT COUNT(*) FILTER (WHERE remark <> '{FACES}') FROM visits"  # the literal is in the name of the measure
 TEXTS = [
     "SELECT COUNT(*), SUM(paid), AVG(age) FROM visits",
     "SELECT age, region, COUNT(*), MEDIAN(ward) FROM visits GROUP BY age, region",
     "SELECT remark, COUNT(*), SUM(age) FROM visits GROUP BY remark",
     "SELECT LEFT(remark, 3) AS k, ward, COUNT(*) FROM visits GROUP BY k, ward",
+    LONG,
 ]
 
 
@@ -43,6 +46,14 @@ def test_no_answer_is_larger_than_its_bound(
     clinic.sql(text, epsilon=epsilon, **delta)
     (stored,) = [entry for entry in clinic.ledger() if entry.kind == "reserve"]
     assert 0 < clinic._ledger.stored_bytes(None) - recorded(stored.body) <= bound
+
+
+def test_planted_bug_names_of_measures_that_are_not_counted(
+    make: Make, visits: Callable[..., pa.Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dither.sql.work._said", lambda aggregates: 0)
+    with pytest.raises(AssertionError):
+        test_no_answer_is_larger_than_its_bound(make, visits, LONG, "1")
 
 
 def test_an_analyst_has_room_for_so_much(clinic: dt.Curator) -> None:

@@ -230,7 +230,9 @@ def test_no_free_worker_is_told_before_anything_runs(tmp_path: Path) -> None:
         thread = threading.Thread(target=ask)
         thread.start()
         thread.join()
-    assert [str(error) for error in refused] == ["all 1 workers are busy; try again. Nothing was charged."]
+    assert [str(error) for error in refused] == [
+        "no worker is free: 1 run at once, and at most 1 for one analyst; try again. Nothing was charged."
+    ]
     with engine.slot():
         assert count(engine) == 3
 
