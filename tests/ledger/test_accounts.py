@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from dither.errors import BudgetExceeded, PolicyError
-from dither.ledger import Balance, Charge, Ledger, journal
+from dither.errors import BudgetExceeded, ParameterError, PolicyError
+from dither.ledger import Balance, Charge, Ledger, checks, journal
+from dither.ledger.units import SCALE, SMALLEST_DELTA
 
 Reserve = Callable[..., Any]
 
@@ -231,3 +232,33 @@ def test_the_clock_plays_no_part(ledger: Ledger, reserve: Reserve, monkeypatch: 
         monkeypatch.setattr("time.time", lambda now=seconds: now)
         assert ledger.balance("patients").spent == charge("1/4")
     assert all("time" not in entry.body and "date" not in entry.body for entry in ledger.entries())
+
+
+def check_smallest_delta(ledger: Ledger, reserve: Any, delta: Fraction) -> None:
+    """All but one unit of delta are spent; what is left is a number all the same."""
+    cap = Charge(Fraction(1), delta)
+    ledger.open_account("few", None, kind="basic", cap=cap, terms={})
+    reserve(ledger, None, "1/2", people="few", delta=str(delta * Fraction(SCALE - 1, SCALE)))
+    assert ledger.balance("few").left == Charge(Fraction(1, 2), delta / SCALE)
+
+
+def test_the_smallest_delta_that_is_counted(ledger: Ledger, reserve: Any) -> None:
+    below = SMALLEST_DELTA * Fraction(999, 1000)
+    for analyst in (None, "bob"):
+        people = "few" if analyst is None else "many"
+        if analyst is not None:
+            ledger.open_account("many", None, kind="basic", cap=Charge(Fraction(1), Fraction(1, 2)), terms={})
+        with pytest.raises(
+            PolicyError, match="must be 0 or at least 1e-285, twice that where rhos add up; got 9.99e-286"
+        ):
+            ledger.open_account(people, analyst, kind="basic", cap=Charge(Fraction(1), below), terms={})
+    check_smallest_delta(ledger, reserve, SMALLEST_DELTA)
+    ledger.verify()
+
+
+def test_planted_bug_a_delta_that_cannot_be_counted(
+    ledger: Ledger, reserve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "SMALLEST_DELTA", 0)
+    with pytest.raises(ParameterError, match="magnitude between 1e-300"):
+        check_smallest_delta(ledger, reserve, SMALLEST_DELTA * Fraction(999, 1000))

@@ -116,8 +116,7 @@ class Ledger:
                         "A budget is never changed; open it with the same terms."
                     )
                 return
-            if analyst is not None:
-                check_cap(page.book, people, analyst, kind, cap)
+            check_cap(page.book, people, analyst, kind, cap)
             body = {"people": people, "analyst": analyst, "kind": kind, "terms": dict(terms)}
             entry = page.append("account", body | {"cost": str(cap.cost), "delta": str(cap.delta)})
             page.connection.execute(
