@@ -19,8 +19,8 @@ Make = Callable[..., dt.Curator]
 def most_of(clinic: dt.Curator, text: str) -> int:
     """Bytes of a question at epsilon 0.1, and of its answer at most."""
     priced = clinic._price(text, epsilon="0.1")
-    texts = [priced.known_as, priced.snapshot, priced.recipe(), None]
-    return work(priced.aggregates).bytes + len(json.dumps(texts, separators=(",", ":")))
+    texts = [priced.known_as, priced.snapshot, priced.recipe()]
+    return work(priced.aggregates).bytes + sum(len(json.dumps(text)) for text in texts)
 
 
 FACES = "\U0001f600" * 16_000

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from dither.errors import LedgerCorrupt
-from dither.ledger import Ledger
+from dither.ledger import Ledger, index
 from dither.ledger.ledger import LARGEST_INLINE_ANSWER
 
 LARGE = bytes(LARGEST_INLINE_ANSWER + 1)
 PLAN = "\U0001f600" * 10 + "'\n"
 RECORDED = 10 * len("\\ud83d\\ude00") + len("'\\n")  # as JSON writes it
-EACH = len('["a","1","",null]') + RECORDED
+EACH = len('"a""1""' + '"') + RECORDED
 
 
 def fill(ledger: Ledger, reserve: Callable[..., Any]) -> None:
@@ -66,6 +66,10 @@ def test_a_ledger_that_did_not_count_is_counted_once(ledger: Ledger, folder: Pat
         with Ledger.open(folder) as again:
             check_counted(again)
             again.verify()
+    with Ledger.open(folder) as again:
+        with again._journal.writing() as page:
+            index.count_all(page.connection, again._folder)
+        check_counted(again)
 
 
 def test_an_anchor_is_restored_in_an_older_layout_too(ledger: Ledger, folder: Path, reserve: Any) -> None:

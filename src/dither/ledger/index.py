@@ -17,6 +17,7 @@ from dither.ledger.units import Units
 from dither.ledger.values import Charge, Entry, Reservation
 
 COLUMNS = "id, question, cost, delta, request, settled"
+_TEXTS = ("question", "snapshot", "plan", "request", "principal", "sql", "alias")  # of a reserve entry, if it has them
 
 
 def row_of(entry: Link, settled: int | None) -> tuple[int, bytes, int, int, bytes | None, int | None]:
@@ -36,7 +37,7 @@ def add(page: Page, entry: Link) -> None:
 
 def recorded(texts: Mapping[str, Any]) -> int:
     """Bytes that the texts of a question take for good, as its entry writes them; whatever becomes of it."""
-    return len(canonical_json([texts[name] for name in ("question", "snapshot", "plan", "request")]))
+    return sum(len(canonical_json(texts[name])) for name in _TEXTS if texts.get(name) is not None)
 
 
 def settle(page: Page, number: int, entry: Link) -> None:
@@ -65,7 +66,8 @@ def bytes_of(page: Page, analyst: str | None) -> int:
 
 
 def count_all(connection: sqlite3.Connection, folder: Folder) -> None:
-    """What all analysts have stored, in a ledger that did not count it."""
+    """What all analysts have stored, in a ledger that did not count it, or not all of it."""
+    connection.execute("DELETE FROM stored")
     for (of,) in connection.execute("SELECT body FROM entries WHERE kind = 'reserve'").fetchall():
         body = json.loads(of)
         _add_bytes(connection, body["analyst"], recorded(body))
