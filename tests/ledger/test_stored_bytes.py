@@ -11,7 +11,7 @@ import pytest
 
 from dither.errors import LedgerCorrupt
 from dither.ledger import Ledger, index
-from dither.ledger.ledger import LARGEST_INLINE_ANSWER
+from dither.ledger.answers import LARGEST_INLINE_ANSWER
 
 LARGE = bytes(LARGEST_INLINE_ANSWER + 1)
 PLAN = "\U0001f600" * 10 + "'\n"
