@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dither.accounting.currency import Currency
-from dither.budgets import Budget, BudgetView, budget_from, terms_of, view
+from dither.budgets import Budget, BudgetView, budget_from, check_usable, terms_of, view
 from dither.errors import PolicyError
 from dither.sql.names import meant
 
@@ -23,7 +23,10 @@ class Accounts:
     def open(self, people: str, analyst: str | None, budget: Budget, *, oversubscribe: bool = False) -> None:
         """Grant a budget, for good; refuses other terms than an account has already."""
         from dither.ledger import Charge
+        from dither.ledger.checks import canonical_names
 
+        if analyst is not None and canonical_names(people, analyst) not in self.ledger.accounts():
+            check_usable(self.budget(people), budget)
         terms, currency = terms_of(budget, oversubscribe=oversubscribe), Currency.of(budget)
         cap = Charge(currency.cap_cost, currency.cap_delta)
         self.ledger.open_account(people, analyst, kind=currency.kind, cap=cap, terms=terms)

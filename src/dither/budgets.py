@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Budget = PureDP | ApproxDP
 
+_LEAST_EPSILON = "1e-9"  # what is left is told in whole parts of this
 _WIDTH = 30  # characters of the bar
 _NOTHING = "Nothing was charged and no data were read."
 _ADDING = " (rho adds up; epsilon here is the dearest single question that still fits)"
@@ -122,6 +123,24 @@ def cap_of(people: Budget, epsilon: Number, delta: Number | None = None) -> Budg
         return PureDP(epsilon)
     share = min(positive(epsilon, "epsilon") / people.epsilon, Fraction(1)) if people.epsilon else Fraction(1)
     return ApproxDP(epsilon, people.delta * share if delta is None else delta, composition=people.composition)
+
+
+def check_usable(people: Budget, cap: Budget) -> None:
+    """Refuse a cap into which no price in epsilon fits: where rhos add up, epsilon is priced at the people's own delta.
+
+    A large delta makes even an epsilon near 0 cost some rho, and a cap with a small delta may have less than that.
+    """
+    priced, own = Currency.of(people), Currency.of(cap)
+    if not priced.kind == own.kind == "zcdp" or priced.epsilon_for(own.cap_cost):
+        return
+    least = priced.price_of(epsilon=_LEAST_EPSILON).cost
+    has, theirs = Amount(cap.epsilon, cap.delta, own.cap_cost).shown(up=False), decimal_text(people.delta, up=False)
+    needed = Amount(own.spent_epsilon(least), cap.delta, None).shown(up=True)
+    raise PolicyError(
+        f"no price in epsilon fits into a cap of {has}: with the people's delta of {theirs} even epsilon "
+        f"{_LEAST_EPSILON} costs rho {decimal_text(least, up=True)}. A cap needs {needed} or more; or give the people "
+        "a smaller delta."
+    )
 
 
 def together_within(people: Budget, caps: Sequence[Budget]) -> bool:

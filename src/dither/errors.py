@@ -52,10 +52,13 @@ class PeopleFrozen(DitherError):
 
 
 class Busy(DitherError):
-    """Every worker runs a statement of somebody else. Nothing was charged and no data were read."""
+    """Every worker that the asker may have runs another statement. Nothing was charged and no data were read."""
 
-    def __init__(self, workers: int) -> None:
-        super().__init__(f"all {workers} workers are busy; try again. Nothing was charged.")
+    def __init__(self, workers: int, share: int) -> None:
+        super().__init__(
+            f"no worker is free: {workers} run at once, and at most {share} for one analyst; try again. "
+            "Nothing was charged."
+        )
 
 
 class QueryFailed(DitherError):

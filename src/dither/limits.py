@@ -23,13 +23,14 @@ class Limits:
     `max_join_rows_per_owner` (rows of one owner that a join may make before they are limited), `max_growth` (rows that
     joins make and aggregates hold for each row that is read), `max_characters` (of all texts computed for each row),
     `max_held_characters` (of texts that joins and groups hold for each row, if its tables have no longer ones),
-    `max_answer_bytes` (stored for one answer) and `max_stored_bytes` (for all answers of one analyst).
+    `max_answer_bytes` (stored for one answer) and `max_stored_bytes` (for all questions of one analyst).
 
     The circuit breaker: a statement that takes more than `statement_memory` bytes is stopped, and so is one that takes
-    more than is left of the `statement_seconds` of computing that all statements of a question have together. That is
-    an incident; after `max_incidents` the people's questions are refused until they are thawed.
-    `workers` is how many statements run at once, and `wait_seconds` how long a question waits for one of them before it
-    is refused. With `answer_on_grid`, in seconds, when an answer is given follows from its plan alone.
+    more than is left of the `statement_seconds` of computing that all statements of a question have together. That, and
+    any other failure once data were read, is an incident; after `max_incidents` the people's questions are refused
+    until they are thawed. `workers` is how many statements run at once, of one analyst all but one of them, and
+    `wait_seconds` how long a question waits for one before it is refused. With `answer_on_grid`, in seconds, when an
+    answer is given follows from its plan alone.
     """
 
     max_cells: int = 5_000_000

@@ -203,7 +203,7 @@ class Walk:
                 return priced, stored, False
             after = release_after(priced, declared.limits)
             # In this order: whoever waits for a worker holds up no refresh, and nobody who pays waits for one.
-            with self._engine.slot(), self._policy.steady():
+            with self._engine.slot(analyst), self._policy.steady():
                 begun = self._clock.now()
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn = self._stored(analyst, priced, request, question)
@@ -259,19 +259,22 @@ class Walk:
                 if not self._engine.has(table):
                     # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
                     raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
-            self._room(analyst, priced)
+            self._room(analyst, priced, request, question)
         reservation = self._reserve(analyst, priced, request, question)
         return reservation, None if reservation.answer is not None else self._attempt(reservation, priced)
 
-    def _room(self, analyst: str | None, priced: PricedQuestion) -> None:
-        """Refuse an answer that may not fit beside those that this very analyst has stored."""
+    def _room(self, analyst: str | None, priced: PricedQuestion, request: str | None, question: str) -> None:
+        """Refuse a question that may not fit, with its answer, beside those that this very analyst has stored."""
+        from dither.ledger.index import recorded
         from dither.sql.work import work
 
         limits, stored = self._policy.read().limits, self._ledger.stored_bytes(analyst)
         most = min(work(priced.aggregates, limits.max_cells).bytes, limits.max_answer_bytes)
+        texts = {"question": question, "snapshot": priced.snapshot, "plan": priced.recipe(), "request": request}
+        most += recorded(texts)
         if stored + most > limits.max_stored_bytes:
             raise PolicyError(
-                f"your stored answers have {stored:,} bytes, and this one may have {most:,}; at most "
+                f"your stored questions and answers have {stored:,} bytes, and this one may have {most:,}; at most "
                 f"{limits.max_stored_bytes:,} are kept for an analyst. Ask for fewer groups."
             )
 
@@ -282,23 +285,26 @@ class Walk:
             from dither.release import release
             from dither.sql.price import again
 
-        stopped = False
+        reason = None
         try:
             if reservation.plan != priced.recipe():  # a profile may have been made since
                 priced = again(priced, Currency.of(self._accounts.budget(reservation.people)), reservation.plan)
             recorded = (reservation.state, reservation.snapshot, reservation.plan)
-            if recorded == ("reserved", priced.snapshot, priced.recipe()):
-                limits = self._policy.read().limits
+            # Another plan or no snapshot any more, after a crash, say, is the curator's doing: no data decide that, so
+            # it is a failure and no incident. From the first statement on they may.
+            present = all(self._engine.has(table) for table in priced.question.tables)
+            if recorded == ("reserved", priced.snapshot, priced.recipe()) and present:
+                limits, reason = self._policy.read().limits, "failed"
                 return release(priced, self._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
         except StatementStopped:
-            stopped = True
+            reason = "stopped"
         except Exception:  # noqa: BLE001 - whatever goes wrong may depend on data, so nothing about it is told
             pass
         with suppress(Exception):  # a ledger that cannot even be told keeps the charge, and says so to the next caller
-            if stopped:
-                self._incident(reservation, "stopped")
-            else:
+            if reason is None:
                 self._ledger.fail(reservation.id)
+            else:
+                self._incident(reservation, reason)
         return None
 
     def _incident(self, reservation: Reservation, reason: str) -> None:
@@ -326,7 +332,7 @@ class Walk:
         if drawn is not None:
             with suppress(Exception):
                 return self._ledger.settle(reservation.id, drawn)
-            with suppress(Exception):
+            with suppress(Exception):  # no incident: what was drawn is private already, and so is its size
                 self._ledger.fail(reservation.id)
         # Raised here and not where it failed: an exception remembers the one it was raised beside.
         raise QueryFailed

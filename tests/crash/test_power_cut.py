@@ -18,7 +18,7 @@ import crash_power as power
 import pytest
 
 from dither.errors import LedgerError
-from dither.ledger import Charge, Ledger, ledger
+from dither.ledger import Charge, Ledger, answers
 
 PRICE = Fraction(1, 10)
 Ask = Callable[..., bytes]
@@ -91,7 +91,7 @@ def test_power_cuts(disk: faulty.Disk, place: Path, ask: Ask, tally: Any, campai
 
 def test_power_cuts_with_large_answers(disk: faulty.Disk, place: Path, ask: Ask, tally: Any, campaign: bool) -> None:
     """Answers in files of their own."""
-    size = ledger.LARGEST_INLINE_ANSWER + 1
+    size = answers.LARGEST_INLINE_ANSWER + 1
     seen = cut_everywhere(disk, place, ask, cuts=500 if campaign else 15, sessions=1, size=size)
     tally(power_cuts=seen)
     assert len(os.listdir(place / "answers")) == 2

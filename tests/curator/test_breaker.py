@@ -1,4 +1,4 @@
-"""A statement that takes too much is stopped: the charge stands, it is an incident, and the third freezes."""
+"""A statement that is stopped, and any other failure once data were read: charged, an incident, the third freezes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ COUNT = "SELECT COUNT(*) FROM visits"
 PLANTED = {
     "slow": "SELECT CAST(SUM(a.range * b.range % 7) AS BIGINT) AS m0 FROM range(1000000000) a, range(1000000000) b",
     "greedy": "SELECT CAST(LENGTH(string_agg(repeat('x', 1000000) || range, '')) AS BIGINT) AS m0 FROM range(100000)",
+    "broken": "SELECT nonsense",
 }
 LIMITS = dt.Limits(statement_memory=300 * 2**20, statement_seconds=1)
 
@@ -55,6 +56,8 @@ def check_breaker(clinic: dt.Curator, sql: str) -> None:
         assert new[2:] == ["incident"] + ["freeze"] * (number == 3), "one incident, and the third freezes"
         assert alice.budget().spent.epsilon == Fraction(5 + number, 10)
     assert words == {(str(dt.QueryFailed()), None, None)}
+    reasons = {entry.body["reason"] for entry in clinic.ledger() if entry.kind == "incident"}
+    assert reasons == {"failed" if sql == PLANTED["broken"] else "stopped"}
     before = kinds(clinic)
     clinic._engine = sound
     with pytest.raises(dt.PeopleFrozen, match="Nothing was charged"):
@@ -77,6 +80,16 @@ class Forgets(dt.Curator):
 
     def _incident(self, reservation: Any, reason: str) -> None:
         self._ledger.fail(reservation.id)
+
+
+class CountsStopsAlone(dt.Curator):
+    """Planted bug: what fails by itself is no incident, although data may have made it fail."""
+
+    def _incident(self, reservation: Any, reason: str) -> None:
+        if reason == "failed":
+            self._ledger.fail(reservation.id)
+        else:
+            super()._incident(reservation, reason)
 
 
 class Refunds(dt.Curator):
@@ -102,17 +115,41 @@ class Counts(dt.Curator):
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
-    [(Forgets, "one incident"), (Refunds, "the charge stands"), (Counts, "the third freezes")],
+    ("kind", "sql", "words"),
+    [
+        (Forgets, "greedy", "one incident"),
+        (CountsStopsAlone, "broken", "one incident"),
+        (Refunds, "greedy", "the charge stands"),
+        (Refunds, "broken", "the charge stands"),
+        (Counts, "greedy", "the third freezes"),
+    ],
 )
-def test_planted_bugs_of_the_breaker(clinic: dt.Curator, kind: type[dt.Curator], words: str) -> None:
+def test_planted_bugs_of_the_breaker(clinic: dt.Curator, kind: type[dt.Curator], sql: str, words: str) -> None:
     clinic.__class__ = kind
     with pytest.raises(AssertionError, match=words):
-        check_breaker(clinic, PLANTED["greedy"])
+        check_breaker(clinic, PLANTED[sql])
 
 
-def test_an_error_of_the_engine_is_no_incident(clinic: dt.Curator) -> None:
-    clinic._engine = Runs(clinic._engine, "SELECT nonsense")  # type: ignore[assignment]
+def test_noise_that_fails_is_an_incident(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has seen the data by then."""
+
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("dither.release._noisy", fails)
+    with pytest.raises(dt.QueryFailed):
+        clinic.sql(COUNT, epsilon=1)
+    assert kinds(clinic)[-3:] == ["reserve", "fail", "incident"]
+    clinic.verify()
+
+
+def test_an_answer_that_cannot_be_stored_is_no_incident(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be stored is private already, and so is its size."""
+
+    def full(*_: object) -> None:
+        raise dt.LedgerError("the disk is full")
+
+    monkeypatch.setattr("dither.ledger.ledger.Ledger.settle", full)
     with pytest.raises(dt.QueryFailed):
         clinic.sql(COUNT, epsilon=1)
     assert kinds(clinic)[-2:] == ["reserve", "fail"]

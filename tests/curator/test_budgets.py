@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,6 +11,7 @@ import pytest
 import dither as dt
 from dither.accounting.currency import Currency
 from dither.budgets import Amount, budget_from, cap_of, taken_by_others, terms_of, together_within, too_dear, view
+from dither.errors import PolicyError
 from dither.ledger import Balance, Charge
 
 BUDGETS = [dt.PureDP("1/3"), dt.ApproxDP(4, "1e-6"), dt.ApproxDP("0.5", "1e-9", composition="basic")]
@@ -123,3 +125,31 @@ def test_a_budget_that_is_none_is_refused_in_words(make: object) -> None:
     clinic = make(dt.PureDP(2))  # type: ignore[operator]
     with pytest.raises(dt.PolicyError, match="a budget is PureDP"):
         clinic.people("others", budget=4)
+
+
+def test_a_cap_into_which_no_epsilon_fits_is_refused(make: object) -> None:
+    """Priced at the people's delta of 0.25, even epsilon 0 costs more rho than the cap has."""
+    clinic = make(dt.ApproxDP(8000, "0.5"))  # type: ignore[operator]
+    words = r"a cap of epsilon 1, delta 1e-6, rho 0.02293: .* costs rho 0.2031.*needs epsilon (\d\.\d+), delta 1e-6"
+    with pytest.raises(PolicyError, match=words) as refused:
+        clinic.analyst("alice", budget=dt.ApproxDP(1, "1e-6"))
+    assert ("patients", "alice") not in clinic._ledger.accounts()
+    needed = re.search(words, str(refused.value))
+    assert needed is not None
+    alice = clinic.analyst("alice", budget=dt.ApproxDP(needed[1], "1e-6"))
+    assert len(alice.sql("SELECT COUNT(*) FROM visits", epsilon="1e-9")) == 1
+    with pytest.raises(PolicyError, match="fits into a cap"):
+        clinic.analyst("bob", budget=dt.ApproxDP(Fraction(needed[1]) - Fraction(1, 500), "1e-6"))
+    with pytest.raises(PolicyError, match="must be too"):  # other refusals keep their words
+        clinic.analyst("bob", budget=dt.PureDP(1))
+
+
+def test_a_cap_that_is_there_already_stays(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    clinic = make(dt.ApproxDP(8000, "0.5"))  # type: ignore[operator]
+    with monkeypatch.context() as before:
+        before.setattr("dither.accounts.check_usable", lambda people, cap: None)
+        clinic.analyst("alice", budget=dt.ApproxDP(1, "1e-6"))
+    alice = clinic.analyst("alice", budget=dt.ApproxDP(1, "1e-6"))
+    assert len(alice.sql("SELECT COUNT(*) FROM visits", rho="0.001")) == 1
+    with pytest.raises(dt.BudgetExceeded):
+        alice.sql("SELECT SUM(age) FROM visits", epsilon="1e-9")

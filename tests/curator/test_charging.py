@@ -141,6 +141,7 @@ def _raise(error: Exception) -> Callable[[], object]:
 
 
 def test_whatever_fails_after_the_charge_fails_the_same_and_stays_charged(clinic: dt.Curator, folder: Path) -> None:
+    clinic.limits(dt.Limits(max_incidents=9))
     sound, alice = clinic._engine, clinic.analyst("alice", budget=dt.PureDP(2))
     ways = [
         _raise(RuntimeError("patient 7 has no age")),
@@ -159,7 +160,7 @@ def test_whatever_fails_after_the_charge_fails_the_same_and_stays_charged(clinic
         assert error.__context__ is None, "an exception must not remember what failed"
         assert clinic.budget("patients").spent.epsilon == Fraction(number, 2)
     assert told == {"the query failed after it was charged; the charge stands and no answer exists"}
-    assert [entry.kind for entry in clinic.ledger()][-2:] == ["reserve", "fail"]
+    assert [entry.kind for entry in clinic.ledger()][-3:] == ["reserve", "fail", "incident"]
     clinic.verify()
 
 

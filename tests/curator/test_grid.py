@@ -70,7 +70,7 @@ def check_times(clinic: dt.Curator, time: Time) -> None:
 
 def test_the_time_of_an_answer_follows_from_its_plan(clinic: dt.Curator, time: Time) -> None:
     check_times(clinic, time)
-    assert "incident" not in [entry.kind for entry in clinic.ledger()]
+    assert [entry.body["reason"] for entry in clinic.ledger() if entry.kind == "incident"] == ["failed"]
 
 
 def test_planted_answers_as_soon_as_they_are_there(
@@ -99,7 +99,7 @@ def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
 
     def sleep(seconds: float) -> None:
         kinds = [entry.kind for entry in clinic.ledger()]
-        seen.append((kinds[-1], [entry.kind for entry in alice.history()], clinic._engine._workers._taken))  # type: ignore[attr-defined]
+        seen.append((kinds[-1], [entry.kind for entry in alice.history()], clinic._engine._workers._slots.taken))  # type: ignore[attr-defined]
         with clinic._policy.changing():
             time.pass_(seconds)
 
@@ -126,9 +126,9 @@ class Busy:
     def __init__(self, engine: Any, time: Time, seconds: float) -> None:
         self._engine, self._time, self._seconds = engine, time, seconds
 
-    def slot(self) -> Any:
+    def slot(self, analyst: str | None) -> Any:
         self._time.pass_(self._seconds)
-        return self._engine.slot()
+        return self._engine.slot(analyst)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

@@ -68,6 +68,35 @@ def test_a_request_whose_snapshot_is_gone_is_settled_as_failed(
             clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
     assert clinic.budget("patients").spent.epsilon == 1
     assert clinic._ledger.pending() == []
+    assert clinic._ledger.breaker.incidents() == {}, "the curator refreshed: no data decided that"
+
+
+def test_a_request_whose_file_is_gone_is_no_incident(clinic: dt.Curator, folder: Path, killed: Killed) -> None:
+    killed(lambda: die_while_asking(folder, "r1"))
+    clinic._engine.close()
+    for snapshot in (folder / "snapshots").glob("*.duckdb"):
+        snapshot.unlink()
+    with pytest.raises(dt.QueryFailed):
+        clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
+    assert [entry.kind for entry in clinic.ledger()][-1] == "fail"
+    assert clinic._ledger.breaker.incidents() == {}
+    clinic.verify()
+
+
+def test_a_request_that_is_run_again_and_fails_is_one_incident(
+    clinic: dt.Curator, folder: Path, killed: Killed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(lambda: die_while_asking(folder, "r1"))
+    monkeypatch.setattr("dither.release._noisy", lambda *_: 1 // 0)
+    for _ in range(2):
+        with pytest.raises(dt.QueryFailed):
+            clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
+        assert clinic._ledger.breaker.incidents() == {"patients": 1}
+    clinic.thaw("patients")
+    with pytest.raises(dt.QueryFailed):
+        clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
+    assert clinic._ledger.breaker.incidents() == {}, "it is failed, and is not run again"
+    clinic.verify()
 
 
 def test_an_answered_request_survives_a_refresh(clinic: dt.Curator, visits: Any) -> None:

@@ -58,6 +58,13 @@ def test_caps_must_fit_together(shop: dt.Curator, policy: Write) -> None:
         shop.apply(policy(("delta = 1e-6", "delta = 1e-6\noversubscribe = 1")))
 
 
+def test_a_cap_into_which_no_epsilon_fits_is_refused_before_anything_is_made(shop: dt.Curator, policy: Write) -> None:
+    useless = [("delta = 1e-6", "delta = 0.5"), ("epsilon = 0.5", "epsilon = 0.5\ndelta = 1e-6")]
+    with pytest.raises(PolicyError, match=r"people\.buyers\.analysts\.alice: no price in epsilon fits into a cap"):
+        shop.apply(policy(*useless))
+    assert {entry.kind for entry in shop.ledger()} == {"create"}
+
+
 def test_a_cap_without_a_delta_keeps_what_it_was_given(shop: dt.Curator, policy: Write) -> None:
     """However a cap came to its delta, a file that states none does not differ."""
     shop.people("buyers", budget=dt.ApproxDP(4, "1e-6"))

@@ -133,7 +133,7 @@ def test_a_greedy_statement_is_stopped_and_takes_nothing_from_its_parent(tmp_pat
     assert count(engine) == 3
 
 
-def test_an_error_of_the_engine_is_no_incident(tmp_path: Path) -> None:
+def test_an_error_of_the_engine_is_not_a_stop(tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         make(tmp_path).run(statement("SELECT nonsense"))
     assert type(caught.value) is EngineError
@@ -230,7 +230,9 @@ def test_no_free_worker_is_told_before_anything_runs(tmp_path: Path) -> None:
         thread = threading.Thread(target=ask)
         thread.start()
         thread.join()
-    assert [str(error) for error in refused] == ["all 1 workers are busy; try again. Nothing was charged."]
+    assert [str(error) for error in refused] == [
+        "no worker is free: 1 run at once, and at most 1 for one analyst; try again. Nothing was charged."
+    ]
     with engine.slot():
         assert count(engine) == 3
 

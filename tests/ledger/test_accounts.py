@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from dither.errors import BudgetExceeded, PolicyError
-from dither.ledger import Balance, Charge, Ledger, page
+from dither.errors import BudgetExceeded, ParameterError, PolicyError
+from dither.ledger import Balance, Charge, Ledger, checks, page
 from dither.ledger.kinds import VERSION
+from dither.ledger.units import SCALE, SMALLEST_DELTA
 
 Reserve = Callable[..., Any]
 
@@ -232,3 +233,29 @@ def test_the_clock_plays_no_part(ledger: Ledger, reserve: Reserve, monkeypatch: 
         monkeypatch.setattr("time.time", lambda now=seconds: now)
         assert ledger.balance("patients").spent == charge("1/4")
     assert all("time" not in entry.body and "date" not in entry.body for entry in ledger.entries())
+
+
+def check_smallest_delta(ledger: Ledger, reserve: Any, delta: Fraction) -> None:
+    """All but one unit of delta are spent; what is left is a number all the same."""
+    cap = Charge(Fraction(1), delta)
+    ledger.open_account("few", None, kind="basic", cap=cap, terms={})
+    reserve(ledger, None, "1/2", people="few", delta=str(delta * Fraction(SCALE - 1, SCALE)))
+    assert ledger.balance("few").left == Charge(Fraction(1, 2), delta / SCALE)
+
+
+def test_the_smallest_delta_that_is_counted(ledger: Ledger, reserve: Any) -> None:
+    below = Charge(Fraction(1), SMALLEST_DELTA * Fraction(999, 1000))
+    ledger.open_account("many", None, kind="basic", cap=Charge(Fraction(1), Fraction(1, 2)), terms={})
+    for people, analyst in (("few", None), ("many", "bob")):
+        with pytest.raises(PolicyError, match=r"must be 0 or at least 1e-285, twice that .* got 9\.99e-286"):
+            ledger.open_account(people, analyst, kind="basic", cap=below, terms={})
+    check_smallest_delta(ledger, reserve, SMALLEST_DELTA)
+    ledger.verify()
+
+
+def test_planted_bug_a_delta_that_cannot_be_counted(
+    ledger: Ledger, reserve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "SMALLEST_DELTA", 0)
+    with pytest.raises(ParameterError, match="magnitude between 1e-300"):
+        check_smallest_delta(ledger, reserve, SMALLEST_DELTA * Fraction(999, 1000))

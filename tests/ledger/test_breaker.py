@@ -28,16 +28,18 @@ def stop(ledger: Ledger, reserve: Any, most: int = 3, **changes: Any) -> int:
     return number
 
 
-def test_a_stopped_question_fails_and_is_one_incident(ledger: Ledger, reserve: Any) -> None:
-    number = stop(ledger, reserve)
+@pytest.mark.parametrize("reason", ["stopped", "failed"])
+def test_a_stopped_question_fails_and_is_one_incident(ledger: Ledger, reserve: Any, reason: str) -> None:
+    number = int(reserve(ledger, cost="1/100").id)
+    ledger.breaker.incident(number, reason, most=3)
     *_, failed, incident = ledger.entries()
     assert (failed.kind, failed.body) == ("fail", {"reservation": number})
-    assert incident.body == {"people": "patients", "reservation": number, "reason": "stopped"}
+    assert incident.body == {"people": "patients", "reservation": number, "reason": reason}
     assert ledger.balance("patients").spent.cost == Fraction(1, 100), "the charge stands"
     with pytest.raises(QueryFailed):
         ledger.settle(number, b"late")
     before = kinds(ledger)
-    ledger.breaker.incident(number, "stopped", most=3)
+    ledger.breaker.incident(number, reason, most=3)
     assert kinds(ledger) == before, "one question is one incident"
     assert ledger.breaker.incidents() == {"patients": 1}
     assert ledger.verify() == len(before)
@@ -93,7 +95,7 @@ def test_late_is_an_incident_of_a_question_that_is_answered(ledger: Ledger, rese
     assert ledger.settle(number, b"answer") == b"answer"
     assert ledger.breaker.frozen() == {"patients"}
     ledger.verify()
-    with pytest.raises(PolicyError, match="one of: stopped, late"):
+    with pytest.raises(PolicyError, match="one of: stopped, failed, late"):
         ledger.breaker.incident(number, "bored", most=1)
     with pytest.raises(PolicyError, match="no reservation"):
         ledger.breaker.incident(99, "late", most=1)
@@ -120,8 +122,9 @@ def test_the_book_refuses_what_this_code_would_not_write() -> None:
     book = Book()
     book.apply(link(3, "account", people="p", analyst=None, kind="pure", cost="1", delta="0", terms={}))
     book.apply(link(4, "reserve", people="p", analyst=None, cost="1/1000000000000000", delta="0", units=[[3, 1, 0]]))
-    with pytest.raises(LedgerCorrupt, match="incident that cannot be"):
-        book.apply(link(5, "incident", people="p", reservation=4, reason="stopped"))
+    for reason in ("stopped", "failed"):
+        with pytest.raises(LedgerCorrupt, match="incident that cannot be"):
+            book.apply(link(5, "incident", people="p", reservation=4, reason=reason))
     book.apply(link(5, "fail", reservation=4))
     book.apply(link(6, "incident", people="p", reservation=4, reason="stopped"))
     with pytest.raises(LedgerCorrupt, match="incident that cannot be"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dither.budgets import Budget, terms_of, together_within
+from dither.budgets import Budget, check_usable, terms_of, together_within
 from dither.columns import Coded, Column
 from dither.declarations.reading import Plan, PlannedAccount, PlannedTable
 from dither.declared import linked
@@ -90,9 +90,12 @@ def _granted(account: PlannedAccount, granted: Accounts) -> bool:
 
 def _check_caps(opening: list[PlannedAccount]) -> None:
     """Of people that are not there yet, the caps must fit together; elsewhere the ledger knows what is left."""
-    for made in opening:
-        caps = [account.budget for account in opening if account.people == made.people and account.analyst is not None]
-        if made.analyst is None and not (made.oversubscribe or together_within(made.budget, caps)):
+    for made in (account for account in opening if account.analyst is None):
+        analysts = [account for account in opening if account.people == made.people and account.analyst is not None]
+        for account in analysts:
+            with account.place.naming():
+                check_usable(made.budget, account.budget)
+        if not (made.oversubscribe or together_within(made.budget, [account.budget for account in analysts])):
             made.place.wrong(
                 "the caps of its analysts together exceed its budget; lower them, or write oversubscribe = true (then "
                 "what one analyst may ask depends on what others have spent)."

@@ -115,9 +115,9 @@ class DuckDBEngine:
         """Have a worker start while the question is still read and priced."""
         self._workers.warm()
 
-    def slot(self) -> AbstractContextManager[object]:
-        """A worker for this thread's statements, before anything is charged; Busy if none gets free."""
-        return self._workers.slot(self._limits().wait_seconds)
+    def slot(self, analyst: str | None = None) -> AbstractContextManager[object]:
+        """A worker for this thread's statements, before anything is charged; Busy if the analyst gets none."""
+        return self._workers.slot(analyst, self._limits().wait_seconds)
 
     def run(self, statement: Statement) -> list[Exact]:
         """Exact integers of every public group, one sealed array a measure.

@@ -141,8 +141,8 @@ class Engine(Protocol):
         """Get ready for a statement in the background."""
         ...
 
-    def slot(self) -> AbstractContextManager[object]:
-        """What it takes to run this thread's statements at once, held; Busy if others have all there is."""
+    def slot(self, analyst: str | None = None) -> AbstractContextManager[object]:
+        """What it takes to run this thread's statements at once, held; Busy if all there is for an analyst is taken."""
         ...
 
     def run(self, statement: Statement) -> Sequence[Exact]: ...

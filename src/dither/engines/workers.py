@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from dither.engines.protocol import EngineError, StatementStopped
+from dither.engines.slots import Slots
 from dither.engines.spill import SPILL, make_folder
 from dither.engines.wire import Hangup, receive_into, receive_length, receive_words, send, send_words
-from dither.errors import Busy, PolicyError
+from dither.errors import PolicyError
 
 _START = 60.0  # seconds that a worker has to start
 _LEAST = 0.001  # seconds that a socket can be waited for
@@ -147,56 +148,48 @@ class Workers:
         _pools.add(self)
 
     def _begin(self) -> None:
-        self._changed = threading.Condition()
+        self._slots, self._lock = Slots(self._most), threading.Lock()
         self._idle: list[Process] = []
-        self._taken = 0
         self._own = threading.local()
 
     def warm(self) -> None:
         """Have a worker start while other things are done, if none was started yet."""
-        with self._changed:
-            if not self._idle and not self._taken:
+        with self._lock:
+            if not self._idle and not self._slots.taken:
                 with suppress(OSError):
                     self._idle.append(Process(self._folder, self._terms()))
 
     @contextmanager
-    def slot(self, patience: float | None = None) -> Iterator[Process]:
-        """A worker for this thread alone, alive and ready; Busy if none is free within so many seconds."""
+    def slot(self, analyst: str | None = None, patience: float | None = None) -> Iterator[Process]:
+        """A worker for this thread alone, alive and ready; Busy if the analyst gets none within so many seconds."""
         held: Process | None = getattr(self._own, "process", None)
         if held is not None:
             yield held
             return
-        process = self._take(patience)
-        self._own.process = process
-        process.begin()
+        self._slots.take(analyst, patience)
         try:
-            yield process
+            process = self._ready()
+            try:
+                self._own.process = process
+                process.begin()
+                yield process
+            finally:
+                self._own.process = None
+                self._put_back(process)
         finally:
-            self._own.process = None
-            self._give(process)
+            self._slots.give(analyst)
 
     def close(self) -> None:
         """End those that wait; those that run a statement end when they have answered."""
-        with self._changed:
+        with self._lock:
             idle, self._idle = self._idle, []
         for process in idle:
             process.close()
 
-    def _take(self, patience: float | None) -> Process:
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._taken < self._most(), patience):
-                raise Busy(self._most())
-            self._taken += 1
-        try:
-            return self._ready()
-        except BaseException:
-            self._give(None)
-            raise
-
     def _ready(self) -> Process:
         terms = self._terms()
         while True:
-            with self._changed:
+            with self._lock:
                 process = self._idle.pop() if self._idle else None
             try:
                 fresh = process is None
@@ -209,14 +202,11 @@ class Workers:
             if fresh:
                 raise PolicyError(_NO_WORKER)
 
-    def _give(self, process: Process | None) -> None:
-        with self._changed:
-            self._taken -= 1
-            if process is not None and process.ready():
+    def _put_back(self, process: Process) -> None:
+        if process.ready():
+            with self._lock:
                 self._idle.append(process)
-                process = None
-            self._changed.notify()
-        if process is not None:
+        else:
             process.close()
 
 

@@ -24,7 +24,7 @@ from dither.ledger.units import NOTHING, Units, cap_units
 from dither.ledger.values import Charge
 
 Name = tuple[str, str | None]  # people, analyst
-REASONS = ("stopped", "late")  # of incidents
+REASONS = ("stopped", "failed", "late")  # of incidents; a late question may still be answered
 COMMITTING = 3  # the version of entries from which on they commit to caps and to the outcome of every reservation
 
 
@@ -194,7 +194,7 @@ class Book:
         people, counted = link.body["people"], self.incidents.get(link.body["people"], frozenset())
         if link.kind == "incident":
             number = link.body["reservation"]
-            if number in counted or (link.body["reason"] == "stopped" and number in self.pending):
+            if number in counted or (link.body["reason"] != "late" and number in self.pending):
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger counts an incident that cannot be.")
             self.incidents[people] = counted | {number}
         elif link.kind == "freeze":

@@ -1,7 +1,8 @@
 """Incidents, and what follows from them: people whose questions are frozen until the curator thaws them.
 
 An incident is a charged question whose end may have told one bit about one person: its statement was stopped, or was
-late. At the limit that is in force, the incident and the freeze are one transaction, so that no crash parts them.
+late, or it failed in any other way once data were read. At the limit that is in force, the incident and the freeze are
+one transaction, so that no crash parts them.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class Breaker:
     def incident(self, reservation_id: int, reason: str, *, most: int) -> None:
         """Record an incident of a charged question, once, and freeze its people if that makes `most` since the thaw.
 
-        A question whose statement was stopped is settled as failed in the same transaction; the charge stands.
+        A question that was stopped or failed is settled as failed in the same transaction; the charge stands.
         """
         if reason not in REASONS:
             raise PolicyError(f"the reason of an incident is one of: {', '.join(REASONS)}; got {reason!r}.")
         with self.journal.writing() as page:
-            if index.is_open(page, reservation_id) and reason == "stopped":
+            if index.is_open(page, reservation_id) and reason != "late":
                 index.settle(page, reservation_id, page.append("fail", {"reservation": reservation_id}))
             people = page.entry(reservation_id).body["people"]
             counted = page.book.incidents.get(people, frozenset())

@@ -8,7 +8,7 @@ from dither.errors import PolicyError
 from dither.ledger import caps
 from dither.ledger.book import Account, Book
 from dither.ledger.names import canonical_name
-from dither.ledger.units import NOTHING, Units, cap_units, exact_charge, show
+from dither.ledger.units import NOTHING, SMALLEST_DELTA, Units, cap_units, exact_charge, show
 from dither.ledger.values import Charge
 
 CURRENCIES = {"pure": "epsilon", "zcdp": "rho", "basic": "epsilon"}
@@ -56,8 +56,15 @@ def does_not_fit(account: Account, charge: Charge, rest: Units, people: Account)
     )
 
 
-def check_cap(book: Book, people: str, analyst: str, kind: str, cap: Charge, spent: Units = NOTHING) -> None:
-    """Refuse a cap of another kind than the people's budget, and one of which what is not spent has no room in it."""
+def check_cap(book: Book, people: str, analyst: str | None, kind: str, cap: Charge, spent: Units = NOTHING) -> None:
+    """Refuse a delta too small to count in; for an analyst, another kind than the people's, and what finds no room."""
+    if 0 < cap.delta < SMALLEST_DELTA:
+        raise PolicyError(
+            f"the delta of a budget must be 0 or at least {show(SMALLEST_DELTA)}, twice that where rhos add up; "
+            f"got {show(cap.delta)}."
+        )
+    if analyst is None:
+        return
     whole = account_of(book, people, None)
     if whole.kind != kind:
         raise PolicyError(f"the budget of {people!r} is {whole.kind}; that of {analyst!r} must be too, not {kind}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -17,6 +17,7 @@ from dither.ledger.units import Units
 from dither.ledger.values import ASKED, Charge, Entry, Reservation
 
 COLUMNS = "id, question, cost, delta, request, settled"
+_TEXTS = ("question", "snapshot", "plan", "request", "principal", "sql", "alias")  # of a reserve entry, if it has them
 
 
 def row_of(entry: Link, settled: int | None) -> tuple[int, bytes, int, int, bytes | None, int | None]:
@@ -29,8 +30,14 @@ def row_of(entry: Link, settled: int | None) -> tuple[int, bytes, int, int, byte
 
 
 def add(page: Page, entry: Link) -> None:
-    """Point to a new reservation."""
+    """Point to a new reservation, and count what it recorded."""
     page.connection.execute(f"INSERT INTO reservations ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", row_of(entry, None))
+    _add_bytes(page.connection, entry.body["analyst"], recorded(entry.body))
+
+
+def recorded(texts: Mapping[str, Any]) -> int:
+    """Bytes that the texts of a question take for good, as its entry writes them; whatever becomes of it."""
+    return sum(len(canonical_json(texts[name])) for name in _TEXTS if texts.get(name) is not None)
 
 
 def settle(page: Page, number: int, entry: Link) -> None:
@@ -53,13 +60,17 @@ def count_bytes(page: Page, number: int, size: int) -> None:
 
 
 def bytes_of(page: Page, analyst: str | None) -> int:
-    """How many bytes all answers of this very analyst have; those of the curator under None."""
+    """How many bytes the questions and answers of this very analyst have; those of the curator under None."""
     row = page.connection.execute("SELECT bytes FROM stored WHERE analyst = ?", (analyst or "",)).fetchone()
     return 0 if row is None else int(row[0])
 
 
 def count_all(connection: sqlite3.Connection, folder: Folder) -> None:
-    """What all analysts have stored, in a ledger that did not count it."""
+    """What all analysts have stored, in a ledger that did not count it, or not all of it."""
+    connection.execute("DELETE FROM stored")
+    for (of,) in connection.execute("SELECT body FROM entries WHERE kind = 'reserve'").fetchall():
+        body = json.loads(of)
+        _add_bytes(connection, body["analyst"], recorded(body))
     for answer, of, size in connection.execute(
         "SELECT s.body, r.body, (SELECT length(content) FROM answers WHERE reservation = r.sequence) FROM entries AS s"
         " JOIN entries AS r ON r.sequence = json_extract(s.body, '$.reservation') WHERE s.kind = 'settle'"

@@ -84,12 +84,10 @@ class Journal:
     def _changed(
         self, connection: sqlite3.Connection, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]
     ) -> Page:
-        layout = older_layout(connection)
-        change_tables(connection, layout)
+        change_tables(connection, older_layout(connection))
         page = load(connection, self._key)
         prove(page)
-        if layout == 1:  # stored bytes were not counted
-            count(connection)
+        count(connection)  # neither older layout counted all that is stored
         page.append("event", {"event": "upgraded", "body": {"layout": str(LAYOUT)}})
         return page
 

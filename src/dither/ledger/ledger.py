@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-from dither.errors import BudgetExceeded, PeopleFrozen, PolicyError, QueryFailed
+from dither.errors import BudgetExceeded, PeopleFrozen, PolicyError
 from dither.ledger import caps, index
 from dither.ledger.anchor import Anchor
+from dither.ledger.answers import Answers
 from dither.ledger.book import Account
 from dither.ledger.breaker import Breaker
 from dither.ledger.chain import Link
@@ -30,18 +30,16 @@ from dither.ledger.checks import (
 from dither.ledger.files import Folder
 from dither.ledger.journal import Journal
 from dither.ledger.kinds import KINDS, VERSION
-from dither.ledger.names import canonical_name
 from dither.ledger.page import Page, check_row, links_after
 from dither.ledger.restore import count_as_spent
-from dither.ledger.units import Units, cap_units, charge_units, exact_charge
+from dither.ledger.units import Units, cap_units, exact_charge
 from dither.ledger.values import Balance, Charge, Entry, Reservation
 from dither.ledger.verify import verify, verify_page
 
-LARGEST_INLINE_ANSWER = 1_000_000  # bytes; larger ones become files
 _PAGE_OF_ENTRIES = 1000
 
 
-class Ledger:
+class Ledger(Answers):
     """Exactly-once charging: no budget is ever overrun, and whatever was released was charged.
 
     reserved -> settled with the stored answer -> returned. A charge is never given back. Any number of processes and
@@ -152,8 +150,7 @@ class Ledger:
             spent = page.book.seen(Account(0, people, analyst, kind, cap, terms))
             if spent is None:
                 raise PolicyError(f"the lost budget of {whose(people, analyst)} had other terms; open it with those.")
-            if analyst is not None:
-                check_cap(page.book, people, analyst, kind, cap, spent)
+            check_cap(page.book, people, analyst, kind, cap, spent)
             body = {"people": people, "analyst": analyst, "kind": kind, "terms": dict(terms)}
             entry = page.append("account", body | {"cost": str(cap.cost), "delta": str(cap.delta)})
             page.connection.execute(
@@ -252,80 +249,10 @@ class Ledger:
                 reservation = index.reservation(page, self._folder, entry.sequence)
         return reservation
 
-    def settle(self, reservation_id: int, answer: bytes) -> bytes:
-        """Store the answer unless one is stored already; returns the stored bytes, read back, durable and anchored.
-
-        The first answer wins and every later one is discarded: one charge never yields two draws of noise.
-        QueryFailed if the reservation was settled as failed.
-        """
-        with self._journal.writing() as page:
-            if index.is_open(page, reservation_id):
-                large = len(answer) > LARGEST_INLINE_ANSWER
-                body = {"reservation": reservation_id, "sha256": sha256(answer).hexdigest(), "file": large}
-                if large:
-                    self._folder.store_answer(answer)
-                index.settle(page, reservation_id, page.append("settle", body))
-                if not large:
-                    index.store_answer(page, reservation_id, answer)
-                index.count_bytes(page, reservation_id, len(answer))
-        with self._journal.reading() as page:
-            stored = index.reservation(page, self._folder, reservation_id).answer
-        if stored is None:
-            raise QueryFailed
-        return stored
-
-    def stored_bytes(self, analyst: str | None) -> int:
-        """How many bytes all stored answers of this very analyst have, of whatever people."""
-        known_as = None if analyst is None else canonical_name(analyst, "analyst")
-        with self._journal.reading() as page:
-            return index.bytes_of(page, known_as)
-
-    def fail(self, reservation_id: int) -> None:
-        """Settle as failed: the charge stands, and there will never be an answer. Changes nothing once settled."""
-        with self._journal.writing() as page:
-            if index.is_open(page, reservation_id):
-                index.settle(page, reservation_id, page.append("fail", {"reservation": reservation_id}))
-
     @property
     def breaker(self) -> Breaker:
         """Incidents, and who is frozen because of them."""
         return Breaker(self._journal)
-
-    def requested(self, people: str, analyst: str | None, request: str) -> Reservation | None:
-        """What this very analyst reserved under a request id, whatever became of it; None if there is nothing."""
-        people, analyst = canonical_names(people, analyst)
-        with self._journal.reading() as page:
-            known = index.by_request(page, people, analyst, request)
-            found = None if known is None else index.reservation(page, self._folder, known)
-        if found is not None:
-            self._journal.anchor_up_to(page.head.sequence)
-        return found
-
-    def find(self, people: str, analyst: str | None, question: str, snapshot: str, charge: Charge) -> bytes | None:
-        """The best settled answer that this very analyst paid at least `charge` for; None if there is none.
-
-        Another analyst's answers are never considered, nor those of another snapshot, nor failures.
-        """
-        people, analyst = canonical_names(people, analyst)
-        with self._journal.reading() as page:
-            price = charge_units(charge, account_of(page.book, people, None).cap)
-            for number in index.by_question(page, people, analyst, question, snapshot, price):
-                found = index.reservation(page, self._folder, number)
-                # Units are rounded; the exact prices decide.
-                paid = found.charge.cost >= charge.cost and found.charge.delta >= charge.delta
-                if paid and found.answer is not None:
-                    break
-            else:
-                return None
-        self._journal.anchor_up_to(page.head.sequence)
-        return found.answer
-
-    def pending(self, people: str | None = None) -> list[Reservation]:
-        """Charged but not settled, oldest first: what a crash left behind, or what runs right now."""
-        wanted = None if people is None else canonical_name(people, "people")
-        with self._journal.reading() as page:
-            found = [index.reservation(page, self._folder, number) for number in sorted(page.book.pending)]
-        return [reservation for reservation in found if wanted in (None, reservation.people)]
 
     def record(self, kind: str, body: Mapping[str, str]) -> None:
         """Append an event of the curator, such as "register" or "refresh"; it touches no budget."""

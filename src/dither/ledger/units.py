@@ -11,12 +11,13 @@ from fractions import Fraction
 
 from dither.errors import PolicyError
 from dither.ledger.values import Charge
-from dither.parameters import ceil_units, floor_units
+from dither.parameters import SMALLEST, ceil_units, floor_units
 
 SCALE = 10**15
 COST_UNIT = Fraction(1, SCALE)
 # SQLite keeps 64-bit integers. A price beyond every cap is kept as this one, which no account can hold.
 BEYOND_EVERY_CAP = 2**63 - 1
+SMALLEST_DELTA = SMALLEST / COST_UNIT  # of a cap: a unit of a smaller one would be no number that can be stated
 
 
 @dataclass(frozen=True)

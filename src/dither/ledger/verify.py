@@ -60,6 +60,7 @@ class Walk:
         ).fetchone()
         if row is None or row[:-1] != index.row_of(link, None)[:-1]:
             raise LedgerCorrupt("the reservations do not follow from the entries.")
+        self._count(link.body["analyst"] or "", index.recorded(link.body))
 
     def _settled(self, page: Page, link: Link) -> None:
         self.settled += 1
@@ -75,16 +76,16 @@ class Walk:
             return
         self.inline += 1
         _, answer = index.outcome(page, self.folder, number, link.sequence)
-        self._count(analyst, answer or b"")
+        self._count(analyst, len(answer or b""))
 
     def read_files(self) -> None:
         """Look at the large answers that were come by; no transaction needs to wait for them."""
         while self.files and self.folder is not None:
             name, analyst = self.files.pop()
-            self._count(analyst, self.folder.load_answer(name))
+            self._count(analyst, len(self.folder.load_answer(name)))
 
-    def _count(self, analyst: str, answer: bytes) -> None:
-        self.stored[analyst] = self.stored.get(analyst, 0) + len(answer)
+    def _count(self, analyst: str, size: int) -> None:
+        self.stored[analyst] = self.stored.get(analyst, 0) + size
 
     def compare(self, page: Page) -> None:
         """Hold the tables against all entries of this very transaction."""
@@ -101,7 +102,7 @@ class Walk:
         if page.connection.execute("SELECT count(*) FROM answers").fetchone() != (self.inline,):
             raise LedgerCorrupt("there are answers that no entry settled.")
         if dict(page.connection.execute("SELECT analyst, bytes FROM stored").fetchall()) != self.stored:
-            raise LedgerCorrupt("the bytes that analysts have stored are not those of their answers.")
+            raise LedgerCorrupt("the bytes that analysts have stored are not those of their questions and answers.")
 
 
 def verify(reading: Callable[[], AbstractContextManager[Page]], folder: Folder | None) -> int:

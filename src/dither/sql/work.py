@@ -7,6 +7,7 @@ the largest table there can be; what is bounded then is how many rows are made f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from dither.sql.facts import facts
 from dither.sql.flow import Flow, flow, held
 from dither.sql.inlined import words
 from dither.sql.lower import used
+from dither.sql.notes import limits
 from dither.sql.plan import (
     Aggregate,
     Choice,
@@ -46,7 +48,10 @@ _CELL = 1_000  # for a noisy number: drawn exactly, stored, and shown
 _CHOICE, _CANDIDATE = 1_000, 10  # for a value that is chosen, and for one that a choice looks at
 
 # Bytes of a stored answer.
-_HEADER = 65_536  # price, mechanisms, limits: the plan is bounded by the size of its text
+_HEADER = 65_536  # the price and the names of fields
+_NUMBER = 2 * 1_234 + 1  # digits of a fraction whose parts have 4,096 bits each, as long as any that is read
+_MECHANISM = 6 * _NUMBER + 256  # of its parameters, their names and how its numbers are written
+_MENTIONED = 3  # times that a measure or its column is named: itself, bounds and centres
 _WORD, _WIDE_WORD = 24, 64  # of a noisy integer, as digits, within 64 bits and beyond
 _KEY, _CHARACTER = 24, 12  # of a code in JSON; of a character that JSON writes as two surrogates
 _SMALL = 2**26  # values whose sums, over as many rows as there can be, fit 64 bits
@@ -200,7 +205,17 @@ def _bytes(aggregates: Sequence[Aggregate], groups: int) -> int:
     first = aggregates[0]
     if not first.public:
         each += sum(_KEY + _CHARACTER * _longest(key.code) for key in first.keys)
-    return _HEADER + groups * each
+    return _HEADER + _said(aggregates) + groups * each
+
+
+def _said(aggregates: Sequence[Aggregate]) -> int:
+    """Bytes of what is said about the numbers: measures, as they are and as they were asked for, and what was left out.
+
+    The name of a measure can be as long as the question, and JSON writes a character of it as up to fourteen.
+    """
+    said = [measure.text for part in aggregates for measure in (*part.measures, *part.asked)]
+    noted = len(json.dumps(limits(aggregates)))
+    return noted + sum(_MECHANISM + _MENTIONED * len(json.dumps(text)) for text in said)
 
 
 def _width(measure: Measure) -> int:
