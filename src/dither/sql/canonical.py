@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from dither.records.keys import question_key
 from dither.sql.question import Question
 
 
@@ -13,11 +12,10 @@ def canonical(question: Question) -> str:
     Aliases, letter case, comments and layout are gone. The snapshot is not part of it: the ledger adds that. Nor is
     what is done after the noise.
     """
-    parts = {
-        "people": json.dumps(question.people),
-        "from": question.source.text,
-        "keys": f"[{','.join(key.code.text for key in question.keys)}]",
-        "outputs": f"[{','.join(output.aggregate.text for output in question.outputs)}]",
-        "order": json.dumps([f"{shown.kind} {shown.index}" for shown in question.order]),
-    }
-    return "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
+    return question_key(
+        question.people,
+        question.source.text,
+        (key.code.text for key in question.keys),
+        (output.aggregate.text for output in question.outputs),
+        (f"{shown.kind} {shown.index}" for shown in question.order),
+    )
