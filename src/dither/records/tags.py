@@ -67,7 +67,7 @@ def recorded(
     return register
 
 
-def tags() -> Mapping[type, Tag]:
+def tagged() -> Mapping[type, Tag]:
     """Every class that has a tag."""
     return MappingProxyType(_TAGS)
 
