@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.accounting.currency import Currency
+from dither.accounting.currency import Currency, Price
 from dither.errors import ParameterError, PolicyError
 from dither.present import keeps
 from dither.sql.price import PricedQuestion, again
@@ -39,9 +40,13 @@ def as_planned(priced: PricedQuestion, currency: Currency, reservation: Reservat
 
 
 def repriced(priced: PricedQuestion, known: Reservation) -> bool:
-    """Whether the price that a request stated, and states again, is no longer what was reserved for it."""
-    stated = Recipe.read(known.plan).asked
-    return known.state == "reserved" and stated == priced.asked and known.charge.cost != priced.price.cost
+    """Whether the price that a request stated, and states again, now costs something else than what was reserved."""
+    return known.charge.cost != priced.price.cost and Recipe.read(known.plan).asked == priced.asked
+
+
+def at_charge(priced: PricedQuestion, known: Reservation) -> PricedQuestion:
+    """At what was reserved: an answer that is there is given, and one that is not is bought for that."""
+    return replace(priced, price=Price(known.charge.cost, priced.price.delta))
 
 
 def keeps_to(priced: PricedQuestion, stored: bytes) -> bool:

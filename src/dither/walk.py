@@ -215,7 +215,7 @@ class Walk:
     ) -> tuple[str, PricedQuestion, bytes | None]:
         """What the ledger calls this question, the noise recorded for its request id, and an answer paid for before."""
         from dither.ledger import Charge
-        from dither.recall import as_recorded, keeps_to, repriced
+        from dither.recall import as_recorded, at_charge, keeps_to, repriced
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
         question, snapshot = priced.known_as, priced.snapshot
@@ -226,8 +226,9 @@ class Walk:
             if known.question == question and known.charge.delta != charge.delta:
                 priced = as_recorded(priced, Currency.of(self._accounts.budget(people)), known)
             if known.question == question and repriced(priced, known):
-                self._ledger.fail(known.id)
-                raise QueryFailed
+                if priced.price.cost > known.charge.cost:
+                    self._ledger.fail(known.id)
+                priced = at_charge(priced, known)
             answered = self._reserve(analyst, priced, request, question) if known.state == "settled" else known
             return question, priced, answered.answer
         repeated = self._ledger.find(people, analyst, question, snapshot, charge)
