@@ -8,7 +8,7 @@ from dither.answer import Answer, Chosen, Key, NoiseScale, Value
 from dither.answer.keys import dense_keys, sparse_keys
 from dither.answer.released import NoisyMeasure, Released
 from dither.columns import Coded
-from dither.sql.buying import Mechanism, factor_from, mechanism_from, scale_of
+from dither.sql.buying import Mechanism, factor_from, mechanism_from, scale_of, tag_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import adjusted, narrowed, notes
 from dither.sql.planner.centres import from_centres
@@ -103,7 +103,7 @@ def _value(output: Output, noisy: dict[str, NoisyMeasure], confidence: Fraction)
         column.half_width,
         column.lower,
         column.upper,
-        mechanism=" and ".join(dict.fromkeys(type(mechanism).__name__ for mechanism in mechanisms)),
+        mechanism=" and ".join(dict.fromkeys(map(tag_of, mechanisms))),
         scale=_scales(output, mechanisms, factors),
         possible=column.possible,
         additive=column.additive,

@@ -8,7 +8,6 @@ one, or one rank, or the sum by half the declared range.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -22,6 +21,7 @@ from dither.columns import Fixed, Int
 from dither.errors import ParameterError, PolicyError
 from dither.mechanisms import Quantile
 from dither.parameters import Number, floor_units, positive
+from dither.records.keys import profile_key
 from dither.sql.bound import measures
 from dither.sql.buying import mechanism_from
 from dither.sql.catalog import Catalog, Table
@@ -60,10 +60,7 @@ class Part:
     @property
     def label(self) -> str:
         """What the ledger calls it."""
-        what = {"rows": True} if self.column is None else {"column": self.column}
-        if self.pairs:
-            what = {"pairs": str(self.column)}
-        return json.dumps({"profile": self.table, "people": self.people, **what}, sort_keys=True)
+        return profile_key(self.people, self.table, self.column, pairs=self.pairs)
 
     @property
     def request(self) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dither.accounting.currency import Currency
+from dither.accounting.currency import Currency, Price
 from dither.errors import ParameterError, PolicyError
 from dither.present import keeps
 from dither.sql.price import PricedQuestion, again
+from dither.sql.recipe import Recipe
 
 if TYPE_CHECKING:
     from dither.ledger import Ledger, Reservation
@@ -19,6 +21,32 @@ def as_recorded(priced: PricedQuestion, currency: Currency, known: Reservation) 
     with suppress(ParameterError):  # the delta that it took is not stated now: refused as another price
         return again(priced, currency, known.plan)
     return priced
+
+
+def as_planned(priced: PricedQuestion, currency: Currency, reservation: Reservation) -> PricedQuestion | None:
+    """The question as its reservation was to be run; None if there is no such run any more.
+
+    A profile may have been made since, or the code changed: what was recorded decides, unless the guard says now that
+    one owner moves a measure by something else, the price has risen, or the data are others. Statements are not
+    compared.
+    """
+    if reservation.plan != priced.recipe():
+        priced = again(priced, currency, reservation.plan)
+        if not Recipe.read(reservation.plan).allows(Recipe.of(priced)):
+            return None
+    paid = priced.price.cost <= reservation.charge.cost and priced.price.delta <= reservation.charge.delta
+    same = (reservation.state, reservation.snapshot) == ("reserved", priced.snapshot)
+    return priced if paid and same else None
+
+
+def repriced(priced: PricedQuestion, known: Reservation) -> bool:
+    """Whether the price that a request stated, and states again, now costs something else than what was reserved."""
+    return known.charge.cost != priced.price.cost and Recipe.read(known.plan).asked == priced.asked
+
+
+def at_charge(priced: PricedQuestion, known: Reservation) -> PricedQuestion:
+    """At what was reserved: an answer that is there is given, and one that is not is bought for that."""
+    return replace(priced, price=Price(known.charge.cost, priced.price.delta))
 
 
 def keeps_to(priced: PricedQuestion, stored: bytes) -> bool:

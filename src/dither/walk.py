@@ -215,7 +215,7 @@ class Walk:
     ) -> tuple[str, PricedQuestion, bytes | None]:
         """What the ledger calls this question, the noise recorded for its request id, and an answer paid for before."""
         from dither.ledger import Charge
-        from dither.recall import as_recorded, keeps_to
+        from dither.recall import as_recorded, at_charge, keeps_to, repriced
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
         question, snapshot = priced.known_as, priced.snapshot
@@ -225,6 +225,10 @@ class Walk:
                 question = known.question
             if known.question == question and known.charge.delta != charge.delta:
                 priced = as_recorded(priced, Currency.of(self._accounts.budget(people)), known)
+            if known.question == question and repriced(priced, known):
+                if priced.price.cost > known.charge.cost:
+                    self._ledger.fail(known.id)
+                priced = at_charge(priced, known)
             answered = self._reserve(analyst, priced, request, question) if known.state == "settled" else known
             return question, priced, answered.answer
         repeated = self._ledger.find(people, analyst, question, snapshot, charge)
@@ -282,20 +286,17 @@ class Walk:
         """Exact aggregates and noise; None if anything at all went wrong, which is then recorded."""
         with importing():
             from dither.engines.protocol import StatementStopped
+            from dither.recall import as_planned
             from dither.release import release
-            from dither.sql.price import again
 
         reason = None
         try:
-            if reservation.plan != priced.recipe():  # a profile may have been made since
-                priced = again(priced, Currency.of(self._accounts.budget(reservation.people)), reservation.plan)
-            recorded = (reservation.state, reservation.snapshot, reservation.plan)
+            planned = as_planned(priced, Currency.of(self._accounts.budget(reservation.people)), reservation)
             # Another plan or no snapshot any more, after a crash, say, is the curator's doing: no data decide that, so
             # it is a failure and no incident. From the first statement on they may.
-            present = all(self._engine.has(table) for table in priced.question.tables)
-            if recorded == ("reserved", priced.snapshot, priced.recipe()) and present:
+            if planned is not None and all(self._engine.has(table) for table in planned.question.tables):
                 limits, reason = self._policy.read().limits, "failed"
-                return release(priced, self._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
+                return release(planned, self._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
         except StatementStopped:
             reason = "stopped"
         except Exception:  # noqa: BLE001 - whatever goes wrong may depend on data, so nothing about it is told

@@ -99,9 +99,13 @@ def test_equal_measures_are_paid_once(clinic: dt.Curator) -> None:
 
 
 def test_a_recipe_is_the_same_for_the_same_question(clinic: dt.Curator) -> None:
-    assert priced(clinic, ALL).recipe() == priced(clinic, ALL.lower()).recipe()
-    recipes = {priced(clinic, text).recipe() for text in (ALL, COUNT, COUNT + " WHERE age > 3")}
-    assert len(recipes | {priced(clinic, COUNT, epsilon=2).recipe()}) == 4
+    def reserved(text: str, **stated: object) -> tuple[str, str]:
+        found = priced(clinic, text, **stated)
+        return found.known_as, found.recipe()
+
+    assert reserved(ALL) == reserved(ALL.lower())
+    recipes = {reserved(text) for text in (ALL, COUNT, COUNT + " WHERE age > 3")}
+    assert len(recipes | {reserved(COUNT, epsilon=2)}) == 4
 
 
 @pytest.mark.parametrize("budget", [dt.PureDP(4), dt.ApproxDP(4, "1e-6")])

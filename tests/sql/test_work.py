@@ -347,7 +347,7 @@ def test_planted_bugs_are_seen(make: Make, monkeypatch: pytest.MonkeyPatch, kind
     if kind == "cells":
         monkeypatch.setattr(Work, "cells", property(lambda self: self.measures))
     elif kind == "a long statement":
-        for limit in ("MOST_WRITTEN", "MOST_WORDS", "_RECORDED"):
+        for limit in ("MOST_WRITTEN", "MOST_WORDS", "_TOGETHER"):
             monkeypatch.setattr(admission, limit, 10**12)
     else:
         monkeypatch.setattr(admission, "work", lambda aggregates, most: replace(work(aggregates, most), met=0, made=0))

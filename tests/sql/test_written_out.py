@@ -13,8 +13,8 @@ import pytest
 import dither as dt
 from dither.accounting.currency import Currency
 from dither.limits import Limits
+from dither.sql import admission, inlined
 from dither.sql import flow as flows
-from dither.sql import inlined
 from dither.sql.admission import admit
 from dither.sql.catalog import Catalog, Table
 from dither.sql.dialect import DUCKDB
@@ -75,9 +75,9 @@ REFUSED = {
         f"SELECT b, COUNT(*) FROM visits GROUP BY b HAVING {' OR '.join(f'COUNT(*) = {i}' for i in range(90))}",
         "steps",
     ),
-    "a long plan": (
+    "many statements": (
         f"SELECT {', '.join(f'MEDIAN(n + {i}) AS m{i}' for i in range(150))} FROM visits WHERE s <> '{'x' * 55_000}'",
-        "to record",
+        "written out",
     ),
     "patterns": (f"SELECT COUNT(*) FROM visits WHERE s LIKE '%a{'_' * 900}b%'", "patterns"),
 }
@@ -86,6 +86,14 @@ REFUSED = {
 @pytest.mark.parametrize(("text", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_an_engine_or_an_answer_could_not_bear_is_refused(text: str, said: str) -> None:
     with pytest.raises(dt.UnsupportedQuery, match=said):
+        asked(text)
+
+
+def test_a_plan_is_no_longer_than_what_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"SELECT {', '.join(f'SUM(n + {i})' for i in range(100))} FROM visits"
+    asked(text)
+    monkeypatch.setattr(admission, "_RECORDED", 10_000)
+    with pytest.raises(dt.UnsupportedQuery, match="to record; at most 10,000 are recorded"):
         asked(text)
 
 
@@ -154,7 +162,7 @@ PLANTED = {
         "patterns",
         lambda patch: patch.setattr(flows, "_matching", lambda pattern: 1 + len(pattern) // 8),
     ),
-    "plans of any length": ("a long plan", lambda patch: patch.setattr("dither.sql.admission._RECORDED", 2**40)),
+    "any number of statements": ("many statements", lambda patch: patch.setattr(admission, "_TOGETHER", 2**40)),
     "formulas are free": (
         "formulas",
         lambda patch: patch.setattr("dither.sql.admission._above_when_shown", lambda *given: iter(())),

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dither.errors import LedgerError
+from dither.records.versions import RELEASE
 
 _MAGIC = b"dither release\n"
-_FORMAT = 1
 _INT64 = "int64"  # little-endian words
 _TEXT = "text"  # decimal digits separated by commas, for numbers beyond 64 bits
 
@@ -64,7 +64,7 @@ class Released:
     def to_bytes(self) -> bytes:
         bodies = [_encode(measure.values) for measure in self.measures]
         header = {
-            "format": _FORMAT,
+            "format": RELEASE,
             "price": dict(self.price),
             **({} if self.keys is None else {"keys": [list(key) for key in self.keys]}),
             **({} if self.limits is None else {"limits": list(self.limits)}),
@@ -89,8 +89,8 @@ class Released:
             raise LedgerError("a stored answer is not in a format that this dither reads.")
         end = data.index(b"\n", len(_MAGIC))
         header = json.loads(data[len(_MAGIC) : end])
-        if header["format"] != _FORMAT:
-            raise LedgerError(f"a stored answer has format {header['format']}; this dither reads format {_FORMAT}.")
+        if header["format"] != RELEASE:
+            raise LedgerError(f"a stored answer has format {header['format']}; this dither reads format {RELEASE}.")
         measures, start = [], end + 1
         for stored in header["measures"]:
             body = data[start : start + stored["bytes"]]

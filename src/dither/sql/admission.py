@@ -18,16 +18,18 @@ from dither.sql.work import Work, work
 MOST_WRITTEN = 500_000  # characters of a statement, which an engine takes seconds to read
 # For each noisy number that there may be: columns that are held at once, and steps that are done one after the other.
 _SHOWN, _STEPS = 4, 20
+_TOGETHER = 2**20  # characters of all statements of a question
 _RECORDED = 2**20  # characters of a plan, which the ledger keeps for good
 _MATCHED = 4_000_000  # characters for one row: a hundredth of a second
 
 
 def admit(priced: PricedQuestion, limits: Limits) -> Work:
     """What a question takes at most, or `UnsupportedQuery` if that is above the limits."""
-    written = max(len(statement.sql) for statement in priced.statements)
-    if written > MOST_WRITTEN:
-        what = f"written out for the engine this has {written:,} characters; at most {MOST_WRITTEN:,} are run."
-        raise UnsupportedQuery(what, hint="Compute less on values computed in derived tables, or ask in parts.")
+    written = [len(statement.sql) for statement in priced.statements]
+    for characters, most in ((max(written), MOST_WRITTEN), (sum(written), _TOGETHER)):
+        if characters > most:
+            what = f"written out for the engine this has {characters:,} characters; at most {most:,} are run."
+            raise UnsupportedQuery(what, hint="Compute less on values computed in derived tables, or ask in parts.")
     found = work(priced.aggregates, limits.max_cells)
     for what, hint in (*_above(found, limits), *_above_when_shown(priced.question, found, limits)):
         raise UnsupportedQuery(f"{what}.", hint=hint or _fewer_rows(priced, limits))

@@ -16,6 +16,7 @@ from dither.sql.plan import Choice, QuantileRows
 
 Mechanism = Laplace | Gaussian | Quantile | Exponential | KeySelection
 OWNER = Relation.OWNER
+MECHANISM = "mechanism"  # beside its parameters: its tag
 FACTOR = "factor"  # beside the parameters of a mechanism: what its noisy numbers are multiplied by when shown
 
 
@@ -68,9 +69,14 @@ def scale_of(mechanism: Mechanism) -> Fraction | None:
 
 def parameters_of(mechanism: Mechanism) -> dict[str, str]:
     """The mechanism as text, read back by `mechanism_from`."""
-    names = _FIELDS[type(mechanism).__name__]
+    tag, names = _RECORDED[type(mechanism)]
     values = {name: _read(mechanism, name) for name in names}
-    return {"mechanism": type(mechanism).__name__, **{n: str(v) for n, v in values.items() if v is not None}}
+    return {MECHANISM: tag, **{n: str(v) for n, v in values.items() if v is not None}}
+
+
+def tag_of(mechanism: Mechanism) -> str:
+    """What records and answers call the mechanism."""
+    return _RECORDED[type(mechanism)][0]
 
 
 def factor_from(parameters: Mapping[str, str]) -> Fraction:
@@ -86,8 +92,8 @@ def mechanism_from(parameters: Mapping[str, str]) -> Mechanism:
 @lru_cache(maxsize=256)  # columns of one answer share their noise; parameters are public
 def _built(parameters: tuple[tuple[str, str], ...]) -> Mechanism:
     given: dict[str, Any] = dict(parameters)
-    name = given["mechanism"]
-    build = _BUILT.get(given.pop("mechanism"))
+    name = given.pop(MECHANISM)
+    build = _BUILT.get(name)
     if build is None:
         raise ParameterError(
             f"unknown mechanism {name!r} in a stored answer; it was made by another version of dither."
@@ -98,12 +104,13 @@ def _built(parameters: tuple[tuple[str, str], ...]) -> Mechanism:
     return build(**given, relation=OWNER)
 
 
-_FIELDS = {
-    "Laplace": ("epsilon", "sensitivity"),
-    "Gaussian": ("rho", "sensitivity"),
-    "Quantile": ("epsilon", "q", "lower", "upper", "rows_per_owner"),
-    "Exponential": ("epsilon", "sensitivity"),
-    "KeySelection": ("epsilon", "rho", "delta", "keys_per_owner"),
+# Tags are permanent, whatever classes are called; what is recorded beside them is read back by name.
+_RECORDED: dict[type[Mechanism], tuple[str, tuple[str, ...]]] = {
+    Laplace: ("Laplace", ("epsilon", "sensitivity")),
+    Gaussian: ("Gaussian", ("rho", "sensitivity")),
+    Quantile: ("Quantile", ("epsilon", "q", "lower", "upper", "rows_per_owner")),
+    Exponential: ("Exponential", ("epsilon", "sensitivity")),
+    KeySelection: ("KeySelection", ("epsilon", "rho", "delta", "keys_per_owner")),
 }
 _BUILT: dict[str, Callable[..., Mechanism]] = {
     "Laplace": Laplace,

@@ -12,7 +12,7 @@ from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Count, Sum
 from dither.sql.aggregates.centred_sum import CentredSum
-from dither.sql.buying import noise_of
+from dither.sql.buying import noise_of, tag_of
 from dither.sql.measures import names, shown
 from dither.sql.notes import adjusted, limits, narrowed, notes
 from dither.sql.plan import (
@@ -155,7 +155,7 @@ def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
         "measure": name,
         "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
         "why": _reason(item.total or item.measure, item.sensitivity) if item.in_group is None else _few(item),
-        "mechanism": type(item.mechanism).__name__,
+        "mechanism": tag_of(item.mechanism),
         "scale": None if noise is None else float(shown(item.measure, noise.scale * item.factor)),
     }
 

@@ -7,10 +7,10 @@ afterwards. A column has one name in the whole query, whatever relation it passe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+from dither.records import recorded, text_of
 from dither.sql.catalog import PublicTable, Table
 from dither.sql.expressions import Boolean, Expression, Numeric, Textual
 
@@ -33,14 +33,15 @@ class Node:
 
     @property
     def text(self) -> str:
-        """The node as JSON, the same for equal nodes only; a table is named without its snapshot."""
-        return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
+        """The node as it is recorded; a table is named without its snapshot."""
+        return text_of(self)
 
 
 Named = tuple[str, Expression]
 Equality = tuple[Expression, Expression]
 
 
+@recorded("Scan", "table.name", "names")
 @dataclass(frozen=True)
 class Scan(Node):
     """All rows of a table's protected snapshot; `names` are pairs of a declared column and its name in the query."""
@@ -49,6 +50,7 @@ class Scan(Node):
     names: tuple[tuple[str, str], ...]
 
 
+@recorded("PublicScan", "table.name", "names")
 @dataclass(frozen=True)
 class PublicScan(Node):
     """All rows of a public table."""
@@ -57,6 +59,7 @@ class PublicScan(Node):
     names: tuple[tuple[str, str], ...]
 
 
+@recorded("OwnerLimit", "child", "rows")
 @dataclass(frozen=True)
 class OwnerLimit(Node):
     """At most `rows` rows of each owner: those whose rank within the owner is at most `rows`."""
@@ -65,6 +68,7 @@ class OwnerLimit(Node):
     rows: int
 
 
+@recorded("Filter", "child", "predicate")
 @dataclass(frozen=True)
 class Filter(Node):
     """Rows for which the predicate is true (not false, not NULL)."""
@@ -73,6 +77,7 @@ class Filter(Node):
     predicate: Boolean
 
 
+@recorded("Project", "child", "columns")
 @dataclass(frozen=True)
 class Project(Node):
     """The same rows with other columns, each a name and what it is computed as."""
@@ -81,6 +86,7 @@ class Project(Node):
     columns: tuple[Named, ...]
 
 
+@recorded("JoinPublic", "child", "public", "equal", "condition", "outer")
 @dataclass(frozen=True)
 class JoinPublic(Node):
     """Each row beside the row of a public relation in which all `equal` pairs agree; `outer` keeps rows without one."""
@@ -92,6 +98,7 @@ class JoinPublic(Node):
     outer: bool = False
 
 
+@recorded("JoinOwner", "child", "other", "equal", "condition", "outer")
 @dataclass(frozen=True)
 class JoinOwner(Node):
     """Each row beside the rows of the same owner in which all `equal` pairs agree; `outer` keeps rows without one."""
@@ -103,6 +110,7 @@ class JoinOwner(Node):
     outer: bool = False
 
 
+@recorded("SemiJoin", "child", "other", "condition", "negated")
 @dataclass(frozen=True)
 class SemiJoin(Node):
     """Rows for which `other` has a row (or with `negated` none) where the condition is true.
@@ -116,6 +124,7 @@ class SemiJoin(Node):
     negated: bool = False
 
 
+@recorded("UnionAll", "parts")
 @dataclass(frozen=True)
 class UnionAll(Node):
     """The rows of all parts, which have columns of the same names."""
@@ -123,6 +132,7 @@ class UnionAll(Node):
     parts: tuple[Node, ...]
 
 
+@recorded(None, "function", "value", "condition", "least", "most", "nullable")
 @dataclass(frozen=True)
 class Total:
     """What one owner's rows come to: their count (value None), sum, least or greatest value, clamped last."""
@@ -136,9 +146,11 @@ class Total:
 
     @property
     def text(self) -> str:
-        return _json(tuple(getattr(self, f.name) for f in fields(self)))
+        """The total as it is recorded, in its place within a node."""
+        return text_of(self)
 
 
+@recorded("OwnerAggregate", "child", "keys", "totals")
 @dataclass(frozen=True)
 class OwnerAggregate(Node):
     """One row for each owner and combination of keys that the owner has, with totals over the owner's own rows."""
@@ -148,6 +160,7 @@ class OwnerAggregate(Node):
     totals: tuple[tuple[str, Total], ...]
 
 
+@recorded("Retruncate", "child", "rows")
 @dataclass(frozen=True)
 class Retruncate(Node):
     """At most `rows` rows of each owner, chosen by the ranks that the owner's rows were given when loaded."""
@@ -179,9 +192,10 @@ class Measure:
     @property
     def text(self) -> str:
         """The same for equal measures only: what a stored release calls it."""
-        return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
+        return text_of(self)
 
 
+@recorded("CountRows", "condition")
 @dataclass(frozen=True)
 class CountRows(Measure):
     """How many rows there are (`condition` None), or for how many the condition is true."""
@@ -189,6 +203,7 @@ class CountRows(Measure):
     condition: Boolean | None = None
 
 
+@recorded("SumRows", "value")
 @dataclass(frozen=True)
 class SumRows(Measure):
     """The sum of a value over the rows where it is not NULL. It ends in a clamp, or is a stored column."""
@@ -196,11 +211,13 @@ class SumRows(Measure):
     value: Numeric
 
 
+@recorded("CountOwners")
 @dataclass(frozen=True)
 class CountOwners(Measure):
     """How many owners have at least one row."""
 
 
+@recorded("CountDistinct", "value")
 @dataclass(frozen=True)
 class CountDistinct(Measure):
     """How many different values there are, NULL not counted."""
@@ -208,6 +225,7 @@ class CountDistinct(Measure):
     value: Numeric | Textual
 
 
+@recorded("OwnerTotal", "value", "condition", "least", "most")
 @dataclass(frozen=True)
 class OwnerTotal(Measure):
     """The sum over owners of each one's total in the group, clamped to [least, most]; `value` None counts rows."""
@@ -225,6 +243,7 @@ class Choice(Measure):
     value: Numeric
 
 
+@recorded("QuantileRows", "value", "numerator", "denominator")
 @dataclass(frozen=True)
 class QuantileRows(Choice):
     """The value below which about `numerator / denominator` of the values lie."""
@@ -233,6 +252,7 @@ class QuantileRows(Choice):
     denominator: int
 
 
+@recorded("ModeRows", "value")
 @dataclass(frozen=True)
 class ModeRows(Choice):
     """The value that occurs most often."""
@@ -272,13 +292,3 @@ class Aggregate(Node):
         """The value that choices are made from."""
         first = self.measures[0] if self.measures else None
         return first.value if isinstance(first, Choice) else None
-
-
-def _json(value: object) -> str:
-    if isinstance(value, (Table, PublicTable)):
-        return json.dumps(value.name)
-    if isinstance(value, (Expression, Node, Total)):
-        return value.text
-    if isinstance(value, tuple):
-        return f"[{','.join(map(_json, value))}]"
-    return json.dumps(value)

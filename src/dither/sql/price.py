@@ -7,16 +7,16 @@ exponential mechanism, keys by a noisy count of owners.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 from dither.accounting.currency import Currency, Price
 from dither.accounting.gaussian_curve import price_in_rho
 from dither.errors import ParameterError
 from dither.parameters import Number, positive, probability
+from dither.records.keys import key_by_error, key_unadjusted, key_with_rows
 from dither.sensitivity import Sensitivity
 from dither.sql.bound import measures
 from dither.sql.buying import FACTOR, Mechanism, additive, choosing, mechanism_from, parameters_of, selecting
@@ -29,6 +29,7 @@ from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.target import Target, solve
 from dither.sql.question import Question
+from dither.sql.recipe import Recipe
 from dither.sql.statement import Statement
 
 __all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "again", "mechanism_from", "price"]
@@ -60,7 +61,6 @@ class PricedQuestion:
 
     question: Question
     aggregates: tuple[Aggregate, ...]
-    statements: tuple[Statement, ...]
     measures: tuple[PricedMeasure, ...]  # in the order of the aggregates' own measures
     price: Price
     asked: dict[str, str]  # the price as the analyst stated it
@@ -70,6 +70,11 @@ class PricedQuestion:
     label: str = ""  # what the ledger calls the question; without one, its canonical text
     target: Target | None = None  # the error that was asked for in place of a price
     stated_delta: Fraction | None = None  # that may be paid for Gaussian noise
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """The aggregations as an engine reads them; neither the price nor what is recorded depends on them."""
+        return tuple(map(lower, self.aggregates))
 
     @property
     def paid(self) -> dict[str, str]:
@@ -104,18 +109,11 @@ class PricedQuestion:
         """The same for an answer that was made because those stored err by more than was asked for."""
         if self.target is None:
             return self.known_as
-        error = {"error": str(self.target.error), "confidence": str(self.target.confidence)}
-        return json.dumps({"question": self.known_as, **error})
+        return key_by_error(self.known_as, self.target.error, self.target.confidence)
 
     def recipe(self) -> str:
         """What will be run, as the ledger records it: a later run under the same charge must be the same."""
-        decided = self.strategy.document()
-        steps = {
-            **({"strategy": decided} if decided else {}),
-            "statements": [statement.sql for statement in self.statements],
-            "mechanisms": [priced.parameters() for priced in self.measures],
-        }
-        return json.dumps(steps, sort_keys=True, separators=(",", ":"))
+        return Recipe.of(self).to_json()
 
 
 def price(
@@ -167,8 +165,9 @@ def price(
     if rows_per_owner is None and adjust:
         return made
     # An answer with another limit, or scaled up, is no answer to this.
-    told = {"rows_per_owner": strategy.rows} if rows_per_owner is not None else {"adjust": False}
-    return replace(made, label=json.dumps({"question": question.canonical(), **told}))
+    key = question.canonical()
+    stated = rows_per_owner is not None
+    return replace(made, label=key_with_rows(key, strategy.rows) if stated else key_unadjusted(key))
 
 
 def _solved(
@@ -196,7 +195,7 @@ def _shown(cost: Fraction) -> str:
 
 def again(priced: PricedQuestion, currency: Currency, recipe: str) -> PricedQuestion:
     """The same question at the same price as an earlier recipe decided to answer it."""
-    decided = Strategy.read(json.loads(recipe).get("strategy", {}), measures(priced.question))
+    decided = Strategy.read(Recipe.read(recipe).strategy, measures(priced.question))
     total = Price(priced.price.cost) if priced.question.public else priced.price
     made = _bought(priced.question, currency, total, priced.asked, decided, priced.stated_delta)
     return replace(made, label=priced.label, target=priced.target)
@@ -237,8 +236,7 @@ def _bought(
         few = strategy.in_group if question.keys and isinstance(measure, (CountRows, SumRows)) else None
         priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure), factor, few))
     counted = "rho" if currency.kind == "zcdp" else "epsilon"
-    statements = tuple(map(lower, aggregates))
-    made = PricedQuestion(question, aggregates, statements, tuple(priced), total, asked, counted, strategy, form)
+    made = PricedQuestion(question, aggregates, tuple(priced), total, asked, counted, strategy, form)
     return replace(made, stated_delta=for_noise)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import NDArray
 
 from dither.columns import Coded, Column
+from dither.records.keys import question_key
 from dither.sql.aggregates import Aggregator, ValueColumn
 from dither.sql.catalog import PublicTable, Table
 from dither.sql.expressions import Numeric, Textual
@@ -95,7 +96,14 @@ class Question:
         return count <= MOST_GROUPS
 
     def canonical(self) -> str:
-        """The same text for the same question in other words; with its snapshot, what a stored answer is found by."""
-        from dither.sql.canonical import canonical
+        """The same text for the same question in other words; with its snapshot, what a stored answer is found by.
 
-        return canonical(self)
+        Aliases, letter case, comments and layout are gone. What is done after the noise is no part of it.
+        """
+        return question_key(
+            self.people,
+            self.source.text,
+            (key.code.text for key in self.keys),
+            (output.aggregate.text for output in self.outputs),
+            (f"{shown.kind} {shown.index}" for shown in self.order),
+        )

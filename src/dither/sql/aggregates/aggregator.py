@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, overload
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
+from dither.records import text_of
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored, Textual
 from dither.sql.plan import Measure
@@ -39,10 +39,8 @@ class Aggregator(ABC):
 
     @property
     def text(self) -> str:
-        """The aggregate as JSON, the same for equal ones only."""
-        parts = (getattr(self, f.name) for f in fields(self) if f.compare)
-        inner = [part.text if isinstance(part, Expression) else json.dumps(part) for part in parts]
-        return f"[{','.join((json.dumps(type(self).__name__), *inner))}]"
+        """The aggregate as it is recorded, the same for equal ones only."""
+        return text_of(self)
 
     @property
     def confidence_split(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, bounded
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Clamp, Constant, IsNull, Not, Numeric, Subtract
@@ -19,6 +20,7 @@ from dither.sql.plan import CountRows, Measure, SumRows
 _ROUNDING = 8 * 2.0**-53  # more than the relative error of the few float operations below
 
 
+@recorded("Average", "value")
 @dataclass(frozen=True)
 class Average(Aggregator):
     """Summing x - middle halves the sensitivity of a sum of x, and an empty group reads as the middle."""
@@ -67,6 +69,7 @@ class Average(Aggregator):
         return np.asarray(inside / 10.0**self.value.scale, dtype=np.float64)
 
 
+@recorded("AverageFrom", "value", "centre")
 @dataclass(frozen=True)
 class AverageFrom(Average):
     """The same average by distances from a public centre other than the middle."""

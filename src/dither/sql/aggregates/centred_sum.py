@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.aggregates.average import Average
 from dither.sql.aggregates.value import ValueColumn
@@ -20,6 +21,7 @@ from dither.sql.noisy.estimate import integers, plus, times
 from dither.sql.plan import Measure
 
 
+@recorded("CentredSum", "value")
 @dataclass(frozen=True)
 class CentredSum(Aggregator):
     """sum of (x - middle) + middle * count: better than a sum by itself where the count is paid for anyway."""

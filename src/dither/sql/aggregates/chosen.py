@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dither.columns import Column
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, only
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Numeric
@@ -19,6 +20,7 @@ from dither.sql.plan import Measure, ModeRows, QuantileRows
 LEAST, GREATEST = Fraction(1, 100), Fraction(99, 100)
 
 
+@recorded("ChosenQuantile", "value", "numerator", "denominator")
 @dataclass(frozen=True)
 class ChosenQuantile(Aggregator):
     """A declared value whose rank is near the one asked for. Its error is one of ranks, so it has no interval."""
@@ -38,6 +40,7 @@ class ChosenQuantile(Aggregator):
         return None
 
 
+@recorded("ChosenMode", "value")
 @dataclass(frozen=True)
 class ChosenMode(Aggregator):
     """A declared value that occurs nearly as often as the most frequent one."""

@@ -10,12 +10,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, only
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Boolean
 from dither.sql.plan import CountRows, Measure
 
 
+@recorded("Count", "condition")
 @dataclass(frozen=True)
 class Count(Aggregator):
     """How many rows there are, or for how many the condition is true (COUNT(x): x is not NULL)."""

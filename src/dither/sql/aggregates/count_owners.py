@@ -10,11 +10,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, only
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.plan import CountOwners, Measure
 
 
+@recorded("CountDistinctOwner")
 @dataclass(frozen=True)
 class CountDistinctOwner(Aggregator):
     """How many owners have a row: without groups one owner moves it by one, so it needs no limit on rows."""

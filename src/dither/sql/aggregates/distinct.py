@@ -9,12 +9,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, only
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Numeric, Textual
 from dither.sql.plan import CountDistinct, Measure
 
 
+@recorded("CountDistinctValues", "value")
 @dataclass(frozen=True)
 class CountDistinctValues(Aggregator):
     """How many different values there are, NULL not counted: each row of an owner can bring one."""

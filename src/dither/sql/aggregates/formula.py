@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator
 from dither.sql.aggregates.average import Average
 from dither.sql.aggregates.centred_sum import CentredSum
@@ -26,6 +26,7 @@ from dither.sql.plan import Measure
 _WHOLE = (Count, CountDistinctOwner)  # exact values are whole numbers from zero upward
 
 
+@recorded("Formula", "term", "parts")
 @dataclass(frozen=True)
 class Formula(Aggregator):
     """A term over other aggregates. Its interval holds the exact result whenever all its parts hold theirs.
@@ -81,11 +82,6 @@ class Formula(Aggregator):
     @property
     def size(self) -> int:
         return 1 + self.term.size + sum(part.size for part in self.parts)
-
-    @property
-    def text(self) -> str:
-        inner = ",".join(part.text for part in self.parts)
-        return f"[{json.dumps(type(self).__name__)},{self.term.text},[{inner}]]"
 
 
 def _expected(part: Aggregator, rows: int, errors: Sequence[Fraction]) -> Expected | None:

@@ -9,12 +9,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, only
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Boolean, Numeric
 from dither.sql.plan import Measure, OwnerTotal
 
 
+@recorded("SumOfOwners", "value", "condition", "least", "most")
 @dataclass(frozen=True)
 class SumOfOwners(Aggregator):
     """All rows of an owner count, however many: what is limited is the total. `value` None counts rows."""

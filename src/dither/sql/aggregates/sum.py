@@ -10,12 +10,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, bounded, only
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Numeric
 from dither.sql.plan import Measure, SumRows
 
 
+@recorded("Sum", "value")
 @dataclass(frozen=True)
 class Sum(Aggregator):
     """The exact sum in the value's own decimals; a group without values has sum 0 (SQL would say NULL, and so tell)."""

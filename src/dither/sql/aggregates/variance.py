@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
+from dither.records import recorded
 from dither.sql.aggregates.aggregator import Aggregator, bounded
 from dither.sql.aggregates.value import ValueColumn
 from dither.sql.expressions import Clamp, Constant, IsNull, Multiply, Not, Numeric, Subtract
@@ -19,6 +20,7 @@ from dither.sql.plan import CountRows, Measure, SumRows
 _OUTWARD = 1 + 16 * 2.0**-53  # more than the relative error of the few float operations below
 
 
+@recorded("Variance", "value", "sample", "root")
 @dataclass(frozen=True)
 class Variance(Aggregator):
     """The mean square distance from the mean; `sample` divides by one less, `root` takes the square root."""

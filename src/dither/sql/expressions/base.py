@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+
+from dither.records import text_of
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Expression:
 
     @cached_property
     def text(self) -> str:
-        """The node as JSON, the same for equal nodes only: what they are sorted and remembered by."""
-        return _json((type(self).__name__, *(getattr(self, f.name) for f in fields(self))))
+        """The node as it is recorded, the same for equal nodes only: what they are sorted and remembered by."""
+        return text_of(self)
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,3 @@ def _size(value: object) -> int:
     if isinstance(value, tuple):
         return sum(map(_size, value))
     return 1 + len(value) // 8 if isinstance(value, str) else 1
-
-
-def _json(value: object) -> str:
-    if isinstance(value, Expression):
-        return value.text
-    if isinstance(value, tuple):
-        return f"[{','.join(map(_json, value))}]"
-    return json.dumps(value)

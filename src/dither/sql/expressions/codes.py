@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from dither.records import recorded
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Opaque
 
 
+@recorded("Indicator", "operand")
 @dataclass(frozen=True)
 class Indicator(Opaque):
     """1 where the condition is true, 0 where it is false, NULL where it is NULL."""
@@ -17,6 +19,7 @@ class Indicator(Opaque):
     bounds = (0, 1)
 
 
+@recorded("Steps", "value", "starts", "results")
 @dataclass(frozen=True)
 class Steps(Opaque):
     """A step function: `results[i]` from `starts[i - 1]` on, up to but without `starts[i]`; NULL where the value is.
@@ -41,6 +44,7 @@ class Steps(Opaque):
         return len(self.starts) + 2
 
 
+@recorded("Shifted", "value", "starts", "results")
 @dataclass(frozen=True)
 class Shifted(Steps):
     """The whole value plus the result that a step function has for it: a moment on the clock of a time zone."""

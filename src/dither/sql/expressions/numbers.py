@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from dither.records import recorded
 from dither.sql.expressions.base import Boolean, Expression, Numeric
 
 
+@recorded("Stored", "name", "least", "most", "decimals", "may_be_null")
 @dataclass(frozen=True)
 class Stored(Numeric):
     """A column of the snapshot, verified to lie in its declared bounds when loaded."""
@@ -36,6 +38,7 @@ class Stored(Numeric):
         return self.decimals
 
 
+@recorded("Constant", "value", "decimals")
 @dataclass(frozen=True)
 class Constant(Numeric):
     """A literal, in units of 10**-decimals."""
@@ -52,6 +55,7 @@ class Constant(Numeric):
         return self.decimals
 
 
+@recorded("Null")
 @dataclass(frozen=True)
 class Null(Numeric):
     """A number that is always NULL."""
@@ -68,6 +72,7 @@ class Binary(Numeric):
     right: Numeric
 
 
+@recorded("Add", "left", "right")
 @dataclass(frozen=True)
 class Add(Binary):
     """left + right, in equal units."""
@@ -81,6 +86,7 @@ class Add(Binary):
         return self.left.low + self.right.low, self.left.high + self.right.high
 
 
+@recorded("Subtract", "left", "right")
 @dataclass(frozen=True)
 class Subtract(Binary):
     """left - right, in equal units."""
@@ -94,6 +100,7 @@ class Subtract(Binary):
         return self.left.low - self.right.high, self.left.high - self.right.low
 
 
+@recorded("Multiply", "left", "right")
 @dataclass(frozen=True)
 class Multiply(Binary):
     """left * right; decimals add."""
@@ -125,6 +132,7 @@ class Divided(Binary):
         return 2 if child is self.right else 1
 
 
+@recorded("Divide", "left", "right", "decimals")
 @dataclass(frozen=True)
 class Divide(Divided):
     """left / right cut toward zero, NULL where right is 0. Whole divisors are at least 1 in size, so it never grows."""
@@ -145,6 +153,7 @@ class Divide(Divided):
         return self.decimals
 
 
+@recorded("Modulo", "left", "right")
 @dataclass(frozen=True)
 class Modulo(Divided):
     """What `Divide` leaves, with the sign of left; NULL where right is 0."""
@@ -155,6 +164,7 @@ class Modulo(Divided):
         return max(min(self.left.low, 0), -room), min(max(self.left.high, 0), room)
 
 
+@recorded("Negate", "value")
 @dataclass(frozen=True)
 class Negate(Numeric):
     value: Numeric
@@ -164,6 +174,7 @@ class Negate(Numeric):
         return -self.value.high, -self.value.low
 
 
+@recorded("Absolute", "value")
 @dataclass(frozen=True)
 class Absolute(Numeric):
     value: Numeric
@@ -174,6 +185,7 @@ class Absolute(Numeric):
         return max(0, low, -high), max(-low, high)
 
 
+@recorded("Rescale", "value", "decimals")
 @dataclass(frozen=True)
 class Rescale(Numeric):
     """The same number in finer units: `decimals` is at least the decimals of the value."""
@@ -198,6 +210,7 @@ class Rescale(Numeric):
         return self.decimals
 
 
+@recorded("Case", "conditions", "values", "otherwise")
 @dataclass(frozen=True)
 class Case(Numeric):
     """The value beside the first condition that is true, or `otherwise`; all in equal units."""
@@ -234,21 +247,25 @@ class Several(Numeric):
         return all(value.nullable for value in self.values)
 
 
+@recorded("Coalesce", "values")
 @dataclass(frozen=True)
 class Coalesce(Several):
     """The first that is not NULL."""
 
 
+@recorded("Least", "values")
 @dataclass(frozen=True)
 class Least(Several):
     """The least of those that are not NULL."""
 
 
+@recorded("Greatest", "values")
 @dataclass(frozen=True)
 class Greatest(Several):
     """The greatest of those that are not NULL."""
 
 
+@recorded("Clamp", "value", "least", "most")
 @dataclass(frozen=True)
 class Clamp(Numeric):
     """The value moved into [least, most]; NULL stays NULL."""

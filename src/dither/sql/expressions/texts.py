@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from dither.records import recorded
 from dither.sql.expressions.base import Boolean, Opaque, Textual
 
 LONGEST = 65_536
@@ -12,6 +13,7 @@ LONGEST = 65_536
 not be longer to be useful; and what one row's text takes stays far from the memory that a question may take."""
 
 
+@recorded("TextNull")
 @dataclass(frozen=True)
 class TextNull(Textual):
     """A text that is always NULL."""
@@ -20,6 +22,7 @@ class TextNull(Textual):
     longest = 0
 
 
+@recorded("TextCase", "conditions", "values", "otherwise")
 @dataclass(frozen=True)
 class TextCase(Textual):
     """The text beside the first condition that is true, or `otherwise`."""
@@ -33,6 +36,7 @@ class TextCase(Textual):
         return any(value.nullable for value in (*self.values, self.otherwise))
 
 
+@recorded("TextCoalesce", "values")
 @dataclass(frozen=True)
 class TextCoalesce(Textual):
     """The first that is not NULL."""
@@ -44,6 +48,7 @@ class TextCoalesce(Textual):
         return all(value.nullable for value in self.values)
 
 
+@recorded("Joined", "values")
 @dataclass(frozen=True)
 class Joined(Textual):
     """The texts one after the other; NULL if one of them is."""
@@ -55,6 +60,7 @@ class Joined(Textual):
         return sum(value.longest for value in self.values)
 
 
+@recorded("Substring", "value", "start", "length")
 @dataclass(frozen=True)
 class Substring(Textual):
     """At most `length` characters from the `start`-th on, which counts from 1."""
@@ -68,6 +74,7 @@ class Substring(Textual):
         return max(0, min(self.length, self.value.longest - self.start + 1))
 
 
+@recorded("Trim", "value", "leading", "trailing")
 @dataclass(frozen=True)
 class Trim(Textual):
     """Without the spaces at its beginning, its end, or both."""
@@ -77,6 +84,7 @@ class Trim(Textual):
     trailing: bool
 
 
+@recorded("Length", "value")
 @dataclass(frozen=True)
 class Length(Opaque):
     """How many characters the text has."""

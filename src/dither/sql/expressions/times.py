@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from dither.records import recorded
 from dither.sql.expressions.base import Numeric, Opaque
 
 Part = Literal["year", "month", "day", "doy", "week", "isoyear"]
@@ -22,6 +23,7 @@ LAST_DAY = (datetime.date.max - _EPOCH).days
 _PARTS: dict[Part, tuple[int, int]] = {"month": (1, 12), "day": (1, 31), "doy": (1, 366), "week": (1, 53)}
 
 
+@recorded("DatePart", "part", "value")
 @dataclass(frozen=True)
 class DatePart(Opaque):
     """A part of a day: `doy` the day of the year, `week` and `isoyear` by ISO 8601."""
@@ -43,6 +45,7 @@ class DatePart(Opaque):
         return _PARTS[self.part]
 
 
+@recorded("FirstDay", "period", "value")
 @dataclass(frozen=True)
 class FirstDay(Opaque):
     """The first day of the year, quarter or month that a day lies in."""
@@ -55,6 +58,7 @@ class FirstDay(Opaque):
         return first_day(self.period, self.value.low), first_day(self.period, self.value.high)
 
 
+@recorded("AddMonths", "value", "months")
 @dataclass(frozen=True)
 class AddMonths(Opaque):
     """The same day so many months later, or the last day of that month if it is shorter."""
@@ -67,6 +71,7 @@ class AddMonths(Opaque):
         return add_months(self.value.low, self.months), add_months(self.value.high, self.months)
 
 
+@recorded("MonthStart", "value")
 @dataclass(frozen=True)
 class MonthStart(Opaque):
     """The first day of the month so many months after January 1970."""

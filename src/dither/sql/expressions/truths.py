@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from dither.records import recorded
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Textual
 
 Comparison = Literal["=", "<>", "<", "<=", ">", ">="]
 Run = tuple[int, int]  # the first and the last of neighbouring whole numbers
 
 
+# Without its length, which follows from where the column comes from.
+@recorded("StoredText", "name", "may_be_null", without=("max_length",))
 @dataclass(frozen=True)
 class StoredText(Textual):
     """A text column: of the snapshot, verified when loaded to be no longer than declared, or of a derived table."""
@@ -34,12 +36,8 @@ class StoredText(Textual):
     def uses(self) -> Mapping[str, int]:
         return {self.name: 1}
 
-    @cached_property
-    def text(self) -> str:
-        """Without its length, which follows from where the column comes from: ledgers find answers by older texts."""
-        return json.dumps([type(self).__name__, self.name, self.may_be_null], separators=(",", ":"))
 
-
+@recorded("TextConstant", "value")
 @dataclass(frozen=True)
 class TextConstant(Textual):
     value: str
@@ -49,6 +47,7 @@ class TextConstant(Textual):
         return len(self.value)
 
 
+@recorded("Truth", "value")
 @dataclass(frozen=True)
 class Truth(Boolean):
     """TRUE, FALSE, or NULL (None)."""
@@ -60,6 +59,7 @@ class Truth(Boolean):
         return self.value is None
 
 
+@recorded("Compare", "operator", "left", "right")
 @dataclass(frozen=True)
 class Compare(Boolean):
     """Two numbers in equal units."""
@@ -69,6 +69,7 @@ class Compare(Boolean):
     right: Numeric
 
 
+@recorded("CompareText", "operator", "left", "right")
 @dataclass(frozen=True)
 class CompareText(Boolean):
     """Two texts, by code points."""
@@ -78,6 +79,7 @@ class CompareText(Boolean):
     right: Textual
 
 
+@recorded("Among", "value", "runs")
 @dataclass(frozen=True)
 class Among(Boolean):
     """Whether the value, a whole number of its units, lies in one of the ascending runs, which do not touch."""
@@ -91,6 +93,7 @@ class Among(Boolean):
         return ranges + 1 if self.runs else 2
 
 
+@recorded("TextAmong", "value", "options")
 @dataclass(frozen=True)
 class TextAmong(Boolean):
     """Whether the text is one of the ascending `options`."""
@@ -99,6 +102,7 @@ class TextAmong(Boolean):
     options: tuple[str, ...]
 
 
+@recorded("Like", "value", "pattern")
 @dataclass(frozen=True)
 class Like(Boolean):
     """Whether the text matches: `%` any run, `_` any character, backslash makes either or itself literal."""
@@ -107,6 +111,7 @@ class Like(Boolean):
     pattern: str
 
 
+@recorded("ILike", "value", "pattern")
 @dataclass(frozen=True)
 class ILike(Boolean):
     """As `Like`, where a letter of the pattern also matches its lower and its upper case, one character each."""
@@ -115,6 +120,7 @@ class ILike(Boolean):
     pattern: str
 
 
+@recorded("IsNull", "value")
 @dataclass(frozen=True)
 class IsNull(Boolean):
     value: Expression
@@ -124,6 +130,7 @@ class IsNull(Boolean):
         return False
 
 
+@recorded("Is", "operand", "truth")
 @dataclass(frozen=True)
 class Is(Boolean):
     """IS TRUE or IS FALSE: never NULL."""
@@ -136,16 +143,19 @@ class Is(Boolean):
         return False
 
 
+@recorded("Not", "operand")
 @dataclass(frozen=True)
 class Not(Boolean):
     operand: Boolean
 
 
+@recorded("And", "operands")
 @dataclass(frozen=True)
 class And(Boolean):
     operands: tuple[Boolean, ...]
 
 
+@recorded("Or", "operands")
 @dataclass(frozen=True)
 class Or(Boolean):
     operands: tuple[Boolean, ...]

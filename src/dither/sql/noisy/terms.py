@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 
 from dither.errors import ParameterError
+from dither.records import recorded
 from dither.sql.expressions.base import Expression
 from dither.sql.noisy import arithmetic, functions, truths
 from dither.sql.noisy.estimate import Estimate, constant, nothing
 from dither.sql.noisy.truths import Verdict
 from dither.sql.noisy.words import Words
+
+term = partial(recorded, family="term")  # some have the names of expressions over rows
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Condition(Expression):
     def of(self, given: Given) -> Verdict: ...
 
 
+@term("Part", "index")
 @dataclass(frozen=True)
 class Part(Term):
     """The aggregate at this place."""
@@ -49,6 +53,7 @@ class Part(Term):
         return given.parts[self.index]
 
 
+@term("KeyNumber", "index")
 @dataclass(frozen=True)
 class KeyNumber(Term):
     """The group key at this place: a number, or days, microseconds or 0 and 1 for what is counted so."""
@@ -62,6 +67,7 @@ class KeyNumber(Term):
         return found
 
 
+@term("Number", "value", "decimals")
 @dataclass(frozen=True)
 class Number(Term):
     """A literal."""
@@ -73,6 +79,7 @@ class Number(Term):
         return constant(self.value, self.decimals)
 
 
+@term("Missing")
 @dataclass(frozen=True)
 class Missing(Term):
     """NULL."""
@@ -102,6 +109,7 @@ FUNCTIONS: dict[str, Callable[..., Estimate]] = {
 }
 
 
+@term("Apply", "function", "operands")
 @dataclass(frozen=True)
 class Apply(Term):
     """A function of numbers, by its name above."""
@@ -113,6 +121,7 @@ class Apply(Term):
         return FUNCTIONS[self.function](*(operand.of(given) for operand in self.operands))
 
 
+@term("Rounded", "operand", "digits")
 @dataclass(frozen=True)
 class Rounded(Term):
     """ROUND(x, digits)."""
@@ -124,6 +133,7 @@ class Rounded(Term):
         return functions.rounded(self.operand.of(given), self.digits)
 
 
+@term("Choice", "conditions", "values", "otherwise")
 @dataclass(frozen=True)
 class Choice(Term):
     """CASE: conditions with their values, and the value otherwise."""
@@ -138,6 +148,7 @@ class Choice(Term):
         return truths.choose([(condition.of(given), value.of(given)) for condition, value in cases], otherwise)
 
 
+@term("Compare", "operator", "left", "right")
 @dataclass(frozen=True)
 class Compare(Condition):
     """= <> < <= > >= of two numbers."""
@@ -150,6 +161,7 @@ class Compare(Condition):
         return truths.compare(self.operator, self.left.of(given), self.right.of(given))
 
 
+@term("CompareText", "operator", "key", "label")
 @dataclass(frozen=True)
 class CompareText(Condition):
     """A key of text beside a literal, in the order of code points."""
@@ -175,6 +187,7 @@ _TEXT: dict[str, Callable[[str, str], bool]] = {
 }
 
 
+@term("KeyIsNull", "key")
 @dataclass(frozen=True)
 class KeyIsNull(Condition):
     """IS NULL of a key of any kind."""
@@ -186,6 +199,7 @@ class KeyIsNull(Condition):
         return truths.certain(found.codes < 0 if isinstance(found, Words) else found.null)
 
 
+@term("IsNull", "operand")
 @dataclass(frozen=True)
 class IsNull(Condition):
     operand: Term
@@ -194,6 +208,7 @@ class IsNull(Condition):
         return truths.is_null(self.operand.of(given))
 
 
+@term("Not", "operand")
 @dataclass(frozen=True)
 class Not(Condition):
     operand: Condition
@@ -202,6 +217,7 @@ class Not(Condition):
         return truths.negation(self.operand.of(given))
 
 
+@term("And", "operands")
 @dataclass(frozen=True)
 class And(Condition):
     operands: tuple[Condition, ...]
@@ -210,6 +226,7 @@ class And(Condition):
         return reduce(truths.conjunction, (operand.of(given) for operand in self.operands))
 
 
+@term("Or", "operands")
 @dataclass(frozen=True)
 class Or(Condition):
     operands: tuple[Condition, ...]
@@ -218,6 +235,7 @@ class Or(Condition):
         return reduce(truths.disjunction, (operand.of(given) for operand in self.operands))
 
 
+@term("Always", "truth")
 @dataclass(frozen=True)
 class Always(Condition):
     """TRUE, FALSE, or NULL."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.errors import ParameterError
+from dither.records.versions import STRATEGY, version_of
 from dither.sql.plan import CountRows, Measure, OwnerTotal, SumRows
 
 
@@ -76,6 +77,7 @@ class Strategy:
     @classmethod
     def read(cls, document: Mapping[str, Any], measures: Iterable[Measure]) -> Strategy:
         """The strategy that a recipe recorded for a question with these measures."""
+        version_of(document, STRATEGY, "a recorded strategy")
         named = {measure.text: measure for measure in measures}
         return cls(
             document.get("rows_per_owner"),

@@ -1,0 +1,33 @@
+"""The version of each kind of document that is stored, and what the versions mean.
+
+A document that says no version has the first. A new version is made when what is there would be read wrongly or not at
+all by the code before; every version is read for good. A document of a version that is not known here is refused.
+
+Keys and texts by tags (`keys`, `tags`) have none: they never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dither.errors import LedgerError
+
+VERSION = "version"
+
+# What a reservation records. 1: strategy, mechanisms, and the statements as they were written for the engine, which
+# are not looked at any more. 2: the price as stated, snapshot, strategy, and for each measure its text, its
+# sensitivities and its mechanism; no statements.
+PLAN = 2
+# What the planner decided, inside a plan. 1: as `Strategy.document` writes it.
+STRATEGY = 1
+# What a charge bought. 1: a line of JSON, then the noisy numbers, as `Released.to_bytes` writes them.
+RELEASE = 1
+
+
+def version_of(document: Mapping[str, Any], newest: int, what: str) -> int:
+    """The version of a document, or `LedgerError` if a newer dither wrote it."""
+    found = document.get(VERSION, 1)
+    if not isinstance(found, int) or not 1 <= found <= newest:
+        raise LedgerError(f"{what} has version {found!r}; this dither reads versions up to {newest}. Upgrade dither.")
+    return found
