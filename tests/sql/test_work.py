@@ -18,7 +18,7 @@ from dither.sql.admission import admit
 from dither.sql.blocks import Block, Blocks
 from dither.sql.bound import plan
 from dither.sql.catalog import Catalog, PublicTable, Table
-from dither.sql.dialect import DUCKDB
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.flow import flow
 from dither.sql.lower import lower, used
 from dither.sql.plan import Aggregate, Filter, JoinOwner, Node, Project, Retruncate, SemiJoin

@@ -17,7 +17,7 @@ from dither.sql import flow as flows
 from dither.sql import inlined
 from dither.sql.admission import admit
 from dither.sql.catalog import Catalog, Table
-from dither.sql.dialect import DUCKDB
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.expressions import Divide, Expression, Stored
 from dither.sql.price import price
 from dither.sql.read import read

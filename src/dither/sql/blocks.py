@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from dither.errors import PolicyError
 from dither.sql import expressions as e
-from dither.sql.dialect import DuckDB
+from dither.sql.dialect import WORD, Dialect
 from dither.sql.facts import facts
 from dither.sql.implied import Origins, equalities, parent_side
 from dither.sql.intervals import Schema
@@ -28,10 +28,8 @@ from dither.sql.plan import (
     Total,
     UnionAll,
 )
-from dither.sql.statement import MOST_ROWS, schema_name
-from dither.sql.writer import WORD, Writer
-
-OWNER, RANK = '"_owner"', '"_rank"'
+from dither.sql.statement import MOST_ROWS, OWNER, PLACE, RANK
+from dither.sql.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Block:
 class Blocks:
     """Writes relations with the columns in `used`, each under a name of its own."""
 
-    dialect: DuckDB
+    dialect: Dialect
     used: frozenset[str]
     ranked: bool  # whether rows are truncated by rank somewhere above their scans
     numbers: count[int] = field(default_factory=lambda: count(1))
@@ -80,12 +78,29 @@ class Blocks:
 
     def scan(self, node: Scan | PublicScan) -> Block:
         called = f"s{next(self.numbers)}"
-        source = f'{self.dialect.name(schema_name(node.table))}."rows" AS {called}'
-        columns = {name: f"{called}.{self.dialect.name(own)}" for own, name in node.names if name in self.used}
+        source = f"{self.dialect.rows(node.table)} AS {called}"
+        columns = {name: self.column(called, own) for own, name in node.names if name in self.used}
         if isinstance(node, PublicScan):
             return Block(source, columns)
         origins = {name: (node.table, own) for own, name in node.names}
-        return Block(source, columns, f"{called}.{OWNER}", (f"{called}.{RANK}",), origins=origins)
+        return Block(source, columns, self.column(called, OWNER), (self.column(called, RANK),), origins=origins)
+
+    def column(self, relation: str, name: str) -> str:
+        return f"{relation}.{self.dialect.name(name)}"
+
+    def select(self, block: Block, ranks: Iterable[tuple[str, str]], columns: Iterable[tuple[str, str]]) -> str:
+        """A query for the owner of each row, its ranks, and the columns, each after its name."""
+        shown = [*([(OWNER, block.owner)] if block.owner else []), *ranks, *columns]
+        return f"SELECT {', '.join(f'{sql} AS {self.dialect.name(name)}' for name, sql in shown)} FROM {block.body}"
+
+    def derived(self, called: str, sql: str, ranks: Iterable[str], columns: Iterable[str], owned: bool = True) -> Block:
+        """A query as a relation with ranks and columns of these names."""
+        return Block(
+            f"({sql}) AS {called}",
+            {name: self.column(called, name) for name in columns},
+            self.column(called, OWNER) if owned else "",
+            tuple(self.column(called, name) for name in ranks),
+        )
 
     def limited(self, node: OwnerLimit) -> Block:
         block = self.of(node.child)
@@ -112,21 +127,15 @@ class Blocks:
     def typed(self, writer: Writer, value: e.Expression, *, code: bool = False) -> str:
         """A value as a column of its own: numbers in the word that holds them."""
         if isinstance(value, e.Clamp) and code:
-            return f"CAST({writer.clamped(value)} AS {writer.type(value)})"
+            return self.dialect.cast(writer.clamped(value), writer.type(value))
         return writer.wide(value, writer.type(value)) if isinstance(value, e.Numeric) else writer.any(value)
 
     def nested(self, block: Block, columns: dict[str, str], grouped: str = "") -> Block:
         """The block as a subquery with these columns, beside the owner and the ranks."""
         called = f"q{next(self.numbers)}"
-        ranks = [f'{rank} AS "_r{i}"' for i, rank in enumerate(block.ranks if self.ranked else ())]
-        owner = [f"{block.owner} AS {OWNER}"] if block.owner else []
-        shown = [*owner, *ranks, *(f"{sql} AS {self.dialect.name(name)}" for name, sql in columns.items())]
-        return Block(
-            f"(SELECT {', '.join(shown)} FROM {block.body}{grouped}) AS {called}",
-            {name: f"{called}.{self.dialect.name(name)}" for name in columns},
-            f"{called}.{OWNER}" if block.owner else "",
-            tuple(f'{called}."_r{i}"' for i in range(len(ranks))),
-        )
+        ranks = named(block.ranks if self.ranked else ())
+        sql = self.select(block, ranks.items(), columns.items()) + grouped
+        return self.derived(called, sql, ranks, columns, owned=bool(block.owner))
 
     def joined(self, node: JoinPublic | JoinOwner) -> Block:
         left = self.of(node.child)
@@ -165,16 +174,9 @@ class Blocks:
         called = f"u{next(self.numbers)}"
         parts = []
         for place, block in enumerate(blocks):
-            ranks = [str(place), *block.ranks, *["0"] * (widest - len(block.ranks))] if self.ranked else []
-            shown = [f"{block.owner} AS {OWNER}", *(f'{rank} AS "_r{i}"' for i, rank in enumerate(ranks))]
-            shown += [f"{block.columns[name]} AS {self.dialect.name(name)}" for name in names]
-            parts.append(f"SELECT {', '.join(shown)} FROM {block.body}")
-        return Block(
-            f"({' UNION ALL '.join(parts)}) AS {called}",
-            {name: f"{called}.{self.dialect.name(name)}" for name in names},
-            f"{called}.{OWNER}",
-            tuple(f'{called}."_r{i}"' for i in range(widest + 1 if self.ranked else 0)),
-        )
+            ranks = named([str(place), *block.ranks, *["0"] * (widest - len(block.ranks))] if self.ranked else [])
+            parts.append(self.select(block, ranks.items(), [(name, block.columns[name]) for name in names]))
+        return self.derived(called, " UNION ALL ".join(parts), ranks, names)
 
     def per_owner(self, node: OwnerAggregate) -> Block:
         """Ranks of a group: the least of its rows', then the keys, so that no two groups of an owner are level."""
@@ -191,30 +193,27 @@ class Blocks:
         if total.value is None:
             computed = writer.count(total.condition)
         else:
-            computed = f"{total.function.upper()}({writer.number(total.value)})"
+            computed = writer.total(total.function, total.value)
             largest *= max(1, *map(abs, total.value.bounds))
         type_ = writer.word_for(total.least, total.most)
         inside = type_ if largest <= WORD else self.dialect.double_word
         low, high = (writer.constant(end, inside) for end in (total.least, total.most))
-        wide = f"CAST({computed} AS {inside})"
-        clamped = f"GREATEST({low}, LEAST({wide}, {high}))"
+        clamped = self.dialect.greatest(low, self.dialect.least(self.dialect.cast(computed, inside), high))
         if total.nullable:
             clamped = f"CASE WHEN {computed} IS NULL THEN NULL ELSE {clamped} END"
-        return f"CAST({clamped} AS {type_})"
+        return self.dialect.cast(clamped, type_)
 
     def truncated(self, node: Retruncate) -> Block:
         block = self.of(node.child)
         called = f"w{next(self.numbers)}"
         place = f"ROW_NUMBER() OVER (PARTITION BY {block.owner} ORDER BY {', '.join(block.ranks)})"
-        shown = [f"{block.owner} AS {OWNER}", f'{place} AS "_place"']
-        shown += [f"{sql} AS {self.dialect.name(name)}" for name, sql in block.columns.items()]
-        return Block(
-            f"(SELECT {', '.join(shown)} FROM {block.body}) AS {called}",
-            {name: f"{called}.{self.dialect.name(name)}" for name in block.columns},
-            f"{called}.{OWNER}",
-            (f'{called}."_place"',),
-            (f'{called}."_place" <= {node.rows}',),
-        )
+        made = self.derived(called, self.select(block, [(PLACE, place)], block.columns.items()), [PLACE], block.columns)
+        return self.where(made, f"{made.ranks[0]} <= {node.rows}")
+
+
+def named(ranks: Sequence[str]) -> dict[str, str]:
+    """Ranks by the names that they have in a subquery."""
+    return {f"_r{place}": rank for place, rank in enumerate(ranks)}
 
 
 NODES: dict[type[Node], Callable[[Blocks, Any], Block]] = {
