@@ -356,5 +356,5 @@ def test_planted_bugs_are_seen(make: Make, monkeypatch: pytest.MonkeyPatch, kind
 
 def test_bounds_come_from_the_plan_that_is_run(make: Make) -> None:
     priced = make()._price("SELECT COUNT(*) FROM visits", epsilon="0.1")
-    assert admit(priced, dt.Limits()) == work(priced.aggregates)
+    assert admit(priced, dt.Limits(), DUCKDB) == work(priced.aggregates)
     assert priced.statements == tuple(map(lower, priced.aggregates))

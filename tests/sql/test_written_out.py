@@ -30,7 +30,7 @@ CURRENCY = Currency.of(dt.PureDP(1))
 
 def asked(text: str, table: Table = VISITS) -> Work:
     priced = price(read(text, Catalog({"visits": table}, {})), CURRENCY, epsilon="1e-9")
-    return admit(priced, Limits())
+    return admit(priced, Limits(), DUCKDB)
 
 
 def divisions(levels: int) -> str:
@@ -103,7 +103,7 @@ def _statement(text: str) -> str:
     """The statement for a question, or nothing if it is not admitted."""
     try:
         priced = price(read(text, Catalog({"visits": VISITS}, {})), CURRENCY, epsilon="1e-9")
-        admit(priced, Limits())
+        admit(priced, Limits(), DUCKDB)
     except dt.UnsupportedQuery:
         return ""
     return priced.statements[0].sql
