@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from dither.errors import PolicyError
 from dither.sql import expressions as e
@@ -32,6 +32,13 @@ from dither.sql.statement import MOST_ROWS, OWNER, PLACE, RANK
 from dither.sql.writer import Writer
 
 
+class Rank(NamedTuple):
+    """One of the values that the rows of an owner are ordered by: how it is written, and whether it is a text."""
+
+    sql: str
+    text: bool = False
+
+
 @dataclass(frozen=True)
 class Block:
     """A relation as the parts of a SELECT: how its columns, owner and ranks are written, FROM what, WHERE what.
@@ -43,7 +50,7 @@ class Block:
     source: str
     columns: dict[str, str]
     owner: str = ""
-    ranks: tuple[str, ...] = ()
+    ranks: tuple[Rank, ...] = ()
     conditions: tuple[str, ...] = ()
     plain: bool = True
     origins: Origins = field(default_factory=dict)
@@ -83,28 +90,31 @@ class Blocks:
         if isinstance(node, PublicScan):
             return Block(source, columns)
         origins = {name: (node.table, own) for own, name in node.names}
-        return Block(source, columns, self.column(called, OWNER), (self.column(called, RANK),), origins=origins)
+        return Block(source, columns, self.column(called, OWNER), (Rank(self.column(called, RANK)),), origins=origins)
 
     def column(self, relation: str, name: str) -> str:
         return f"{relation}.{self.dialect.name(name)}"
 
-    def select(self, block: Block, ranks: Iterable[tuple[str, str]], columns: Iterable[tuple[str, str]]) -> str:
-        """A query for the owner of each row, its ranks, and the columns, each after its name."""
-        shown = [*([(OWNER, block.owner)] if block.owner else []), *ranks, *columns]
+    def select(self, block: Block, ranks: Mapping[str, Rank], columns: Mapping[str, str]) -> str:
+        """A query for the owner of each row, its ranks, and the columns, under their names."""
+        owner = [(OWNER, block.owner)] if block.owner else []
+        shown = [*owner, *((name, rank.sql) for name, rank in ranks.items()), *columns.items()]
         return f"SELECT {', '.join(f'{sql} AS {self.dialect.name(name)}' for name, sql in shown)} FROM {block.body}"
 
-    def derived(self, called: str, sql: str, ranks: Iterable[str], columns: Iterable[str], owned: bool = True) -> Block:
+    def derived(
+        self, called: str, sql: str, ranks: Mapping[str, Rank], columns: Iterable[str], *, owned: bool = True
+    ) -> Block:
         """A query as a relation with ranks and columns of these names."""
         return Block(
             f"({sql}) AS {called}",
             {name: self.column(called, name) for name in columns},
             self.column(called, OWNER) if owned else "",
-            tuple(self.column(called, name) for name in ranks),
+            tuple(Rank(self.column(called, name), rank.text) for name, rank in ranks.items()),
         )
 
     def limited(self, node: OwnerLimit) -> Block:
         block = self.of(node.child)
-        return self.where(block, f"{block.ranks[0]} <= {node.rows}")
+        return self.where(block, f"{block.ranks[0].sql} <= {node.rows}")
 
     def filtered(self, node: Filter) -> Block:
         block = self.of(node.child)
@@ -134,7 +144,7 @@ class Blocks:
         """The block as a subquery with these columns, beside the owner and the ranks."""
         called = f"q{next(self.numbers)}"
         ranks = named(block.ranks if self.ranked else ())
-        sql = self.select(block, ranks.items(), columns.items()) + grouped
+        sql = self.select(block, ranks, columns) + grouped
         return self.derived(called, sql, ranks, columns, owned=bool(block.owner))
 
     def joined(self, node: JoinPublic | JoinOwner) -> Block:
@@ -168,15 +178,24 @@ class Blocks:
         return replace(self.where(block, f"(NOT {found})" if node.negated else found), plain=False)
 
     def united(self, node: UnionAll) -> Block:
+        """The ranks of all parts are as many and of the same types, behind the place of the part."""
         blocks = [self.of(part) for part in node.parts]
         widest = max(len(block.ranks) for block in blocks)
+        texts = {place for block in blocks for place, rank in enumerate(block.ranks) if rank.text}
         names = [name for name in blocks[0].columns if name in self.used]
         called = f"u{next(self.numbers)}"
         parts = []
-        for place, block in enumerate(blocks):
-            ranks = named([str(place), *block.ranks, *["0"] * (widest - len(block.ranks))] if self.ranked else [])
-            parts.append(self.select(block, ranks.items(), [(name, block.columns[name]) for name in names]))
+        for part, block in enumerate(blocks):
+            own = enumerate([*block.ranks, *[Rank("0")] * (widest - len(block.ranks))])
+            alike = [self.as_text(rank) if place in texts else rank for place, rank in own]
+            ranks = named([Rank(str(part)), *alike] if self.ranked else [])
+            parts.append(self.select(block, ranks, {name: block.columns[name] for name in names}))
         return self.derived(called, " UNION ALL ".join(parts), ranks, names)
+
+    def as_text(self, rank: Rank) -> Rank:
+        if rank.text:
+            return rank
+        return Rank(self.dialect.ordered(self.dialect.cast(rank.sql, self.dialect.text_type)), text=True)
 
     def per_owner(self, node: OwnerAggregate) -> Block:
         """Ranks of a group: the least of its rows', then the keys, so that no two groups of an owner are level."""
@@ -184,9 +203,13 @@ class Blocks:
         writer = self.writer(block)
         keys = {name: self.typed(writer, value, code=True) for name, value in node.keys}
         totals = {name: self.total(writer, total) for name, total in node.totals if name in self.used}
-        ranks = (*(f"MIN({rank})" for rank in block.ranks), *keys.values())
+        least = [Rank(f"MIN({rank.sql})", rank.text) for rank in block.ranks]
+        ranks = (*least, *(self.ranking(keys[name], value) for name, value in node.keys))
         grouped = f" GROUP BY {', '.join([block.owner, *keys.values()])}"
         return self.nested(replace(block, ranks=ranks), {**keys, **totals}, grouped)
+
+    def ranking(self, sql: str, value: e.Expression) -> Rank:
+        return Rank(sql) if isinstance(value, e.Numeric) else Rank(self.dialect.ordered(sql), text=True)
 
     def total(self, writer: Writer, total: Total) -> str:
         largest = writer.rows
@@ -206,12 +229,13 @@ class Blocks:
     def truncated(self, node: Retruncate) -> Block:
         block = self.of(node.child)
         called = f"w{next(self.numbers)}"
-        place = f"ROW_NUMBER() OVER (PARTITION BY {block.owner} ORDER BY {', '.join(block.ranks)})"
-        made = self.derived(called, self.select(block, [(PLACE, place)], block.columns.items()), [PLACE], block.columns)
-        return self.where(made, f"{made.ranks[0]} <= {node.rows}")
+        place = f"ROW_NUMBER() OVER (PARTITION BY {block.owner} ORDER BY {', '.join(rank.sql for rank in block.ranks)})"
+        ranks = {PLACE: Rank(place)}
+        made = self.derived(called, self.select(block, ranks, block.columns), ranks, block.columns)
+        return self.where(made, f"{made.ranks[0].sql} <= {node.rows}")
 
 
-def named(ranks: Sequence[str]) -> dict[str, str]:
+def named(ranks: Sequence[Rank]) -> dict[str, Rank]:
     """Ranks by the names that they have in a subquery."""
     return {f"_r{place}": rank for place, rank in enumerate(ranks)}
 

@@ -48,7 +48,7 @@ def lower(aggregate: Aggregate, dialect: Dialect = DUCKDB) -> Statement:
         measures, values = [_measure(measure, writer, block) for measure in aggregate.measures], []
         if aggregate.measures == (CountOwners(),) and not keys and type(aggregate.child) is Scan:
             # Every owner has exactly one row of rank 1.
-            measures, block = ["COUNT(*)"], replace(block, conditions=(f"{block.ranks[0]} = 1",))
+            measures, block = ["COUNT(*)"], replace(block, conditions=(f"{block.ranks[0].sql} = 1",))
     shown = [f"{key} AS k{i}" for i, key in enumerate(keys)]
     shown += [f"{value} AS v" for value in values]
     grouped = len(shown)
