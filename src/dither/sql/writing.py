@@ -54,6 +54,10 @@ def _month_start(writer: Writer, node: e.MonthStart) -> str:
     return writer.dialect.cast(writer.dialect.month_start(writer.number(node.value)), writer.type(node))
 
 
+def _text_null(writer: Writer, node: e.TextNull) -> str:
+    return writer.dialect.null(writer.dialect.text_type)
+
+
 def _text_case(writer: Writer, node: e.TextCase) -> str:
     branches = " ".join(
         f"WHEN {writer.truth(condition)} THEN {writer.texts(value)}"
@@ -93,7 +97,7 @@ NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
     e.Length: _length,
 }
 TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {
-    e.TextNull: lambda writer, node: writer.dialect.null(writer.dialect.text_type),
+    e.TextNull: _text_null,
     e.TextCase: _text_case,
     e.TextCoalesce: lambda writer, node: f"COALESCE({', '.join(_texts(writer, node.values))})",
     e.Joined: lambda writer, node: f"({' || '.join(_texts(writer, node.values))})",
