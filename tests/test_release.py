@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from dither.mechanisms.exact import seal
 from dither.mechanisms.groups import choose_values, measures_of, seal_groups, seal_histogram, select_groups
 from dither.mechanisms.key_selection import KeySelection
 from dither.release import release
+from dither.sql.postgresql_dialect import POSTGRESQL
+from dither.sql.statement import Statement
 
 ROWS = [
     # owner, region, key from the data, number, colour
@@ -96,6 +99,45 @@ def test_what_is_stored_says_what_it_is(curator: dt.Curator, keys: str) -> None:
     assert [part.measure for part in stored.measures] == names
     assert [part.mechanism for part in stored.measures] == [item.parameters() for item in priced.measures]
     assert len(set(names)) == len(names) > 4
+
+
+class Abroad:
+    """An engine of another dialect, which has no rows and remembers what it was asked."""
+
+    dialect = POSTGRESQL
+
+    def __init__(self, engine: Any = None) -> None:
+        self._engine = engine
+        self.heard: list[str] = []
+
+    def run(self, statement: Statement) -> list[Any]:
+        self.heard.append(statement.sql)
+        return [seal(arr(0)) for _ in range(statement.measures)]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+def test_an_engine_is_asked_in_its_own_dialect(curator: dt.Curator) -> None:
+    abroad: Any = Abroad()
+    release(curator._price("SELECT COUNT(*) FROM t", epsilon=1), abroad)
+    assert abroad.heard == ['SELECT COUNT(*) AS m0 FROM "t_t"."rows_000001" AS s1 WHERE s1."_rank" <= 1']
+
+
+def test_what_its_dialect_cannot_say_is_refused_before_the_charge(tmp_path: Path) -> None:
+    source, long = pa.table({"owner": [1], "x": [5]}), "v" * 62
+    with dt.Curator.open(tmp_path / "curator") as curator:
+        curator.people("p", budget=dt.PureDP(9))
+        for name in ("t", long):
+            columns = {"x": dt.Int(0, 9)}
+            curator.register(name, source, people="p", owner="owner", columns=columns, max_rows_per_owner=1)
+        abroad: Any = Abroad(curator._engine)
+        curator._engine = abroad
+        with pytest.raises(dt.PolicyError, match="names of at most 63 bytes"):
+            curator.sql(f"SELECT SUM(x) FROM {long}", epsilon=1)
+        assert (abroad.heard, curator.budget("p").spent.epsilon) == ([], 0)
+        curator.sql("SELECT SUM(x) FROM t", epsilon=1)
+        assert (len(abroad.heard), curator.budget("p").spent.epsilon) == (1, 1)
 
 
 # The steps by themselves

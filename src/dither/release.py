@@ -13,6 +13,7 @@ from dither.errors import ParameterError
 from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.mechanisms.exact import Exact, SealedTable
 from dither.mechanisms.groups import choose_values, measures_of, select_groups
+from dither.sql.lower import lower
 from dither.sql.notes import limits
 from dither.sql.plan import Aggregate, Choice
 from dither.sql.price import PricedMeasure, PricedQuestion
@@ -23,7 +24,7 @@ def release(priced: PricedQuestion, engine: Engine, most_cells: int | None = Non
 
     Of selected keys the first are shown, as many as make `most_cells` noisy numbers.
     """
-    exact = [engine.run(statement) for statement in priced.statements]
+    exact = [engine.run(lower(aggregate, engine.dialect)) for aggregate in priced.aggregates]
     left = list(priced.measures)
     shares = [[left.pop(0) for _ in aggregate.measures] for aggregate in priced.aggregates]
     if priced.question.public:

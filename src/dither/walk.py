@@ -148,7 +148,7 @@ class Walk:
         private = [table for table in question.tables if isinstance(table, Table)]
         profile = self._profile_for(question, private)
         priced = price(question, Currency.of(self._accounts.budget(question.people)), profile=profile, **stated)
-        admit(priced, self._policy.read().limits)
+        admit(priced, self._policy.read().limits, self._engine.dialect)
         return priced
 
     def _profile_for(self, question: Question, private: list[Table]) -> Profile | None:

@@ -137,7 +137,7 @@ def exact(engine: Engine, sql: str, rows_per_owner: int | None = None) -> list[l
     """Every measure of the query, before any noise."""
     aggregates = plan(read(sql, CATALOG), rows_per_owner=rows_per_owner)
     check(aggregates)
-    sealed = [one for aggregate in aggregates for one in engine.run(lower(aggregate))]
+    sealed = [one for aggregate in aggregates for one in engine.run(lower(aggregate, engine.dialect))]
     return [[int(value) for value in _unseal(one)] for one in sealed]  # type: ignore[union-attr]
 
 
@@ -244,6 +244,7 @@ def test_shuffled_records_give_the_same_integers(name: str, tmp_path: Path) -> N
         question = read(
             "SELECT region, COUNT(*), SUM(amount), SUM(huge) FROM visits GROUP BY region", Catalog({"visits": table})
         )
-        seen.append([[int(v) for v in _unseal(one)] for a in plan(question) for one in made.run(lower(a))])  # type: ignore[union-attr]
+        results = [one for aggregate in plan(question) for one in made.run(lower(aggregate, made.dialect))]
+        seen.append([[int(v) for v in _unseal(one)] for one in results])  # type: ignore[union-attr]
     made.close()
     assert seen[0] == seen[1] == seen[2]

@@ -15,8 +15,8 @@ from dither.errors import LedgerCorrupt
 from dither.ledger import Ledger, page
 from dither.ledger import ledger as ledger_module
 from dither.ledger import verify as verify_module
-from dither.ledger.chain import Link
 from dither.ledger.answers import LARGEST_INLINE_ANSWER
+from dither.ledger.chain import Link
 from dither.ledger.verify import Walk
 
 Ask = Callable[..., bytes]

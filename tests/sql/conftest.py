@@ -18,8 +18,8 @@ from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
 from dither.sql.bound import plan
 from dither.sql.catalog import Catalog, Table
 from dither.sql.check import check
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.lower import lower
-from dither.sql.physical import physical_type
 from dither.sql.read import read
 
 # Helpers that tests import by name: the reference evaluator, and the questions of the neighbour harness.
@@ -141,7 +141,7 @@ def catalog(table: Table) -> Catalog:
 def snapshot(catalog: Catalog) -> Iterator[Snapshot]:
     rows = snapshot_rows()
     connection = duckdb.connect()
-    types = {name: physical_type(column) for name, column in COLUMNS.items()} | {"_owner": "BIGINT", "_rank": "INTEGER"}
+    types = {name: DUCKDB.stored(column) for name, column in COLUMNS.items()} | {"_owner": "BIGINT", "_rank": "INTEGER"}
     connection.execute('CREATE SCHEMA "t_t"')
     columns, marks = ", ".join(f'"{name}" {kind}' for name, kind in types.items()), ", ".join("?" for _ in types)
     connection.execute(f'CREATE TABLE "t_t"."rows" ({columns})')

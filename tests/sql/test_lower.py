@@ -13,7 +13,7 @@ from dither.sql import writer
 from dither.sql.bound import plan
 from dither.sql.catalog import Catalog, Table
 from dither.sql.check import check
-from dither.sql.dialect import DUCKDB
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.intervals import no_op
 from dither.sql.lower import lower
 from dither.sql.plan import SumRows

@@ -53,7 +53,7 @@ def test_hostile_patterns_take_linear_time_in_engine_and_here(snapshot):
     start = time.process_time()
     assert not patterns.compiled(patterns.normal_pattern(pattern)).match("a" * 1000)
     assert snapshot.connection.execute("SELECT 1").fetchone() == (1,)
-    from dither.sql.dialect import DUCKDB
+    from dither.sql.duckdb_dialect import DUCKDB
 
     for text in (pattern, "%a" * 30 + "%b", "%a" * 30 + "%\\_b"):
         snapshot.connection.execute(f"SELECT {DUCKDB.like(DUCKDB.text('a' * 1000), text)}").fetchall()

@@ -19,7 +19,7 @@ from dither.sql.admission import admit
 from dither.sql.blocks import Block, Blocks
 from dither.sql.bound import plan
 from dither.sql.catalog import Catalog, PublicTable, Table
-from dither.sql.dialect import DUCKDB
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.flow import flow
 from dither.sql.lower import lower, used
 from dither.sql.plan import Aggregate, Filter, JoinOwner, Node, Project, Retruncate, SemiJoin
@@ -357,5 +357,5 @@ def test_planted_bugs_are_seen(make: Make, monkeypatch: pytest.MonkeyPatch, kind
 
 def test_bounds_come_from_the_plan_that_is_run(make: Make) -> None:
     priced = make()._price("SELECT COUNT(*) FROM visits", epsilon="0.1")
-    assert admit(priced, dt.Limits()) == work(priced.aggregates)
+    assert admit(priced, dt.Limits(), DUCKDB) == work(priced.aggregates)
     assert priced.statements == tuple(map(lower, priced.aggregates))

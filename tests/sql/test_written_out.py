@@ -17,7 +17,7 @@ from dither.sql import admission, inlined
 from dither.sql import flow as flows
 from dither.sql.admission import admit
 from dither.sql.catalog import Catalog, Table
-from dither.sql.dialect import DUCKDB
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.expressions import Divide, Expression, Stored
 from dither.sql.plan import Filter, Node
 from dither.sql.price import price
@@ -31,7 +31,7 @@ CURRENCY = Currency.of(dt.PureDP(1))
 
 def asked(text: str, table: Table = VISITS) -> Work:
     priced = price(read(text, Catalog({"visits": table}, {})), CURRENCY, epsilon="1e-9")
-    return admit(priced, Limits())
+    return admit(priced, Limits(), DUCKDB)
 
 
 def divisions(levels: int) -> str:
@@ -125,7 +125,7 @@ def _statement(text: str) -> str:
     """The statement for a question, or nothing if it is not admitted."""
     try:
         priced = price(read(text, Catalog({"visits": VISITS}, {})), CURRENCY, epsilon="1e-9")
-        admit(priced, Limits())
+        admit(priced, Limits(), DUCKDB)
     except dt.UnsupportedQuery:
         return ""
     return priced.statements[0].sql

@@ -16,6 +16,7 @@ from dither.engines.protocol import Engine
 from dither.errors import DitherError
 from dither.present import present
 from dither.release import release, released
+from dither.sql.dialect import Dialect
 from dither.sql.plan import Choice
 from dither.sql.price import PricedQuestion
 from dither.sql.statement import Statement
@@ -72,7 +73,8 @@ def observe(side: Side, text: str, *, explained: bool = True, drawn: bool = Fals
         vectors = [vector for parts in zip(priced.aggregates, results, strict=True) for vector in vectors_of(*parts)]
         shapes = tuple(map(shape_of, results))
         if drawn:
-            present(priced.question, release(priced, cast(Engine, _Answering(results))).to_bytes(), _CONFIDENCE)
+            answering = _Answering(side.engine.dialect, results)
+            present(priced.question, release(priced, cast(Engine, answering)).to_bytes(), _CONFIDENCE)
     except Exception as error:  # noqa: BLE001 - whatever an engine raises is what is looked at
         return Observed("failed", wire(side.failure(error)), statements=tuple(side.engine.heard), **known)
     return Observed(
@@ -92,8 +94,8 @@ def observe(side: Side, text: str, *, explained: bool = True, drawn: bool = Fals
 class _Answering:
     """An engine that gives results that are there already, one statement after the other."""
 
-    def __init__(self, results: Sequence[Sequence[Any]]) -> None:
-        self._left = list(results)
+    def __init__(self, dialect: Dialect, results: Sequence[Sequence[Any]]) -> None:
+        self.dialect, self._left = dialect, list(results)
 
     def run(self, statement: Statement) -> Sequence[Any]:
         return self._left.pop(0)

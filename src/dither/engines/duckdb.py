@@ -24,6 +24,8 @@ from dither.limits import Limits
 from dither.mechanisms.exact import Exact, SealedTable
 from dither.mechanisms.groups import seal_bounded_groups
 from dither.sql.catalog import PublicTable, Table
+from dither.sql.dialect import Dialect
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.statement import CANDIDATES, TwoSteps, schema_name
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class DuckDBEngine:
 
     Statements run in worker processes, within the limits in force when they are asked. Snapshots are loaded in process.
     """
+
+    dialect: Dialect = DUCKDB
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from dither.engines.sanitise import LABELS, quoted, read_column
 from dither.engines.sources import Source, open_sources
 from dither.engines.watch import watched
 from dither.errors import DitherError, PolicyError
-from dither.sql.physical import physical_type
+from dither.sql.duckdb_dialect import DUCKDB
 
 if TYPE_CHECKING:
     import duckdb
@@ -189,7 +189,7 @@ def unread(lines: int) -> str:
 
 def stored_column(name: str, column: Column) -> str:
     """A declared column as the snapshot's table defines it."""
-    return f"{quoted(name)} {physical_type(column)}{'' if column.nullable else ' NOT NULL'}"
+    return f"{quoted(name)} {DUCKDB.stored(column)}{'' if column.nullable else ' NOT NULL'}"
 
 
 def outside(name: str, column: Column) -> str:

@@ -12,6 +12,7 @@ from dither.digits import counted
 from dither.errors import DitherError, PolicyError
 from dither.mechanisms.exact import Exact
 from dither.sql.catalog import PublicTable, Table
+from dither.sql.dialect import Dialect
 from dither.sql.statement import MOST_ROWS, Statement, most_rows
 
 __all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "StatementStopped", "check_rows"]
@@ -117,7 +118,13 @@ def _share(count: int, rows: int) -> str:
 
 
 class Engine(Protocol):
-    """Holds snapshots; returns exact aggregates, sealed, one dense array a measure in the order of the public keys."""
+    """Holds snapshots; returns exact aggregates, sealed, one dense array a measure in the order of the public keys.
+
+    It runs statements in its own `dialect`.
+    """
+
+    @property
+    def dialect(self) -> Dialect: ...
 
     def load(
         self,

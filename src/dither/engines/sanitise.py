@@ -17,7 +17,7 @@ from decimal import Decimal
 from dither.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
 from dither.engines.instants import INSTANTS, days, microseconds, steps, text
 from dither.errors import PolicyError
-from dither.sql.physical import physical_type
+from dither.sql.duckdb_dialect import DUCKDB
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _TEXT_LIKE = {"VARCHAR", "UUID", "NULL"}  # read through their text
@@ -60,7 +60,7 @@ class Reading:
         default = self.column.stored_default
         if default is not None:
             kept = f"COALESCE({kept}, {default if isinstance(default, int) else quoted(default, mark=chr(39))})"
-        return f"CAST({kept} AS {physical_type(self.column)})"
+        return f"CAST({kept} AS {DUCKDB.stored(self.column)})"
 
     def change(self) -> str:
         """SQL of 1 for clamped, 2 for replaced, 0 for kept as it was."""

@@ -8,8 +8,10 @@ from dither.errors import UnsupportedQuery
 from dither.limits import Limits
 from dither.sql.aggregates.formula import Formula
 from dither.sql.bound import plan
+from dither.sql.dialect import Dialect
 from dither.sql.expressions import Expression
 from dither.sql.inlined import MOST_WORDS
+from dither.sql.lower import lower
 from dither.sql.plan import Scan
 from dither.sql.price import PricedQuestion
 from dither.sql.question import Question
@@ -23,9 +25,12 @@ _RECORDED = 2**20  # characters of a plan, which the ledger keeps for good
 _MATCHED = 4_000_000  # characters for one row: a hundredth of a second
 
 
-def admit(priced: PricedQuestion, limits: Limits) -> Work:
-    """What a question takes at most, or `UnsupportedQuery` if that is above the limits."""
-    written = [len(statement.sql) for statement in priced.statements]
+def admit(priced: PricedQuestion, limits: Limits, dialect: Dialect) -> Work:
+    """What a question takes at most, or `UnsupportedQuery` if that is above the limits.
+
+    Whatever the engine's dialect cannot say shows here too, before anything is charged.
+    """
+    written = [len(lower(aggregate, dialect).sql) for aggregate in priced.aggregates]
     for characters, most in ((max(written), MOST_WRITTEN), (sum(written), _TOGETHER)):
         if characters > most:
             what = f"written out for the engine this has {characters:,} characters; at most {most:,} are run."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from dither.errors import PolicyError
 from dither.sql import expressions as e
-from dither.sql.dialect import DuckDB
+from dither.sql.dialect import WORD, Dialect
 from dither.sql.facts import facts
 from dither.sql.implied import Origins, equalities, parent_side
 from dither.sql.intervals import Schema
@@ -28,10 +28,15 @@ from dither.sql.plan import (
     Total,
     UnionAll,
 )
-from dither.sql.statement import MOST_ROWS, schema_name
-from dither.sql.writer import WORD, Writer
+from dither.sql.statement import MOST_ROWS, OWNER, PLACE, RANK
+from dither.sql.writer import Writer
 
-OWNER, RANK = '"_owner"', '"_rank"'
+
+class Rank(NamedTuple):
+    """One of the values that the rows of an owner are ordered by: how it is written, and whether it is a text."""
+
+    sql: str
+    text: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Block:
     source: str
     columns: dict[str, str]
     owner: str = ""
-    ranks: tuple[str, ...] = ()
+    ranks: tuple[Rank, ...] = ()
     conditions: tuple[str, ...] = ()
     plain: bool = True
     origins: Origins = field(default_factory=dict)
@@ -61,7 +66,7 @@ class Block:
 class Blocks:
     """Writes relations with the columns in `used`, each under a name of its own."""
 
-    dialect: DuckDB
+    dialect: Dialect
     used: frozenset[str]
     ranked: bool  # whether rows are truncated by rank somewhere above their scans
     numbers: count[int] = field(default_factory=lambda: count(1))
@@ -80,16 +85,36 @@ class Blocks:
 
     def scan(self, node: Scan | PublicScan) -> Block:
         called = f"s{next(self.numbers)}"
-        source = f'{self.dialect.name(schema_name(node.table))}."rows" AS {called}'
-        columns = {name: f"{called}.{self.dialect.name(own)}" for own, name in node.names if name in self.used}
+        source = f"{self.dialect.rows(node.table)} AS {called}"
+        columns = {name: self.column(called, own) for own, name in node.names if name in self.used}
         if isinstance(node, PublicScan):
             return Block(source, columns)
         origins = {name: (node.table, own) for own, name in node.names}
-        return Block(source, columns, f"{called}.{OWNER}", (f"{called}.{RANK}",), origins=origins)
+        return Block(source, columns, self.column(called, OWNER), (Rank(self.column(called, RANK)),), origins=origins)
+
+    def column(self, relation: str, name: str) -> str:
+        return f"{relation}.{self.dialect.name(name)}"
+
+    def select(self, block: Block, ranks: Mapping[str, Rank], columns: Mapping[str, str]) -> str:
+        """A query for the owner of each row, its ranks, and the columns, under their names."""
+        owner = [(OWNER, block.owner)] if block.owner else []
+        shown = [*owner, *((name, rank.sql) for name, rank in ranks.items()), *columns.items()]
+        return f"SELECT {', '.join(f'{sql} AS {self.dialect.name(name)}' for name, sql in shown)} FROM {block.body}"
+
+    def derived(
+        self, called: str, sql: str, ranks: Mapping[str, Rank], columns: Iterable[str], *, owned: bool = True
+    ) -> Block:
+        """A query as a relation with ranks and columns of these names."""
+        return Block(
+            f"({sql}) AS {called}",
+            {name: self.column(called, name) for name in columns},
+            self.column(called, OWNER) if owned else "",
+            tuple(Rank(self.column(called, name), rank.text) for name, rank in ranks.items()),
+        )
 
     def limited(self, node: OwnerLimit) -> Block:
         block = self.of(node.child)
-        return self.where(block, f"{block.ranks[0]} <= {node.rows}")
+        return self.where(block, f"{block.ranks[0].sql} <= {node.rows}")
 
     def filtered(self, node: Filter) -> Block:
         block = self.of(node.child)
@@ -112,21 +137,15 @@ class Blocks:
     def typed(self, writer: Writer, value: e.Expression, *, code: bool = False) -> str:
         """A value as a column of its own: numbers in the word that holds them."""
         if isinstance(value, e.Clamp) and code:
-            return f"CAST({writer.clamped(value)} AS {writer.type(value)})"
+            return self.dialect.cast(writer.clamped(value), writer.type(value))
         return writer.wide(value, writer.type(value)) if isinstance(value, e.Numeric) else writer.any(value)
 
     def nested(self, block: Block, columns: dict[str, str], grouped: str = "") -> Block:
         """The block as a subquery with these columns, beside the owner and the ranks."""
         called = f"q{next(self.numbers)}"
-        ranks = [f'{rank} AS "_r{i}"' for i, rank in enumerate(block.ranks if self.ranked else ())]
-        owner = [f"{block.owner} AS {OWNER}"] if block.owner else []
-        shown = [*owner, *ranks, *(f"{sql} AS {self.dialect.name(name)}" for name, sql in columns.items())]
-        return Block(
-            f"(SELECT {', '.join(shown)} FROM {block.body}{grouped}) AS {called}",
-            {name: f"{called}.{self.dialect.name(name)}" for name in columns},
-            f"{called}.{OWNER}" if block.owner else "",
-            tuple(f'{called}."_r{i}"' for i in range(len(ranks))),
-        )
+        ranks = named(block.ranks if self.ranked else ())
+        sql = self.select(block, ranks, columns) + grouped
+        return self.derived(called, sql, ranks, columns, owned=bool(block.owner))
 
     def joined(self, node: JoinPublic | JoinOwner) -> Block:
         left = self.of(node.child)
@@ -159,22 +178,24 @@ class Blocks:
         return replace(self.where(block, f"(NOT {found})" if node.negated else found), plain=False)
 
     def united(self, node: UnionAll) -> Block:
+        """The ranks of all parts are as many and of the same types, behind the place of the part."""
         blocks = [self.of(part) for part in node.parts]
         widest = max(len(block.ranks) for block in blocks)
+        texts = {place for block in blocks for place, rank in enumerate(block.ranks) if rank.text}
         names = [name for name in blocks[0].columns if name in self.used]
         called = f"u{next(self.numbers)}"
         parts = []
-        for place, block in enumerate(blocks):
-            ranks = [str(place), *block.ranks, *["0"] * (widest - len(block.ranks))] if self.ranked else []
-            shown = [f"{block.owner} AS {OWNER}", *(f'{rank} AS "_r{i}"' for i, rank in enumerate(ranks))]
-            shown += [f"{block.columns[name]} AS {self.dialect.name(name)}" for name in names]
-            parts.append(f"SELECT {', '.join(shown)} FROM {block.body}")
-        return Block(
-            f"({' UNION ALL '.join(parts)}) AS {called}",
-            {name: f"{called}.{self.dialect.name(name)}" for name in names},
-            f"{called}.{OWNER}",
-            tuple(f'{called}."_r{i}"' for i in range(widest + 1 if self.ranked else 0)),
-        )
+        for part, block in enumerate(blocks):
+            own = enumerate([*block.ranks, *[Rank("0")] * (widest - len(block.ranks))])
+            alike = [self.as_text(rank) if place in texts else rank for place, rank in own]
+            ranks = named([Rank(str(part)), *alike] if self.ranked else [])
+            parts.append(self.select(block, ranks, {name: block.columns[name] for name in names}))
+        return self.derived(called, " UNION ALL ".join(parts), ranks, names)
+
+    def as_text(self, rank: Rank) -> Rank:
+        if rank.text:
+            return rank
+        return Rank(self.dialect.ordered(self.dialect.cast(rank.sql, self.dialect.text_type)), text=True)
 
     def per_owner(self, node: OwnerAggregate) -> Block:
         """Ranks of a group: the least of its rows', then the keys, so that no two groups of an owner are level."""
@@ -182,39 +203,41 @@ class Blocks:
         writer = self.writer(block)
         keys = {name: self.typed(writer, value, code=True) for name, value in node.keys}
         totals = {name: self.total(writer, total) for name, total in node.totals if name in self.used}
-        ranks = (*(f"MIN({rank})" for rank in block.ranks), *keys.values())
+        least = [Rank(f"MIN({rank.sql})", rank.text) for rank in block.ranks]
+        ranks = (*least, *(self.ranking(keys[name], value) for name, value in node.keys))
         grouped = f" GROUP BY {', '.join([block.owner, *keys.values()])}"
         return self.nested(replace(block, ranks=ranks), {**keys, **totals}, grouped)
+
+    def ranking(self, sql: str, value: e.Expression) -> Rank:
+        return Rank(sql) if isinstance(value, e.Numeric) else Rank(self.dialect.ordered(sql), text=True)
 
     def total(self, writer: Writer, total: Total) -> str:
         largest = writer.rows
         if total.value is None:
             computed = writer.count(total.condition)
         else:
-            computed = f"{total.function.upper()}({writer.number(total.value)})"
+            computed = writer.total(total.function, total.value)
             largest *= max(1, *map(abs, total.value.bounds))
         type_ = writer.word_for(total.least, total.most)
         inside = type_ if largest <= WORD else self.dialect.double_word
         low, high = (writer.constant(end, inside) for end in (total.least, total.most))
-        wide = f"CAST({computed} AS {inside})"
-        clamped = f"GREATEST({low}, LEAST({wide}, {high}))"
+        clamped = self.dialect.greatest(low, self.dialect.least(self.dialect.cast(computed, inside), high))
         if total.nullable:
             clamped = f"CASE WHEN {computed} IS NULL THEN NULL ELSE {clamped} END"
-        return f"CAST({clamped} AS {type_})"
+        return self.dialect.cast(clamped, type_)
 
     def truncated(self, node: Retruncate) -> Block:
         block = self.of(node.child)
         called = f"w{next(self.numbers)}"
-        place = f"ROW_NUMBER() OVER (PARTITION BY {block.owner} ORDER BY {', '.join(block.ranks)})"
-        shown = [f"{block.owner} AS {OWNER}", f'{place} AS "_place"']
-        shown += [f"{sql} AS {self.dialect.name(name)}" for name, sql in block.columns.items()]
-        return Block(
-            f"(SELECT {', '.join(shown)} FROM {block.body}) AS {called}",
-            {name: f"{called}.{self.dialect.name(name)}" for name in block.columns},
-            f"{called}.{OWNER}",
-            (f'{called}."_place"',),
-            (f'{called}."_place" <= {node.rows}',),
-        )
+        place = f"ROW_NUMBER() OVER (PARTITION BY {block.owner} ORDER BY {', '.join(rank.sql for rank in block.ranks)})"
+        ranks = {PLACE: Rank(place)}
+        made = self.derived(called, self.select(block, ranks, block.columns), ranks, block.columns)
+        return self.where(made, f"{made.ranks[0].sql} <= {node.rows}")
+
+
+def named(ranks: Sequence[Rank]) -> dict[str, Rank]:
+    """Ranks by the names that they have in a subquery."""
+    return {f"_r{place}": rank for place, rank in enumerate(ranks)}
 
 
 NODES: dict[type[Node], Callable[[Blocks, Any], Block]] = {

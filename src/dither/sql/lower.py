@@ -9,7 +9,8 @@ from dither.errors import PolicyError
 from dither.sql import expressions as e
 from dither.sql.blocks import Block, Blocks
 from dither.sql.catalog import PublicTable, Table
-from dither.sql.dialect import DUCKDB, DuckDB
+from dither.sql.dialect import Dialect
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.plan import (
     Aggregate,
     CountDistinct,
@@ -25,12 +26,12 @@ from dither.sql.plan import (
     SumRows,
 )
 from dither.sql.remembered import remembered
-from dither.sql.statement import CANDIDATES, Statement, TwoSteps
+from dither.sql.statement import CANDIDATES, PLACE, Statement, TwoSteps
 from dither.sql.writer import Writer
 
 
 @remembered(128)
-def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
+def lower(aggregate: Aggregate, dialect: Dialect = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
     ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
     blocks = Blocks(dialect, used(aggregate), ranked)
@@ -47,7 +48,7 @@ def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
         measures, values = [_measure(measure, writer, block) for measure in aggregate.measures], []
         if aggregate.measures == (CountOwners(),) and not keys and type(aggregate.child) is Scan:
             # Every owner has exactly one row of rank 1.
-            measures, block = ["COUNT(*)"], replace(block, conditions=(f"{block.ranks[0]} = 1",))
+            measures, block = ["COUNT(*)"], replace(block, conditions=(f"{block.ranks[0].sql} = 1",))
     shown = [f"{key} AS k{i}" for i, key in enumerate(keys)]
     shown += [f"{value} AS v" for value in values]
     grouped = len(shown)
@@ -56,12 +57,12 @@ def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     if grouped:
         sql += f" GROUP BY {', '.join(str(place + 1) for place in range(grouped))}"
         if aggregate.public or chosen is not None:
-            sql = f"SELECT {', '.join(_held(aggregate, len(measures), dialect))} FROM ({sql})"
-    steps = _two_steps(aggregate, block, keys, measures)
+            sql = f"SELECT {', '.join(_held(aggregate, len(measures), dialect))} FROM {dialect.subquery(sql)}"
+    steps = _two_steps(aggregate, block, keys, measures, dialect)
     return Statement(_tables(aggregate), sql, aggregate.keys, len(measures), chosen is not None, steps)
 
 
-def _held(aggregate: Aggregate, measures: int, dialect: DuckDB) -> Iterable[str]:
+def _held(aggregate: Aggregate, measures: int, dialect: Dialect) -> Iterable[str]:
     """The columns of a result with all public codes moved into their ranges, whatever the rows held.
 
     Codes are proven to lie there, so nothing moves; and there are far fewer groups than rows, so it takes no time. If a
@@ -75,13 +76,15 @@ def _held(aggregate: Aggregate, measures: int, dialect: DuckDB) -> Iterable[str]
     yield from (f"m{place}" for place in range(measures))
 
 
-def _inside(name: str, low: int, high: int, nullable: bool, dialect: DuckDB) -> str:
+def _inside(name: str, low: int, high: int, nullable: bool, dialect: Dialect) -> str:
     present = name if nullable else f"COALESCE({name}, {low})"
     held = f"CASE WHEN {name} < {low} THEN {low} WHEN {name} > {high} THEN {high} ELSE {present} END"
-    return f"CAST({held} AS {dialect.word}) AS {name}"
+    return f"{dialect.cast(held, dialect.word)} AS {name}"
 
 
-def _two_steps(aggregate: Aggregate, block: Block, keys: list[str], measures: list[str]) -> TwoSteps | None:
+def _two_steps(
+    aggregate: Aggregate, block: Block, keys: list[str], measures: list[str], dialect: Dialect
+) -> TwoSteps | None:
     """Counting different owners of every key takes long, counting rows does not, and no key has more owners than rows.
 
     Not where finding the rows is what takes long, since that would be done twice.
@@ -91,9 +94,10 @@ def _two_steps(aggregate: Aggregate, block: Block, keys: list[str], measures: li
         return None
     places = ", ".join(str(place + 1) for place in range(len(keys)))
     shown = ", ".join(f"{key} AS k{i}" for i, key in enumerate(keys))
-    agree = " AND ".join(f'({key}) IS NOT DISTINCT FROM {CANDIDATES}."k{i}"' for i, key in enumerate(keys))
+    agree = " AND ".join(dialect.same(key, f"{CANDIDATES}.{dialect.name(f'k{i}')}") for i, key in enumerate(keys))
     narrowed = replace(block, source=f"{block.source} JOIN {CANDIDATES} ON {agree}")
-    found = ", ".join([f'{CANDIDATES}."_place" AS k0', *(f"{sql} AS m{i}" for i, sql in enumerate(measures))])
+    place = f"{CANDIDATES}.{dialect.name(PLACE)} AS k0"
+    found = ", ".join([place, *(f"{sql} AS m{i}" for i, sql in enumerate(measures))])
     return TwoSteps(
         bounds=f"SELECT {shown}, COUNT(*) AS m0 FROM {block.body} GROUP BY {places}",
         measures=f"SELECT {found} FROM {narrowed.body} GROUP BY 1",

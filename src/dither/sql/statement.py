@@ -23,7 +23,9 @@ def most_rows(table: Table | PublicTable) -> int:
     return MOST_ROWS if table.max_rows is None else table.max_rows
 
 
-CANDIDATES = "_candidates"  # what `TwoSteps.measures` calls a table of keys k0.. and the "_place" of each
+OWNER, RANK = "_owner", "_rank"  # the columns of a snapshot beside those declared
+PLACE = "_place"  # of a row among its owner's, or of a candidate
+CANDIDATES = "_candidates"  # what `TwoSteps.measures` calls a table of keys k0.. and the place of each
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,10 @@ from typing import Any
 from dither.errors import PolicyError
 from dither.sql import expressions as e
 from dither.sql import writing
-from dither.sql.dialect import DuckDB
+from dither.sql.dialect import DOUBLE_WORD, WORD, Dialect
 from dither.sql.intervals import Schema, no_op
 from dither.sql.statement import MOST_ROWS
 
-WORD = 2**62
-DOUBLE_WORD = 2**126
 TURNED: dict[e.Comparison, e.Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -29,7 +27,7 @@ class Writer:
     """
 
     def __init__(
-        self, dialect: DuckDB, columns: Mapping[str, str], schema: Schema | None = None, rows: int = MOST_ROWS
+        self, dialect: Dialect, columns: Mapping[str, str], schema: Schema | None = None, rows: int = MOST_ROWS
     ) -> None:
         self.dialect, self.columns, self.schema, self.rows = dialect, columns, schema or {}, rows
 
@@ -46,7 +44,7 @@ class Writer:
         if not largest < DOUBLE_WORD:
             raise PolicyError("the sum could exceed 126 bits.")
         type_ = self.dialect.word if largest < 2**63 else self.dialect.double_word
-        return f"CAST(COALESCE({self._total(value)}, 0) AS {type_})"
+        return self.dialect.cast(f"COALESCE({self._total(value)}, 0)", type_)
 
     def _total(self, value: e.Numeric) -> str:
         """What a clamp without effect holds is summed as it is, and a constant that moves it is taken off the sum."""
@@ -56,11 +54,17 @@ class Writer:
         shift = value.right.value if isinstance(value, e.Subtract) and isinstance(value.right, e.Constant) else 0
         if not self.rows * (moved.reach + abs(shift)) < DOUBLE_WORD:
             moved, shift = value, 0
-        total = f"SUM({self.number(moved)})"
+        total = self.total("SUM", moved)
         if not shift:
             return total
         counted = f"COUNT({self.number(moved)})" if moved.nullable else "COUNT(*)"
         return f"{total} - {self.constant(shift, self.dialect.double_word)} * {counted}"
+
+    def total(self, function: str, value: e.Numeric) -> str:
+        """SUM, MIN or MAX of a value over the rows of a group."""
+        if function.upper() != "SUM":
+            return f"{function.upper()}({self.number(value)})"
+        return self.dialect.summed(self.number(value), wide=self.type(value) == self.dialect.double_word)
 
     def any(self, node: e.Expression) -> str:
         if isinstance(node, e.Numeric):
@@ -75,7 +79,7 @@ class Writer:
     def wide(self, node: e.Numeric, type_: str) -> str:
         if isinstance(node, e.Constant):
             return self.constant(node.value, type_)
-        return self.number(node) if self.type(node) == type_ else f"CAST({self.number(node)} AS {type_})"
+        return self.number(node) if self.type(node) == type_ else self.dialect.cast(self.number(node), type_)
 
     def type(self, node: e.Numeric) -> str:
         """The type a node is written in; a stored column has its own, narrower one."""
@@ -90,7 +94,7 @@ class Writer:
         return self.dialect.word if max(-low, high) <= WORD else self.dialect.double_word
 
     def constant(self, value: int, type_: str) -> str:
-        return f"CAST({value} AS {type_})"
+        return self.dialect.cast(str(value), type_)
 
     def operands(self, node: e.Numeric) -> list[str]:
         type_ = self.type(node)
@@ -100,7 +104,7 @@ class Writer:
         """A clamp as it is, whether or not it does anything."""
         (value,) = self.operands(node)
         low, high = (self.constant(end, self.type(node)) for end in node.bounds)
-        clamped = f"GREATEST({low}, LEAST({value}, {high}))"
+        clamped = self.dialect.greatest(low, self.dialect.least(value, high))
         # LEAST and GREATEST pass over NULL, and the sum must not see a bound in its place.
         return f"CASE WHEN {value} IS NULL THEN NULL ELSE {clamped} END" if node.value.nullable else clamped
 
@@ -150,9 +154,8 @@ def _call(function: str) -> Callable[[Writer, Any], str]:
     return lambda writer, node: f"{function}({', '.join(writer.operands(node))})"
 
 
-def _total_infix(writer: Writer, node: e.Binary, sign: str) -> str:
-    left, right = writer.operands(node)
-    return f"({left} {sign} NULLIF({right}, 0))"
+def _divide(writer: Writer, node: e.Divide) -> str:
+    return writer.dialect.divided(*writer.operands(node), wide=writer.type(node) == writer.dialect.double_word)
 
 
 def _case(writer: Writer, node: e.Case) -> str:
@@ -161,11 +164,16 @@ def _case(writer: Writer, node: e.Case) -> str:
         f"WHEN {writer.truth(condition)} THEN {writer.wide(value, type_)}"
         for condition, value in zip(node.conditions, node.values, strict=True)
     )
-    return f"CAST(CASE {branches} ELSE {writer.wide(node.otherwise, type_)} END AS {type_})"
+    return writer.dialect.cast(f"CASE {branches} ELSE {writer.wide(node.otherwise, type_)} END", type_)
 
 
 def _clamp(writer: Writer, node: e.Clamp) -> str:
     return writer.operands(node)[0] if no_op(node, writer.schema) else writer.clamped(node)
+
+
+def _compared_texts(writer: Writer, node: e.CompareText) -> str:
+    left, right = (writer.dialect.ordered(writer.texts(side)) for side in (node.left, node.right))
+    return f"({left} {node.operator} {right})"
 
 
 def _not(writer: Writer, node: e.Not) -> str:
@@ -187,19 +195,19 @@ def _text_among(writer: Writer, node: e.TextAmong) -> str:
 NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
     e.Stored: lambda writer, node: writer.columns[node.name],
     e.Constant: lambda writer, node: writer.constant(node.value, writer.type(node)),
-    e.Null: lambda writer, node: f"CAST(NULL AS {writer.dialect.word})",
+    e.Null: lambda writer, node: writer.dialect.null(writer.dialect.word),
     e.Add: _infix("+"),
     e.Subtract: _infix("-"),
     e.Multiply: _infix("*"),
-    e.Divide: lambda writer, node: _total_infix(writer, node, writer.dialect.quotient),
-    e.Modulo: lambda writer, node: _total_infix(writer, node, "%"),
+    e.Divide: _divide,
+    e.Modulo: lambda writer, node: writer.dialect.modulo(*writer.operands(node)),
     e.Negate: lambda writer, node: f"(- {writer.operands(node)[0]})",
     e.Absolute: _call("ABS"),
     e.Rescale: lambda writer, node: f"({writer.operands(node)[0]} * {writer.constant(node.factor, writer.type(node))})",
     e.Case: _case,
     e.Coalesce: _call("COALESCE"),
-    e.Least: _call("LEAST"),
-    e.Greatest: _call("GREATEST"),
+    e.Least: lambda writer, node: writer.dialect.least(*writer.operands(node)),
+    e.Greatest: lambda writer, node: writer.dialect.greatest(*writer.operands(node)),
     e.Clamp: _clamp,
     **writing.NUMBERS,
 }
@@ -209,9 +217,9 @@ TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {
     **writing.TEXTS,
 }
 TRUTHS: dict[type[e.Boolean], Callable[[Writer, Any], str]] = {
-    e.Truth: lambda writer, node: {True: "TRUE", False: "FALSE", None: "CAST(NULL AS BOOLEAN)"}[node.value],
+    e.Truth: lambda writer, node: {True: "TRUE", False: "FALSE", None: writer.dialect.null("BOOLEAN")}[node.value],
     e.Compare: Writer.compared,
-    e.CompareText: lambda writer, node: f"({writer.texts(node.left)} {node.operator} {writer.texts(node.right)})",
+    e.CompareText: _compared_texts,
     e.Among: Writer.among,
     e.TextAmong: _text_among,
     e.Like: lambda writer, node: writer.dialect.like(writer.texts(node.value), node.pattern),

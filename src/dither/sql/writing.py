@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _indicator(writer: Writer, node: e.Indicator) -> str:
-    return f"CAST({writer.truth(node.operand)} AS {writer.type(node)})"
+    return writer.dialect.indicator(writer.truth(node.operand), writer.type(node))
 
 
 def _steps(writer: Writer, node: e.Steps) -> str:
@@ -39,19 +39,23 @@ def _day(writer: Writer, node: e.DatePart | e.FirstDay | e.AddMonths) -> str:
 
 
 def _date_part(writer: Writer, node: e.DatePart) -> str:
-    return f"CAST({writer.dialect.date_part(node.part, _day(writer, node))} AS {writer.type(node)})"
+    return writer.dialect.cast(writer.dialect.date_part(node.part, _day(writer, node)), writer.type(node))
 
 
 def _first_day(writer: Writer, node: e.FirstDay) -> str:
-    return f"CAST({writer.dialect.first_day(node.period, _day(writer, node))} AS {writer.type(node)})"
+    return writer.dialect.cast(writer.dialect.first_day(node.period, _day(writer, node)), writer.type(node))
 
 
 def _add_months(writer: Writer, node: e.AddMonths) -> str:
-    return f"CAST({writer.dialect.add_months(_day(writer, node), node.months)} AS {writer.type(node)})"
+    return writer.dialect.cast(writer.dialect.add_months(_day(writer, node), node.months), writer.type(node))
 
 
 def _month_start(writer: Writer, node: e.MonthStart) -> str:
-    return f"CAST({writer.dialect.month_start(writer.number(node.value))} AS {writer.type(node)})"
+    return writer.dialect.cast(writer.dialect.month_start(writer.number(node.value)), writer.type(node))
+
+
+def _text_null(writer: Writer, node: e.TextNull) -> str:
+    return writer.dialect.null(writer.dialect.text_type)
 
 
 def _text_case(writer: Writer, node: e.TextCase) -> str:
@@ -63,7 +67,7 @@ def _text_case(writer: Writer, node: e.TextCase) -> str:
 
 
 def _length(writer: Writer, node: e.Length) -> str:
-    return f"CAST({writer.dialect.length(writer.texts(node.value))} AS {writer.type(node)})"
+    return writer.dialect.cast(writer.dialect.length(writer.texts(node.value)), writer.type(node))
 
 
 def _substring(writer: Writer, node: e.Substring) -> str:
@@ -93,7 +97,7 @@ NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
     e.Length: _length,
 }
 TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {
-    e.TextNull: lambda writer, node: "CAST(NULL AS VARCHAR)",
+    e.TextNull: _text_null,
     e.TextCase: _text_case,
     e.TextCoalesce: lambda writer, node: f"COALESCE({', '.join(_texts(writer, node.values))})",
     e.Joined: lambda writer, node: f"({' || '.join(_texts(writer, node.values))})",

@@ -14,14 +14,13 @@ from sqlglot import exp
 from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 from dither.sql import limits, parse
 from dither.sql.catalog import Catalog, Table
-from dither.sql.dialect import DUCKDB
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.expressions import Expression, Numeric
 from dither.sql.facts.known import stored
 from dither.sql.faithful import faithful
 from dither.sql.intervals import interval, verify
 from dither.sql.keys import group_key
 from dither.sql.labels import LabelReader
-from dither.sql.physical import physical_type
 from dither.sql.plan import Scan
 from dither.sql.rules import RULES
 from dither.sql.scalar import Scalars, Value
@@ -148,7 +147,7 @@ def bench() -> Iterator[Bench]:
     ]
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'Asia/Kolkata'")
-    types = {"i": "INTEGER"} | {name: physical_type(column) for name, column in COLUMNS.items()}
+    types = {"i": "INTEGER"} | {name: DUCKDB.stored(column) for name, column in COLUMNS.items()}
     connection.execute(f'CREATE TABLE "rows" ({", ".join(f"{DUCKDB.name(n)} {t}" for n, t in types.items())})')
     marks = ", ".join("?" for _ in types)
     connection.executemany(f'INSERT INTO "rows" VALUES ({marks})', [[row[name] for name in types] for row in rows])

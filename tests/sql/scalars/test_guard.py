@@ -8,7 +8,7 @@ import pytest
 
 from dither.errors import UnsupportedQuery
 from dither.sql import expressions as e
-from dither.sql.dialect import DUCKDB
+from dither.sql.duckdb_dialect import DUCKDB
 from dither.sql.intervals import NUMBERS, OTHERS, UnsafePlan, interval, verify
 from dither.sql.scalar import MOST_WORDS
 from dither.sql.writer import NUMBERS as WRITTEN_NUMBERS
