@@ -205,7 +205,9 @@ def main() -> int:
                     size, words = largest(curator, asked, table)
                     text, stated = asked(size)
                     text = text.replace("{table}", table)
-                    bound = work(curator._price(text, epsilon=EPSILON, **stated).aggregates).seconds if size else 0.0
+                    bound = (
+                        work(curator._walk.price(text, epsilon=EPSILON, **stated).aggregates).seconds if size else 0.0
+                    )
                 shown = f"{family} | {table} | {size:,} | {bound:,.0f}"
                 if arguments.list or not size:
                     print(f"{shown} | next: {words[:150]}", flush=True)

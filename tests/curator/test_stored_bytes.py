@@ -27,7 +27,7 @@ def test_no_answer_is_larger_than_its_bound(
     many = visits(300).drop(["remark"]).append_column("remark", pa.array(["remark \U0001f600"] * 300))
     clinic = make(dt.ApproxDP(100, "1e-3", composition="basic"), many, max_rows=300)
     delta = {"delta": "1e-4"} if "remark" in text else {}
-    bound = work(clinic._price(text, epsilon=epsilon, **delta).aggregates).bytes
+    bound = work(clinic._walk.price(text, epsilon=epsilon, **delta).aggregates).bytes
     clinic.sql(text, epsilon=epsilon, **delta)
     assert 0 < clinic._ledger.stored_bytes(None) <= bound
 
@@ -38,7 +38,7 @@ def test_an_analyst_has_room_for_so_much(clinic: dt.Curator) -> None:
     first = alice.sql(text, epsilon="0.1")
     used = clinic._ledger.stored_bytes("alice")
     assert used > 0
-    bound = work(clinic._price(more, epsilon="0.1").aggregates).bytes
+    bound = work(clinic._walk.price(more, epsilon="0.1").aggregates).bytes
     clinic.limits(dt.Limits(max_stored_bytes=used + bound - 1))
     entries = len(list(clinic.ledger()))
     with pytest.raises(dt.PolicyError, match=f"answers have {used:,} bytes, and this one may have {bound:,}"):

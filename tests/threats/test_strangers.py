@@ -18,6 +18,7 @@ from dither.cli.main import main
 from dither.curator import Curator
 from dither.errors import DitherError, PolicyError
 from dither.ledger import Charge, Ledger, caps, checks
+from dither.principal import Principal
 
 NAMES = ["mallory", "patients", "none", "alic", "alice2", "root"]
 
@@ -33,7 +34,7 @@ def check_strangers(folder: Path, capsys: Any) -> None:
             refused(curator.analyst, name, people="patients")
             charge = Charge(Fraction(1))
             refused(curator._ledger.reserve, "patients", name, charge, question="q", snapshot="1", plan="{}")
-        strangers = [(Analyst(curator, name), "patients", "visits") for name in NAMES]
+        strangers = [(Analyst(curator._service, Principal.analyst(name)), "patients", "visits") for name in NAMES]
         for stranger, people, table in [*strangers, (curator.analyst("alice"), "staff", "staff")]:
             question = f"SELECT COUNT(*) FROM {table}"
             for asking in (stranger.sql, partial(stranger.sql, request="r1"), stranger.explain):
@@ -62,7 +63,7 @@ def test_strangers_are_refused_everywhere(tmp_path: Path, capsys: Any) -> None:
 
 
 def _anyone(self: Curator, name: str, **_: Any) -> Analyst:
-    return Analyst(self, name)
+    return Analyst(self._service, Principal.analyst(name))
 
 
 def _people_alone(book: Any, people: str, analyst: str | None, charge: Charge) -> Any:

@@ -15,7 +15,7 @@ from functools import partial
 
 from dither.accounting.currency import Currency, Price
 from dither.accounting.gaussian_curve import price_in_rho
-from dither.errors import ParameterError
+from dither.errors import DeltaUnneeded, ParameterError
 from dither.parameters import Number, positive, probability
 from dither.sensitivity import Sensitivity
 from dither.sql.bound import measures
@@ -144,9 +144,7 @@ def price(
             'state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget; or error= instead.'
         )
     if delta is not None and question.public and currency.kind != "basic":
-        raise ParameterError(
-            "delta= pays for keys taken from the data; all keys of this query are public: leave it out."
-        )
+        raise DeltaUnneeded
     for_noise = None if delta is None or not question.public else probability(delta, "delta")
     target = None
     if error is not None:
