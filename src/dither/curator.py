@@ -169,11 +169,15 @@ class Curator(Asker):
 
         A cap is of the same kind as the people's budget. Without one, the analyst must have been made before.
         """
+        from dither.ledger.names import canonical_name
+
+        known_as = canonical_name(name, "analyst")
         if budget is not None:
-            self._accounts.open(people or self._accounts.only_people(), name, budget)
+            self._accounts.open(people or self._accounts.only_people(), known_as, budget)
         elif people is not None:
-            self._accounts.budget(people, name)
-        return Analyst(self._service, self._known(name))
+            self._accounts.budget(people, known_as)
+        self._accounts.check_analyst(known_as)
+        return Analyst(self._service, Principal.analyst(known_as))
 
     def limits(self, limits: Limits | None = None) -> Limits:
         """What one question may take; with an argument, change it from the next question on."""
