@@ -31,7 +31,7 @@ def words(aggregate: Aggregate) -> int:
     return sum(_size(condition, _around(node)) for node in aggregate.walk() for condition in _conditions(node))
 
 
-@remembered(1024)
+@remembered
 def columns(node: Node) -> Mapping[str, int]:
     """The words that each computed column of a relation takes; stored ones take none beside their name."""
     below = [columns(child) for child in node.children()]

@@ -29,7 +29,7 @@ from dither.sql.statement import CANDIDATES, Statement, TwoSteps
 from dither.sql.writer import Writer
 
 
-@remembered(128)
+@remembered
 def lower(aggregate: Aggregate, dialect: DuckDB = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
     ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
