@@ -48,7 +48,7 @@ class ParameterError(DitherError, ValueError):
 class RelationMismatch(ParameterError):
     """Guarantees or sensitivities under different neighbour relations were combined."""
 
-    code = "relation_mismatch"
+    code, fields = "relation_mismatch", ()
 
 
 class ErrorUnpriced(ParameterError):
@@ -64,7 +64,7 @@ class ErrorUnpriced(ParameterError):
 class DeltaUnneeded(ParameterError):
     """A delta was stated for a question that has no use for one."""
 
-    code = "delta_unneeded"
+    code, fields = "delta_unneeded", ()
 
     def __init__(self) -> None:
         super().__init__("delta= pays for keys taken from the data; all keys of this query are public: leave it out.")
