@@ -33,7 +33,8 @@ class DitherError(Exception):
 class ParameterError(DitherError, ValueError):
     """A parameter (epsilon, delta, a bound, a size ...) is outside what is allowed."""
 
-    code, fields = "parameter_invalid", ("name",)
+    code = "parameter_invalid"
+    fields: ClassVar[tuple[str, ...]] = ("name",)
     name: str | None = None
     rule = ""
 

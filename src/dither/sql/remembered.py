@@ -29,7 +29,7 @@ def remembered(function: Callable[..., _Result]) -> Callable[..., _Result]:
     def ask(first: Any, *others: Any, **named: Any) -> _Result:
         holder = first[0] if isinstance(first, tuple) else first
         whole = None if holder is first else first  # kept beside its result, so that no other tuple can have its id
-        known: dict[Hashable, tuple[object, _Result]] = vars(holder).setdefault(place, {})
+        known: dict[Hashable, tuple[object, _Result]] = holder.__dict__.setdefault(place, {})
         key = (id(whole), others, tuple(named.items()))
         found = known.get(key)
         if found is not None and found[0] is whole:
