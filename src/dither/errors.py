@@ -227,13 +227,18 @@ class PeopleFrozen(DitherError):
 
 
 class Busy(DitherError):
-    """Every worker runs a statement of somebody else. Nothing was charged and no data were read."""
+    """Every worker that the asker may have runs another statement. Nothing was charged and no data were read.
 
-    code, fields = "busy", ("workers", "waited")
+    There are so many workers (at most so many for one analyst), and the asker waited so many seconds.
+    """
 
-    def __init__(self, workers: int, waited: float | None = None) -> None:
-        super().__init__(f"all {workers} workers are busy; try again. Nothing was charged.")
-        self.workers, self.waited = workers, waited
+    code, fields = "busy", ("workers", "share", "waited")
+
+    def __init__(self, workers: int, share: int | None = None, *, waited: float | None = None) -> None:
+        free = f"no worker is free: {workers} run at once, and at most {share} for one analyst"
+        busy = f"all {workers} workers are busy" if share is None else free
+        super().__init__(f"{busy}; try again. Nothing was charged.")
+        self.workers, self.share, self.waited = workers, share, waited
 
 
 class QueryFailed(DitherError):

@@ -47,7 +47,7 @@ def test_every_error_is_listed() -> None:
     ("old", "new"),
     [
         ("`busy` |", "`engaged` |"),
-        ("`workers`, `waited`", "`workers`"),
+        ("`share`, `waited`", "`share`"),
         ("| `Stranger` |", "| `Foreigner` |"),
     ],
 )

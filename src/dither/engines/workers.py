@@ -185,7 +185,7 @@ class Workers:
     def _take(self, patience: float | None) -> Process:
         with self._changed:
             if not self._changed.wait_for(lambda: self._taken < self._most(), patience):
-                raise Busy(self._most(), patience)
+                raise Busy(self._most(), waited=patience)
             self._taken += 1
         try:
             return self._ready()
