@@ -138,7 +138,10 @@ class Walk:
         question: str,
         text: str | None = None,
     ) -> Reservation:
-        """The charge, durable; or the reservation that was made under this request id."""
+        """The charge, durable; or the reservation that was made under this request id.
+
+        This is the one place from which the ledger can be handed the `text`, where it has room for it.
+        """
         from dither.ledger import Charge
         from dither.recall import check_labels
 
