@@ -206,7 +206,7 @@ def main() -> int:
                     size, words = largest(curator, asked, table)
                     text, stated = asked(size)
                     text = text.replace("{table}", table)
-                    priced = curator._price(text, epsilon=EPSILON, **stated) if size else None
+                    priced = curator._walk.price(text, epsilon=EPSILON, **stated) if size else None
                     bound = float(work(priced.aggregates).seconds) if priced else 0.0
                 shown = f"{family} | {table} | {size:,} | {bound:,.0f}"
                 if arguments.list or not size:

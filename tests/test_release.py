@@ -93,7 +93,7 @@ def test_other_statements_follow_the_selected_keys(curator: dt.Curator) -> None:
 def test_what_is_stored_says_what_it_is(curator: dt.Curator, keys: str) -> None:
     """Each array bears the name of its own measure and the mechanism that made it."""
     text = f"SELECT {keys}, COUNT(*), COUNT(DISTINCT x), MAX(x), {MODE}, SUM(x) FROM t GROUP BY {keys}"
-    priced = curator._price(text, epsilon=1, **({} if keys == "region" else {"delta": "1e-9"}))
+    priced = curator._walk.price(text, epsilon=1, **({} if keys == "region" else {"delta": "1e-9"}))
     stored = release(priced, curator._engine)
     names = [measure.text for aggregate in priced.aggregates for measure in aggregate.measures]
     assert [part.measure for part in stored.measures] == names
@@ -120,7 +120,7 @@ class Abroad:
 
 def test_an_engine_is_asked_in_its_own_dialect(curator: dt.Curator) -> None:
     abroad: Any = Abroad()
-    release(curator._price("SELECT COUNT(*) FROM t", epsilon=1), abroad)
+    release(curator._walk.price("SELECT COUNT(*) FROM t", epsilon=1), abroad)
     assert abroad.heard == ['SELECT COUNT(*) AS m0 FROM "t_t"."rows_000001" AS s1 WHERE s1."_rank" <= 1']
 
 

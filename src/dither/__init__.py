@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dither.errors import PolicyError as PolicyError
     from dither.errors import QueryFailed as QueryFailed
     from dither.errors import RelationMismatch as RelationMismatch
+    from dither.errors import Stranger as Stranger
     from dither.errors import UnsupportedQuery as UnsupportedQuery
     from dither.limits import Limits as Limits
     from dither.mechanisms import REFUSED as REFUSED
@@ -141,6 +142,7 @@ HOMES = {
     "SparseVector": "dither.mechanisms",
     "StableRelease": "dither.mechanisms",
     "stats": "dither.stats",
+    "Stranger": "dither.errors",
     "Text": "dither.columns",
     "Timestamp": "dither.columns",
     "UnsupportedQuery": "dither.errors",

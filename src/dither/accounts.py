@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dither.accounting.currency import Currency
-from dither.budgets import Budget, BudgetView, budget_from, check_usable, terms_of, view
-from dither.errors import PolicyError
+from dither.budgets import Budget, BudgetView, budget_from, check_usable, taken_by_others, terms_of, too_dear, view
+from dither.errors import AnalystMissing, BudgetExceeded, PolicyError
 from dither.sql.names import meant
 
 if TYPE_CHECKING:
-    from dither.ledger import Ledger
+    from dither.ledger import Charge, Ledger
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,15 @@ class Accounts:
             hint = meant(people, known) or "Open their budget first."
             raise PolicyError(f"there are no people {people!r}; known are: {', '.join(known) or 'none'}. {hint}")
 
+    def check_analyst(self, name: str) -> None:
+        """Refuse a name that the curator gave no cap; this is said to the curator, never to a stranger."""
+        from dither.ledger.names import canonical_name
+
+        known_as, accounts = canonical_name(name, "analyst"), self.ledger.accounts()
+        known = list(dict.fromkeys(analyst for _, analyst in accounts if analyst is not None))
+        if known_as not in known:
+            raise AnalystMissing(known_as, known, self.people)
+
     def only_people(self, analyst: str | None = None) -> str:
         """The one people there are, or about whom an analyst may ask."""
         if len(known := self.people if analyst is None else self.people_of(analyst)) != 1:
@@ -61,3 +71,9 @@ class Accounts:
                 f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}."
             )
         return known[0]
+
+    def refusal(self, people: str, analyst: str | None, asked: Mapping[str, str], charge: Charge) -> BudgetExceeded:
+        """Of a price that does not fit, in the terms of whoever asks: an analyst hears of the own cap alone."""
+        if analyst is not None and self.ledger.fits(people, analyst, charge):
+            return taken_by_others(asked, charge)
+        return too_dear(asked, charge, self.view(people, analyst), analyst)

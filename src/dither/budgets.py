@@ -172,26 +172,30 @@ def view(budget: Budget, balance: Balance, people: Budget) -> BudgetView:
     )
 
 
-def too_dear(asked: Mapping[str, str], charge: Charge, account: BudgetView, whose: str) -> BudgetExceeded:
+def too_dear(asked: Mapping[str, str], charge: Charge, account: BudgetView, analyst: str | None) -> BudgetExceeded:
     """The refusal of a price that does not fit into an account, with the largest one that would."""
     figures = account.free.figures(up=False, digits=6)
-    left = ", ".join(f"{name} at most {text}" for name, text in figures.items() if charge.delta or name != "delta")
+    left = {name: text for name, text in figures.items() if charge.delta or name != "delta"}
+    shown = ", ".join(f"{name} at most {text}" for name, text in left.items())
     reserved = "" if account.free == account.left else " beyond what is reserved for analysts"
+    whose, named = ("people", "the people's budget") if analyst is None else ("analyst", "this analyst's own cap")
     return BudgetExceeded(
-        f"{_stated(asked, charge)} does not fit into what is left of {whose}{reserved}: {left}. {_NOTHING}"
+        f"{_for_keys(asked, charge)}does not fit into what is left of {named}{reserved}: {shown}. {_NOTHING}",
+        asked=asked,
+        left=left,
+        whose=whose,
     )
 
 
 def taken_by_others(asked: Mapping[str, str], charge: Charge) -> BudgetExceeded:
     """The refusal of a price that fits an analyst's cap where caps exceed the budget: no figure of others' spending."""
-    return BudgetExceeded(f"{_stated(asked, charge)} does not fit. {_NOTHING}")
+    return BudgetExceeded(f"{_for_keys(asked, charge)}does not fit. {_NOTHING}", asked=asked)
 
 
-def _stated(asked: Mapping[str, str], charge: Charge) -> str:
-    stated = ", ".join(f"{name}={value}" for name, value in asked.items())
-    if charge.delta and "delta" not in asked:
-        stated += f" with delta={float(charge.delta):.3g} for keys from the data"
-    return f"the price {stated}"
+def _for_keys(asked: Mapping[str, str], charge: Charge) -> str:
+    """The delta that keys from the data take, where none was stated."""
+    unstated = charge.delta and "delta" not in asked
+    return f"with delta {float(charge.delta):.3g} for keys from the data " if unstated else ""
 
 
 def _parts(balance: Balance) -> tuple[Charge, Charge, Charge, Charge]:

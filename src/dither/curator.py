@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dither.accounting.currency import Currency
+from dither.accounts import Accounts
 from dither.analyst import Analyst
-from dither.budgets import Budget, terms_of
+from dither.asker import Asker
+from dither.budgets import Budget, BudgetView, terms_of
 from dither.columns import Column
 from dither.declared import Owner, private_table, public_table
 from dither.engines.sources import delimited
@@ -18,22 +20,40 @@ from dither.lazy import importing
 from dither.limits import Limits
 from dither.parameters import Number
 from dither.policy import PolicyFile
+from dither.principal import Principal
 from dither.registration import Registrar
+from dither.service import Service
 from dither.walk import Walk
 
 if TYPE_CHECKING:
     from dither.declarations import Applied
-    from dither.engines.protocol import LoadReport, Progress
+    from dither.engines.protocol import Engine, LoadReport, Progress
+    from dither.ledger import Entry, Ledger
     from dither.profile import Part
+    from dither.sql.catalog import PublicTable, Table
     from dither.sql.planner.profile import Profile
     from dither.sql.price import PricedQuestion
 
 
-class Curator(Walk):
+class Curator(Asker):
     """Stands between tables about people and those who ask about them. All state lives in one folder.
 
     Everything it answers is private for owners: all rows of one owner, in every table of its people, added or removed.
     """
+
+    def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
+        self._ledger, self._policy, self._accounts = ledger, policy, Accounts(ledger)
+        self._walk = Walk(ledger, engine, policy)
+        super().__init__(Service(ledger, policy, self._walk), Principal.curator())
+
+    @property
+    def _engine(self) -> Engine:
+        """The one that the walk uses; an audit puts one in its place that listens."""
+        return self._walk._engine
+
+    @_engine.setter
+    def _engine(self, engine: Engine) -> None:
+        self._walk._engine = engine
 
     @property
     def _registrar(self) -> Registrar:
@@ -156,12 +176,8 @@ class Curator(Walk):
             self._accounts.open(people or self._accounts.only_people(), known_as, budget)
         elif people is not None:
             self._accounts.budget(people, known_as)
-        elif not self._accounts.people_of(known_as):
-            raise PolicyError(
-                f"there is no analyst {known_as!r}; make one with a cap on what may be spent: "
-                f'curator.analyst({known_as!r}, budget=dt.ApproxDP(1, "1e-7"), people=...).'
-            )
-        return Analyst(self, known_as)
+        self._accounts.check_analyst(known_as)
+        return Analyst(self._service, Principal.analyst(known_as))
 
     def limits(self, limits: Limits | None = None) -> Limits:
         """What one question may take; with an argument, change it from the next question on."""
@@ -175,20 +191,40 @@ class Curator(Walk):
         same share of the same columns, or for less, costs nothing. If it does not fit into what is left, nothing is.
         """
         from dither.profile import parts
+        from dither.recall import check_fits
 
         known = self._policy.catalog().table(table)
         currency = Currency.of(self._accounts.budget(known.people))
         asked = parts(known, currency, share, columns)
         with self._policy.steady():
             catalog = self._policy.catalog()
-            self._fits({"share": str(share)}, [(part.priced(catalog, currency), part.request) for part in asked])
+            priced = [(part.priced(catalog, currency), part.request) for part in asked]
+            check_fits(self._accounts, {"share": str(share)}, priced)
         for part in asked:
 
             def pricing(part: Part = part) -> PricedQuestion:
                 return part.priced(self._policy.catalog(), currency)
 
-            self._answer(None, pricing, part.request)
+            self._walk.answer(None, pricing, part.request)
         return self.profiled(table)
+
+    # What the curator sees
+
+    def tables(self, analyst: str | None = None) -> list[Table | PublicTable]:
+        """The declarations of all tables, or of those about which an analyst may ask."""
+        return self._service.tables(self._known(analyst))
+
+    def profiled(self, table: str, analyst: str | None = None) -> Profile:
+        """The profile that was made of a table's current snapshot."""
+        return self._service.profile(self._known(analyst), table)
+
+    def budget(self, people: str, analyst: str | None = None) -> BudgetView:
+        """What an account was granted, has spent and has left."""
+        return self._service.budget(self._known(analyst), people)
+
+    def ledger(self) -> Iterator[Entry]:
+        """Every entry of the ledger, in order."""
+        return self._service.history(self._principal)
 
     def freeze(self, people: str) -> None:
         """Answer nothing new about these people until they are thawed; what was paid for can still be asked again."""
@@ -205,6 +241,13 @@ class Curator(Walk):
     def close(self) -> None:
         self._engine.close()
         self._ledger.close()
+
+    def _known(self, analyst: str | None) -> Principal:
+        """The analyst of that name, or the curator. Who asks here is the curator, so that it may be said who is not."""
+        if analyst is None:
+            return self._principal
+        self._accounts.check_analyst(analyst)
+        return Principal.analyst(analyst)
 
     def __repr__(self) -> str:
         return f"<Curator of {', '.join(table.name for table in self.tables()) or 'no tables'}>"

@@ -37,9 +37,9 @@ def exact(value: Number, name: str) -> Fraction:
     if number.numerator.bit_length() < _FEW_BITS and number.denominator.bit_length() < _FEW_BITS:
         return number  # between 2^-990 and 2^990, or 0
     if number.numerator.bit_length() > _MOST_BITS or number.denominator.bit_length() > _MOST_BITS:
-        raise ParameterError(f"{name} has too many digits; round it outward to at most 1200.")
+        raise ParameterError.of(name, "has too many digits; round it outward to at most 1200.")
     if number and not SMALLEST <= abs(number) <= LARGEST:
-        raise ParameterError(f"{name} must be 0 or of a magnitude between 1e-300 and 1e300; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be 0 or of a magnitude between 1e-300 and 1e300; got {_show(value)}.")
     return number
 
 
@@ -47,7 +47,7 @@ def positive(value: Number, name: str) -> Fraction:
     """An exact number > 0."""
     number = exact(value, name)
     if not number > 0:
-        raise ParameterError(f"{name} must be greater than 0; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be greater than 0; got {_show(value)}.")
     return number
 
 
@@ -55,7 +55,7 @@ def non_negative(value: Number, name: str) -> Fraction:
     """An exact number >= 0."""
     number = exact(value, name)
     if not number >= 0:
-        raise ParameterError(f"{name} must be 0 or more; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be 0 or more; got {_show(value)}.")
     return number
 
 
@@ -63,7 +63,7 @@ def probability(value: Number, name: str) -> Fraction:
     """An exact number strictly between 0 and 1."""
     number = exact(value, name)
     if not 0 < number < 1:
-        raise ParameterError(f"{name} must lie strictly between 0 and 1; got {_show(value)}.")
+        raise ParameterError.of(name, f"must lie strictly between 0 and 1; got {_show(value)}.")
     return number
 
 
@@ -79,10 +79,10 @@ def whole(value: int, name: str, *, least: int = 1, most: int | None = None) -> 
     """A whole number in [least, most]."""
     number = None if isinstance(value, bool) else _index(value)
     if number is None:
-        raise ParameterError(f"{name} must be a whole number; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be a whole number; got {_show(value)}.")
     if not least <= number or (most is not None and not number <= most):
         allowed = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise ParameterError(f"{name} must be {allowed}; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be {allowed}; got {_show(value)}.")
     return number
 
 
@@ -123,22 +123,22 @@ def _sqrt(value: Fraction, bits: int, *, up: bool) -> Fraction:
 
 def _read(value: Number, name: str) -> Fraction:
     if isinstance(value, bool):
-        raise ParameterError(f"{name} must be a number, not {value}; give {_FORMS}.")
+        raise ParameterError.of(name, f"must be a number, not {value}; give {_FORMS}.")
     if isinstance(value, Fraction):
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ParameterError(f"{name} must be finite; got {value}.")
+            raise ParameterError.of(name, f"must be finite; got {value}.")
         return Fraction(*Decimal(repr(float(value))).as_integer_ratio())
     if isinstance(value, Decimal):
         if not value.is_finite():
-            raise ParameterError(f"{name} must be finite; got {value}.")
+            raise ParameterError.of(name, f"must be finite; got {value}.")
         return _from_text(str(value), name)
     if isinstance(value, str):
         return _from_text(value, name)
     number = _index(value)
     if number is None:
-        raise ParameterError(f"{name} must be a number; got {type(value).__name__}. Give {_FORMS}.")
+        raise ParameterError.of(name, f"must be a number; got {type(value).__name__}. Give {_FORMS}.")
     return Fraction(number)
 
 
@@ -155,17 +155,17 @@ def _index(value: object) -> int | None:
 def _from_text(text: str, name: str) -> Fraction:
     shown = _show(text)
     if len(text) > _LONGEST_TEXT:
-        raise ParameterError(f"{name} is {len(text)} characters long; at most {_LONGEST_TEXT} are read.")
+        raise ParameterError.of(name, f"is {len(text)} characters long; at most {_LONGEST_TEXT} are read.")
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise ParameterError(f"{name} must be a finite number; got {shown}. Give {_FORMS}.")
+        raise ParameterError.of(name, f"must be a finite number; got {shown}. Give {_FORMS}.")
     # Checked before the power of ten is computed: a long exponent would take forever.
     if abs(int(written["exponent"] or 0)) > 1000:
-        raise ParameterError(f"{name} must be 0 or of a magnitude between 1e-300 and 1e300; got {shown}.")
+        raise ParameterError.of(name, f"must be 0 or of a magnitude between 1e-300 and 1e300; got {shown}.")
     try:
         return Fraction(written[0])
     except ZeroDivisionError:
-        raise ParameterError(f"{name} has a denominator of 0; got {shown}. Give {_FORMS}.") from None
+        raise ParameterError.of(name, f"has a denominator of 0; got {shown}. Give {_FORMS}.") from None
 
 
 def _show(value: object) -> str:

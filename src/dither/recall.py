@@ -1,19 +1,27 @@
-"""What the ledger knows of a question already: whether a stored answer, or a recorded plan, is still the one meant."""
+"""What the ledger knows already: answers and plans recorded for a question, and profiles of its tables."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting.currency import Currency, Price
 from dither.errors import ParameterError, PolicyError
 from dither.present import keeps
+from dither.profile import known_parts, profile_from
+from dither.sql.catalog import Table
+from dither.sql.planner.choose import limited_table
 from dither.sql.price import PricedQuestion, again
 from dither.sql.recipe import Recipe
 
 if TYPE_CHECKING:
+    from dither.accounts import Accounts
     from dither.ledger import Ledger, Reservation
+    from dither.sql.planner.profile import Profile
+    from dither.sql.question import Question
 
 
 def as_recorded(priced: PricedQuestion, currency: Currency, known: Reservation) -> PricedQuestion:
@@ -66,3 +74,37 @@ def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestio
                 f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
                 "again, perhaps declared differently; ask anew under another request id."
             )
+
+
+def profile_for(ledger: Ledger, question: Question) -> Profile | None:
+    """The profile of the table whose rows a question limits, as far as the question reads it."""
+    private = [table for table in question.tables if isinstance(table, Table)]
+    if len(private) != 1:
+        name = limited_table(question)
+        private = [table for table in private if table.name == name]
+    return profile_of(ledger, private[0], question) if private else None
+
+
+def profile_of(ledger: Ledger, table: Table, question: Question | None = None) -> Profile | None:
+    """What has been released about a table (of the columns that a question reads): from settled answers alone."""
+    from dither.ledger import Charge
+
+    stored = {
+        part: ledger.find(table.people, None, part.label, part.snapshot, Charge(Fraction(0)))
+        for part in known_parts(table, question)
+    }
+    return profile_from(table, {part: answer for part, answer in stored.items() if answer is not None})
+
+
+def check_fits(accounts: Accounts, asked: Mapping[str, str], several: Sequence[tuple[PricedQuestion, str]]) -> None:
+    """Refuse questions that the curator asks one after the other if what is still to pay exceeds what is left."""
+    from dither.ledger import Charge
+
+    ledger, people, cost, delta = accounts.ledger, several[0][0].question.people, Fraction(0), Fraction(0)
+    for priced, request in several:
+        charge = Charge(priced.price.cost, priced.price.delta)
+        stored = ledger.find(people, None, priced.known_as, priced.snapshot, charge)
+        if stored is None and ledger.requested(people, None, request) is None:
+            cost, delta = cost + charge.cost, delta + charge.delta
+    if not ledger.fits(people, None, Charge(cost, delta)):
+        raise accounts.refusal(people, None, asked, Charge(cost, delta))

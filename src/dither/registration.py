@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dither.declared import linked
-from dither.errors import PolicyError
+from dither.errors import PolicyError, TableExists
 from dither.limits import Limits
 from dither.policy import Policy, PolicyFile
 from dither.sql.catalog import PublicTable, Table
@@ -45,7 +45,7 @@ class Registrar:
             known: list[Table | PublicTable] = [*declared.tables.values(), *declared.public.values()]
             for there in known:
                 if there.name.lower() == table.name.lower():
-                    raise PolicyError(_there_already(table, there))
+                    raise _there_already(table, there)
             return self._load("register", declared, table, source, strict, progress, opening)
 
     def refresh(self, name: str, source: Any, *, strict: bool = False, progress: Progress | None = None) -> LoadReport:
@@ -125,15 +125,11 @@ class Registrar:
             self.engine.keep_only([*declared.tables.values(), *declared.public.values()])
 
 
-def _there_already(table: Table | PublicTable, there: Table | PublicTable) -> str:
+def _there_already(table: Table | PublicTable, there: Table | PublicTable) -> TableExists:
     same = replace(there, snapshot=table.snapshot)
     if isinstance(same, Table) and isinstance(table, Table):
         same = replace(same, owner_type=table.owner_type, parent_snapshot=table.parent_snapshot)
-    declared = "declared just like this" if same == table else "declared differently"
-    return (
-        f"table {there.name!r} is registered already, {declared}, and nothing was loaded: ask it as it is, use refresh "
-        "for new data, or drop it first to declare it anew (what was spent stays spent)."
-    )
+    return TableExists(there.name, alike=same == table)
 
 
 def _event(table: Table | PublicTable) -> dict[str, str]:

@@ -16,6 +16,7 @@ from dither.accounting import PureDP
 from dither.columns import Int, Text
 from dither.curator import Curator
 from dither.release import release as run_and_add_noise
+from dither.walk import Walk
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 PRICE = Fraction(1, 10)
@@ -27,13 +28,14 @@ def question(request: str) -> str:
     return f"SELECT COUNT(*), SUM(age) FROM visits WHERE remark <> '{request}'"
 
 
-def desk(folder: Path, kind: type[Curator] = Curator) -> kills.Opening:
+def desk(folder: Path, kind: type[Walk] = Walk) -> kills.Opening:
     """A curator whom alice asks."""
 
     @contextmanager
     def opening(release: Release) -> Iterator[kills.Desk]:
         RunsBeforeCharging.release = staticmethod(release)
-        with kind.open(folder) as curator:
+        with Curator.open(folder) as curator:
+            curator._walk.__class__ = kind
             alice = curator.analyst("alice")
             yield kills.Desk(
                 lambda request: alice.sql(question(request), epsilon=PRICE, request=request).to_bytes(),
@@ -70,7 +72,7 @@ def test_killed_at_statements_of_the_ledger(visits: Path, in_child: Any, tally: 
     assert killed > 60 // stride
 
 
-class RunsBeforeCharging(Curator):
+class RunsBeforeCharging(Walk):
     """Planted bug: run, tell, then charge."""
 
     release: Release = staticmethod(len)
@@ -80,11 +82,11 @@ class RunsBeforeCharging(Curator):
         return super()._stored(analyst, priced, *known)
 
 
-class AnswersAnew(Curator):
+class AnswersAnew(Walk):
     """Planted bug: what is told is not what was stored."""
 
-    def _answer(self, *asked: Any) -> Any:
-        priced, *_ = super()._answer(*asked)
+    def answer(self, *asked: Any) -> Any:
+        priced, *_ = super().answer(*asked)
         return priced, run_and_add_noise(priced, self._engine).to_bytes(), True
 
 
@@ -95,6 +97,6 @@ class AnswersAnew(Curator):
         (AnswersAnew, "calls", "retry returns the same bytes"),
     ],
 )
-def test_planted_bugs_are_caught(visits: Path, in_child: Any, kind: type[Curator], events: str, words: str) -> None:
+def test_planted_bugs_are_caught(visits: Path, in_child: Any, kind: type[Walk], events: str, words: str) -> None:
     with pytest.raises(AssertionError, match=words):
         kills.kill_everywhere(events, visits, desk(visits, kind), in_child, price=PRICE, stride=9)

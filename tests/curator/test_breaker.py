@@ -13,6 +13,7 @@ import pytest
 
 import dither as dt
 from dither.release import release
+from dither.walk import Walk
 
 COUNT = "SELECT COUNT(*) FROM visits"
 PLANTED = {
@@ -75,14 +76,14 @@ def test_the_third_incident_freezes(clinic: dt.Curator, kind: str) -> None:
     check_breaker(clinic, PLANTED[kind])
 
 
-class Forgets(dt.Curator):
+class Forgets(Walk):
     """Planted bug: an incident is a failure like any other."""
 
     def _incident(self, reservation: Any, reason: str) -> None:
         self._ledger.fail(reservation.id)
 
 
-class CountsStopsAlone(dt.Curator):
+class CountsStopsAlone(Walk):
     """Planted bug: what fails by itself is no incident, although data may have made it fail."""
 
     def _incident(self, reservation: Any, reason: str) -> None:
@@ -92,7 +93,7 @@ class CountsStopsAlone(dt.Curator):
             super()._incident(reservation, reason)
 
 
-class Refunds(dt.Curator):
+class Refunds(Walk):
     """Planted bug: what could not be run is not charged."""
 
     def _stored(self, analyst: str | None, priced: Any, *known: Any) -> Any:
@@ -107,7 +108,7 @@ class Refunds(dt.Curator):
         return super()._stored(analyst, priced, *known)
 
 
-class Counts(dt.Curator):
+class Counts(Walk):
     """Planted bug: incidents are counted, and nothing follows from that."""
 
     def _incident(self, reservation: Any, reason: str) -> None:
@@ -124,8 +125,8 @@ class Counts(dt.Curator):
         (Counts, "greedy", "the third freezes"),
     ],
 )
-def test_planted_bugs_of_the_breaker(clinic: dt.Curator, kind: type[dt.Curator], sql: str, words: str) -> None:
-    clinic.__class__ = kind
+def test_planted_bugs_of_the_breaker(clinic: dt.Curator, kind: type[Walk], sql: str, words: str) -> None:
+    clinic._walk.__class__ = kind
     with pytest.raises(AssertionError, match=words):
         check_breaker(clinic, PLANTED[sql])
 
@@ -197,7 +198,7 @@ def test_a_refresh_while_a_question_waits_for_a_worker(clinic: dt.Curator, visit
     thread.join()
     assert len(found) == 1
     (reserved,) = [entry for entry in clinic.ledger() if entry.kind == "reserve"]
-    assert reserved.body["snapshot"] == clinic._price(COUNT, epsilon=1).snapshot
+    assert reserved.body["snapshot"] == clinic._walk.price(COUNT, epsilon=1).snapshot
     clinic.verify()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import dither as dt
 from dither.grid import Clock, doubled
+from dither.walk import Walk
 
 COUNT = "SELECT COUNT(*) FROM visits"
 LIMITS = dt.Limits(answer_on_grid="0.25", statement_seconds=3, max_incidents=2)  # answers after 4 seconds
@@ -44,7 +45,7 @@ class Takes:
 @pytest.fixture
 def time(clinic: dt.Curator) -> Time:
     made = Time()
-    clinic._clock = Clock(lambda: made.now, made.pass_)
+    clinic._walk._clock = Clock(lambda: made.now, made.pass_)
     clinic.limits(LIMITS)
     return made
 
@@ -103,7 +104,7 @@ def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
         with clinic._policy.changing():
             time.pass_(seconds)
 
-    clinic._clock = Clock(lambda: time.now, sleep)
+    clinic._walk._clock = Clock(lambda: time.now, sleep)
     alice.sql(COUNT, epsilon=1)
     assert seen == [("reserve", ["account", "reserve"], 0)]
     assert [entry.kind for entry in clinic.ledger()][-1] == "settle"
@@ -150,12 +151,12 @@ def test_waiting_for_a_worker_is_no_incident(clinic: dt.Curator, time: Time) -> 
 
 
 def test_planted_waiting_counts(clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    sound = dt.Curator._settled
+    sound = Walk._settled
 
     def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, after: Any) -> bytes:
         return sound(walk, reservation, drawn, asked, asked, after)
 
-    monkeypatch.setattr(dt.Curator, "_settled", settled)
+    monkeypatch.setattr(Walk, "_settled", settled)
     assert "incident" in _waits_for_a_worker(clinic, time)
 
 

@@ -21,7 +21,7 @@ EXTREMES = (0, 1, -1, 10**6, 2**63 - 1, -(2**63), 2**130, -(2**130))
 
 @pytest.mark.parametrize("column", ["age", "paid", "paid - 50"])
 def test_an_average_over_an_empty_group_is_no_information(clinic: dt.Curator, column: str) -> None:
-    priced = clinic._price(f"SELECT region, AVG({column}) AS mean FROM visits GROUP BY region", epsilon=1)
+    priced = clinic._walk.price(f"SELECT region, AVG({column}) AS mean FROM visits GROUP BY region", epsilon=1)
     sums, counts = np.array([10**9, 0, -500]), np.array([0, 10**7, -3])
     noisy = [
         NoisyMeasure(item.measure.text, values, item.parameters())
@@ -35,7 +35,7 @@ def test_an_average_over_an_empty_group_is_no_information(clinic: dt.Curator, co
 
 @pytest.mark.parametrize("charged", [True, False])
 def test_an_answer_says_whether_it_was_charged(clinic: dt.Curator, charged: bool) -> None:
-    priced = clinic._price("SELECT COUNT(*) FROM visits", epsilon=1)
+    priced = clinic._walk.price("SELECT COUNT(*) FROM visits", epsilon=1)
     (item,) = priced.measures
     stored = Released(priced.asked, [NoisyMeasure(item.measure.text, np.array([5]), item.parameters())]).to_bytes()
     assert present(priced.question, stored, Fraction(19, 20), charged=charged).charged is charged
@@ -45,7 +45,7 @@ def test_an_answer_says_whether_it_was_charged(clinic: dt.Curator, charged: bool
 @pytest.mark.parametrize("text", QUESTIONS)
 @pytest.mark.parametrize("epsilon", ["0.001", "1", "1000"])
 def test_any_noisy_numbers_can_be_shown(clinic: dt.Curator, text: str, epsilon: str) -> None:
-    priced = clinic._price(text, epsilon=epsilon)
+    priced = clinic._walk.price(text, epsilon=epsilon)
     groups = priced.aggregates[0].group_count
     for first in EXTREMES:
         for second in EXTREMES:

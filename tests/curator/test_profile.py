@@ -17,6 +17,7 @@ import dither as dt
 from dither.answer.released import Released
 from dither.curator import Curator
 from dither.ledger import Charge
+from dither.recall import profile_of
 from dither.sql.catalog import Table
 from dither.sql.plan import CountRows
 
@@ -310,7 +311,7 @@ def test_an_answer_is_scaled_up_and_says_so(hospital: dt.Curator) -> None:
     told = hospital.explain(text, epsilon="0.02").to_dict()
     assert told["adjusted"] > 1.01
     answer = hospital.sql(text, epsilon="0.02")
-    priced = hospital._price(text, epsilon="0.02")
+    priced = hospital._walk.price(text, epsilon="0.02")
     found = hospital._ledger.find(priced.question.people, None, priced.known_as, priced.snapshot, Charge(0))
     assert found is not None
     raw = {measure.measure: measure for measure in Released.from_bytes(found).measures}
@@ -351,9 +352,9 @@ def test_a_mean_is_over_the_values_that_are_there(make: Callable[..., dt.Curator
 
 def test_columns_that_conditions_read_are_known_from_the_profile(hospital: dt.Curator) -> None:
     hospital.profile("visits", share="0.9")
-    priced = hospital._price("SELECT COUNT(*) FROM visits WHERE age > 70", epsilon=1)
+    priced = hospital._walk.price("SELECT COUNT(*) FROM visits WHERE age > 70", epsilon=1)
     (table,) = (table for table in priced.question.tables if isinstance(table, Table))
-    known = hospital._profile(table, priced.question)
+    known = profile_of(hospital._ledger, table, priced.question)
     assert known is not None
     assert set(known.columns) == {"age"}
     assert "after WHERE" in priced.strategy.why  # nobody is older than 60, of 120 that are declared
@@ -368,9 +369,9 @@ def test_values_are_clamped_to_what_the_profile_says_and_stay_so(make: Callable[
     # So large a budget that the profile surely shows where the values lie; with a tenth of it, it does not in 6%.
     hospital = make(dt.PureDP(1000), pa.concat_tables([table, table]), max_rows_per_owner=2, columns=columns)
     text = "SELECT ward, SUM(fee) AS fees, AVG(fee) AS mean FROM visits GROUP BY ward"
-    assert hospital._price(text, epsilon=1).strategy.bounds == ()
+    assert hospital._walk.price(text, epsilon=1).strategy.bounds == ()
     hospital.profile("visits", share="0.3")
-    ((_, least, most),) = hospital._price(text, epsilon=1).strategy.bounds
+    ((_, least, most),) = hospital._walk.price(text, epsilon=1).strategy.bounds
     assert 0 <= least < 60
     assert 140 < most < 5000
     told = hospital.explain(text, epsilon=1)
@@ -393,7 +394,7 @@ def test_an_error_is_never_answered_by_a_stored_answer_that_errs_by_more(hospita
     dear = hospital.sql(text, epsilon=2)
     hospital.profile("visits", share="0.5")
     wanted = dear.column("n").half_width * 4 / 5
-    assert hospital._price(text, error=wanted).price.cost < 2
+    assert hospital._walk.price(text, error=wanted).price.cost < 2
     found = hospital.sql(text, error=wanted, request="once")
     assert found.charged
     assert found.column("n").half_width <= wanted
@@ -411,7 +412,7 @@ def test_an_average_from_a_centre_is_kept_with_it(make: Callable[..., dt.Curator
     hospital = make(dt.PureDP(100), pa.table({"patient": np.arange(5000), "fee": fees}), columns=columns)
     hospital.profile("visits", share="0.3")
     text = "SELECT AVG(fee) AS mean FROM visits"
-    ((_, centre),) = hospital._price(text, epsilon=1).strategy.centres
+    ((_, centre),) = hospital._walk.price(text, epsilon=1).strategy.centres
     assert centre == pytest.approx(fees.mean(), rel=0.1)
     assert f"sum of differences from {centre}" in str(hospital.explain(text, epsilon=1))
     answer = hospital.sql(text, epsilon=1)

@@ -18,7 +18,7 @@ Make = Callable[..., dt.Curator]
 
 def most_of(clinic: dt.Curator, text: str) -> int:
     """Bytes of a question at epsilon 0.1, and of its answer at most."""
-    priced = clinic._price(text, epsilon="0.1")
+    priced = clinic._walk.price(text, epsilon="0.1")
     texts = [priced.known_as, priced.snapshot, priced.recipe()]
     return work(priced.aggregates).bytes + sum(len(json.dumps(text)) for text in texts)
 
@@ -42,7 +42,7 @@ def test_no_answer_is_larger_than_its_bound(
     many = visits(300).drop(["remark"]).append_column("remark", pa.array(["remark \U0001f600"] * 300))
     clinic = make(dt.ApproxDP(100, "1e-3", composition="basic"), many, max_rows=300)
     delta = {"delta": "1e-4"} if "remark" in text else {}
-    bound = work(clinic._price(text, epsilon=epsilon, **delta).aggregates).bytes
+    bound = work(clinic._walk.price(text, epsilon=epsilon, **delta).aggregates).bytes
     clinic.sql(text, epsilon=epsilon, **delta)
     (stored,) = [entry for entry in clinic.ledger() if entry.kind == "reserve"]
     assert 0 < clinic._ledger.stored_bytes(None) - recorded(stored.body) <= bound

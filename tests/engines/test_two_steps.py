@@ -51,7 +51,7 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Curator]:
 
 
 def first(curator: Curator, text: str) -> Statement:
-    return curator._price(text, epsilon=1).statements[0]
+    return curator._walk.price(text, epsilon=1).statements[0]
 
 
 def groups(curator: Curator, statement: Statement) -> dict[tuple[object, ...], tuple[int, ...]]:

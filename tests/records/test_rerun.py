@@ -38,7 +38,7 @@ def clinic(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dt.Curato
 
 def leave(clinic: dt.Curator, plan: str | None = None, text: str = TEXT) -> int:
     """A reservation whose process died before it ran."""
-    priced = clinic._price(text, epsilon=1)
+    priced = clinic._walk.price(text, epsilon=1)
     charge = Charge(priced.price.cost, priced.price.delta)
     reservation = clinic._ledger.reserve(
         "staff",
@@ -54,7 +54,7 @@ def leave(clinic: dt.Curator, plan: str | None = None, text: str = TEXT) -> int:
 
 def first_version(clinic: dt.Curator, text: str = TEXT) -> str:
     """The plan as a dither of then would have recorded it."""
-    recipe = Recipe.of(clinic._price(text, epsilon=1))
+    recipe = Recipe.of(clinic._walk.price(text, epsilon=1))
     decided = {"strategy": recipe.strategy} if recipe.strategy else {}
     steps = {**decided, "mechanisms": recipe.mechanisms, "statements": ["SELECT 1"]}
     return json.dumps(steps, sort_keys=True, separators=(",", ":"))
@@ -101,9 +101,9 @@ def test_a_statement_may_be_written_differently(
     clinic: dt.Curator, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave(clinic, first_version(clinic) if version == 1 else None)
-    before = [statement.sql for statement in clinic._price(TEXT, epsilon=1).statements]
+    before = [statement.sql for statement in clinic._walk.price(TEXT, epsilon=1).statements]
     monkeypatch.setattr(pricing, "lower", otherwise)
-    assert [statement.sql for statement in clinic._price(TEXT, epsilon=1).statements] != before
+    assert [statement.sql for statement in clinic._walk.price(TEXT, epsilon=1).statements] != before
     check_answered(clinic)
 
 
@@ -126,13 +126,13 @@ def smaller(plan: str, norm: str) -> str:
 
 @pytest.mark.parametrize("norm", ["l1", "l2_squared", "linf"])
 def test_a_smaller_recorded_sensitivity_settles_as_failed(clinic: dt.Curator, norm: str) -> None:
-    leave(clinic, smaller(clinic._price(TEXT, epsilon=1).recipe(), norm))
+    leave(clinic, smaller(clinic._walk.price(TEXT, epsilon=1).recipe(), norm))
     check_failed(clinic)
 
 
 @pytest.mark.parametrize("old", [True, False])
 def test_other_noise_than_recorded_settles_as_failed(clinic: dt.Curator, old: bool) -> None:
-    plan = first_version(clinic) if old else clinic._price(TEXT, epsilon=1).recipe()
+    plan = first_version(clinic) if old else clinic._walk.price(TEXT, epsilon=1).recipe()
     less = plan.replace('"sensitivity":"2"', '"sensitivity":"1"')
     assert less != plan
     leave(clinic, less)
@@ -160,9 +160,9 @@ def test_a_lower_price_is_answered_under_the_charge_that_was_made(
     clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave(clinic)
-    recorded = Recipe.of(clinic._price(TEXT, epsilon=1)).mechanisms
+    recorded = Recipe.of(clinic._walk.price(TEXT, epsilon=1)).mechanisms
     monkeypatch.setattr(Currency, "price_of", cheaper)
-    assert Recipe.of(clinic._price(TEXT, epsilon=1)).mechanisms != recorded
+    assert Recipe.of(clinic._walk.price(TEXT, epsilon=1)).mechanisms != recorded
     check_answered(clinic)
     settled = clinic._ledger.requested("staff", None, "r1")
     assert settled is not None
@@ -214,7 +214,7 @@ def _never(priced: Any, known: Any) -> bool:
 
 
 def with_smaller(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave(clinic, smaller(clinic._price(TEXT, epsilon=1).recipe(), "l1"))
+    leave(clinic, smaller(clinic._walk.price(TEXT, epsilon=1).recipe(), "l1"))
 
 
 def with_twice(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ class World:
 
     def exact(self, text: str) -> Exactly:
         """The answer whose noise is zero. Keys from the data are all shown."""
-        priced = self.curator._price(text, epsilon=1)
+        priced = self.curator._walk.price(text, epsilon=1)
         measures: list[NoisyMeasure] = []
         left, keys = list(priced.measures), None
         counted: dict[str, dict[Any, Counter[int]]] = {}

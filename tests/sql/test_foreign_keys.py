@@ -54,7 +54,7 @@ def test_a_foreign_key_implies_an_equality_of_owners(shop, text):
         for name, source in (("bills", BILLS), ("lines", LINES), ("parts", PARTS)):
             plain.register(name, source)
         meant = plain.execute(text).fetchone()[0]
-    priced = shop._price(text, epsilon=1)
+    priced = shop._walk.price(text, epsilon=1)
     assert int(_unseal(shop._engine.run(priced.statements[0])[0])[0]) == meant > 0
 
 
@@ -89,7 +89,7 @@ SELECT COUNT(*) FROM lines WHERE bill IN (SELECT bill FROM bills WHERE paid = 0)
 
 def exact(curator: Curator, text: str) -> tuple[int, bool]:
     """The exact number, and whether owners are compared to find it."""
-    (statement,) = curator._price(text, epsilon=1).statements
+    (statement,) = curator._walk.price(text, epsilon=1).statements
     return int(_unseal(curator._engine.run(statement)[0])[0]), '"_owner" =' in statement.sql
 
 

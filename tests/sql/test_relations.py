@@ -62,7 +62,7 @@ class Both:
 
     def exact(self, text: str) -> int:
         """The first exact number that the curator's plan computes."""
-        priced = self.curator._price(text, epsilon=1)
+        priced = self.curator._walk.price(text, epsilon=1)
         return int(_unseal(self.curator._engine.run(priced.statements[0])[0])[0])
 
     def meant(self, text: str) -> int:
@@ -144,7 +144,7 @@ def test_joins_nested_on_the_right_are_planned_in_time_that_grows_with_their_num
 def test_many_joins_are_cut_before_the_rows_of_an_owner_are_multiplied(both, generous, text):
     """2**30 rows of an owner would never be counted."""
     text = text.replace("(SELECT COUNT(*)", "(SELECT t0.uid")
-    (aggregate,) = both.curator._price(text, epsilon=1).aggregates
+    (aggregate,) = both.curator._walk.price(text, epsilon=1).aggregates
     assert sum(isinstance(node, Retruncate) for node in aggregate.walk()) > 1
     started = time.perf_counter()
     assert both.exact(text) > 0

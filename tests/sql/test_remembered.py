@@ -1,52 +1,85 @@
-"""What is remembered is remembered of one object, and for one asker."""
+"""What is remembered is remembered of one object, and for one asker: bounded, and in nobody else's way."""
 
 from __future__ import annotations
 
+import gc
+import importlib
+import pkgutil
+import weakref
 from dataclasses import replace
 
 import pytest
 
+import dither
 from dither.columns import Int
 from dither.errors import UnsupportedQuery
 from dither.sql.catalog import Catalog, Table
-from dither.sql.read import Readings
-from dither.sql.remembered import remembered
+from dither.sql.read import Readings, read, weight
+from dither.sql.remembered import MOST, remembered
 
 TABLE = Table("t", "people", "uid", 9, {"age": Int(0, 120)}, 1)
 CATALOG = Catalog({"t": TABLE})
 TEXT = "SELECT SUM(age) FROM t"
+GROUPED = f"{TEXT} GROUP BY age"
 
 
-class Counted:
-    def __init__(self) -> None:
-        self.calls: list[object] = []
+class Plan:
+    """Something that never changes, equal to all others."""
 
-    def __call__(self, first: object, *others: object, **named: object) -> object:
-        self.calls.append((first, others, named))
-        return object()
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan)
+
+    __hash__ = object.__hash__
 
 
 def test_results_are_of_the_very_object_and_its_other_arguments():
-    counted = Counted()
-    ask = remembered(8)(lambda first, *others, **named: counted(first, *others, **named))
-    one, equal = [1], [1]
+    calls = []
+
+    @remembered
+    def ask(first: object, *others: object, **named: object) -> object:
+        calls.append((others, named))
+        return object()
+
+    one, equal = Plan(), Plan()
     assert ask(one) is ask(one)
     assert ask(one) is not ask(equal)  # equal, and another object
     assert ask(one, 2) is not ask(one, 3)
     assert ask(one, k=2) is ask(one, k=2)
-    assert len(counted.calls) == 5
+    assert len(calls) == 5
 
 
-def test_memory_is_bounded_and_never_confuses_objects_that_were_made_one_after_another():
-    ask = remembered(4)(lambda first: tuple(first))
+def test_functions_do_not_share_what_they_remember():
+    one = Plan()
+    assert [remembered(lambda _, number=number: number)(one) for number in (1, 2)] == [1, 2]
+
+
+def test_tuples_are_told_apart_although_they_begin_alike_and_take_the_place_of_others():
+    one = Plan()
+    ask = remembered(lambda first: len(first))
+    for size in [*range(1, 40)] * 3:
+        assert ask((one, *(Plan() for _ in range(size)))) == size + 1  # ids are given out again and again
+
+
+def test_what_is_remembered_is_bounded_and_goes_with_its_object():
+    @remembered
+    def ask(first: object, other: int) -> Plan:
+        return Plan()
+
+    one = Plan()
     for number in range(1000):
-        assert ask([number]) == (number,)  # ids are given out again and again
+        ask(one, number)
+    assert sum(len(kept) for kept in vars(one).values()) <= MOST
+    gone = weakref.ref(ask(one, 1))
+    assert gone() is not None
+    del one
+    gc.collect()
+    assert gone() is None
 
 
 def test_failures_are_not_remembered():
     tried = []
 
-    @remembered(4)
+    @remembered
     def ask(first: object) -> object:
         tried.append(first)
         raise ZeroDivisionError
@@ -95,3 +128,22 @@ def test_the_memory_of_questions_is_bounded(monkeypatch):
         readings.read("alice", f"{TEXT} WHERE age < {number}", CATALOG)
         assert len(readings._known["alice"]) <= 3
     assert readings.read("bob", TEXT, CATALOG) is kept  # whoever asks much takes no room from others
+
+
+def test_so_is_its_size(monkeypatch):
+    long = f"{TEXT} WHERE age < 7 AND {' OR '.join(['age = 9'] * 50)}"
+    monkeypatch.setattr(Readings, "MOST_BYTES", 3 * weight(long, read(long, CATALOG)))
+    readings = Readings()
+    for number in range(10):
+        readings.read("alice", long.replace("7", str(number)), CATALOG)
+        assert len(readings._known["alice"]) <= 3
+    assert len(readings._known["alice"]) == 1
+    assert weight(TEXT, read(TEXT, CATALOG)) < weight(GROUPED, read(GROUPED, CATALOG)) - 121 * 60, "keys weigh too"
+
+
+def test_every_other_cache_of_the_library_is_bounded():
+    for module in pkgutil.walk_packages(dither.__path__, "dither."):
+        if module.name.startswith(("dither.sql", "dither.noise", "dither.mechanisms", "dither.accounting")):
+            found = vars(importlib.import_module(module.name))
+            sizes = [cached.cache_parameters()["maxsize"] for cached in found.values() if hasattr(cached, "cache_info")]
+            assert all(size is not None and size <= 1024 for size in sizes), module.name

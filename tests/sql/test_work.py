@@ -335,7 +335,7 @@ def test_of_keys_from_the_data_no_more_are_shown_than_fit(make: Make) -> None:
     text = "SELECT name, COUNT(*), AVG(x), AVG(y) FROM visits GROUP BY name"
     for rows in (None, 10**6, 10**7, 10**8):
         make(rows).explain(text, epsilon="0.1", delta="1e-7")
-        priced = make(rows)._price(text, epsilon="0.1", delta="1e-7")
+        priced = make(rows)._walk.price(text, epsilon="0.1", delta="1e-7")
         assert work(priced.aggregates, 7_000).cells <= 7_000
 
 
@@ -356,6 +356,6 @@ def test_planted_bugs_are_seen(make: Make, monkeypatch: pytest.MonkeyPatch, kind
 
 
 def test_bounds_come_from_the_plan_that_is_run(make: Make) -> None:
-    priced = make()._price("SELECT COUNT(*) FROM visits", epsilon="0.1")
+    priced = make()._walk.price("SELECT COUNT(*) FROM visits", epsilon="0.1")
     assert admit(priced, dt.Limits(), DUCKDB) == work(priced.aggregates)
     assert priced.statements == tuple(map(lower, priced.aggregates))

@@ -26,6 +26,7 @@ from dither.errors import BudgetExceeded, PolicyError
 from dither.ledger import Charge, Ledger
 from dither.release import release
 from dither.sql.price import PricedQuestion
+from dither.walk import Walk
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 PRICE = Fraction(1, 10)
@@ -33,7 +34,7 @@ PRICE = Fraction(1, 10)
 # Threat 4: kill the process at every step
 
 
-def kill_everywhere(folder: Path, stride: int, kind: type[Curator] = Curator) -> int:
+def kill_everywhere(folder: Path, stride: int, kind: type[Walk] = Walk) -> int:
     """Kill a process that asks at every `stride`-th line of the walk; how many lines there were."""
     number = 1
     while True:
@@ -47,7 +48,9 @@ def kill_everywhere(folder: Path, stride: int, kind: type[Curator] = Curator) ->
                 os.close(read)
                 _kill_at(number)
                 Releasing.pipe = write
-                answer = kind.open(folder).analyst("alice").sql(question(request), epsilon=PRICE, request=request)
+                curator = Curator.open(folder)
+                curator._walk.__class__ = kind
+                answer = curator.analyst("alice").sql(question(request), epsilon=PRICE, request=request)
                 os.write(write, answer.to_bytes())
             finally:
                 os._exit(0)
@@ -70,7 +73,16 @@ def question(request: str) -> str:
 
 def _kill_at(number: int) -> None:
     left = number
-    traced = ("curator.py", "analyst.py", "walk.py", "release.py", "present.py", f"engines{os.sep}duckdb.py")
+    traced = (
+        "curator.py",
+        "analyst.py",
+        "asker.py",
+        "service.py",
+        "walk.py",
+        "release.py",
+        "present.py",
+        f"engines{os.sep}duckdb.py",
+    )
     here = [f"dither{os.sep}{name}" for name in traced]
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
@@ -110,7 +122,7 @@ def test_killed_at_every_step(rich: Path) -> None:
     assert kill_everywhere(rich, stride=1 if population.LONG else 5) > 100
 
 
-class Releasing(Curator):
+class Releasing(Walk):
     """Planted bug: run, tell, then charge."""
 
     pipe = -1

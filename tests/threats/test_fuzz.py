@@ -17,6 +17,7 @@ from threats_mutations import DIALECTS, Mutator
 from dither.accounting import ApproxDP
 from dither.curator import Curator
 from dither.errors import BudgetExceeded, DitherError, UnsupportedQuery
+from dither.walk import Walk
 
 PARTS, TEXTS = 2, 1500
 QUICK = 0.05 if population.CAMPAIGN > 1 else 0.25  # seconds of work; the tests run on slower machines than campaigns
@@ -97,33 +98,33 @@ def test_mutated_texts(
 # Planted bugs
 
 
-class Crashes(Curator):
-    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
-        return super()._price(text, *asker, **stated) if "SELECT" in text else text.index("SELECT")
+class Crashes(Walk):
+    def price(self, text: str, *asker: Any, **stated: Any) -> Any:
+        return super().price(text, *asker, **stated) if "SELECT" in text else text.index("SELECT")
 
 
-class Listens(Curator):
-    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
-        for statement in super()._price("SELECT COUNT(*) FROM t", *asker, **stated).statements:
+class Listens(Walk):
+    def price(self, text: str, *asker: Any, **stated: Any) -> Any:
+        for statement in super().price("SELECT COUNT(*) FROM t", *asker, **stated).statements:
             self._engine.run(statement)
-        return super()._price(text, *asker, **stated)
+        return super().price(text, *asker, **stated)
 
 
-class Charges(Curator):
-    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
+class Charges(Walk):
+    def price(self, text: str, *asker: Any, **stated: Any) -> Any:
         from dither.ledger import Charge
 
         cap = self._ledger.balance("everybody", None).left
         self._ledger.reserve("everybody", None, Charge(cap.cost), question=text, snapshot="1", plan="")
-        return super()._price(text, *asker, **stated)
+        return super().price(text, *asker, **stated)
 
 
-class Dawdles(Curator):
-    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
+class Dawdles(Walk):
+    def price(self, text: str, *asker: Any, **stated: Any) -> Any:
         until = time.thread_time() + QUICK
         while time.thread_time() <= until:
             pass
-        return super()._price(text, *asker, **stated)
+        return super().price(text, *asker, **stated)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +136,10 @@ class Dawdles(Curator):
         (Dawdles, "SELECT nosuch FROM t", "slow"),
     ],
 )
-def test_planted_bugs(tmp_path: Path, kind: type[Curator], text: str, words: str) -> None:
+def test_planted_bugs(tmp_path: Path, kind: type[Walk], text: str, words: str) -> None:
     side = harness.make_side(tmp_path / "curator", population.few()["t"], budget=ApproxDP("1e-6", "1e-9"))
     check_refused(side.curator, text)
-    side.curator.__class__ = kind
+    side.curator._walk.__class__ = kind
     with pytest.raises(Slip, match=words):
         check_refused(side.curator, text)
     side.curator.close()

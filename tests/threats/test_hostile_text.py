@@ -18,6 +18,7 @@ from threats_clinic import COUNT
 from dither.curator import Curator
 from dither.errors import DitherError, ParameterError, PolicyError, UnsupportedQuery
 from dither.sql.statement import Statement
+from dither.walk import Walk
 
 HOSTILE = [text.replace("FROM t", "FROM visits") for text in queries.REFUSED]
 HOSTILE_NUMBERS: list[Any] = [
@@ -52,36 +53,36 @@ def test_hostile_sql(clinic: Curator) -> None:
     assert clinic.verify() == len([*clinic.ledger()])
 
 
-class Passthrough(Curator):
+class Passthrough(Walk):
     """Planted bug: the analyst's text goes to the engine, which refuses what it does not like."""
 
-    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
-        (table,) = self.tables()
+    def price(self, text: str, *asker: Any, **stated: Any) -> Any:
+        (table,) = self._policy.read().tables.values()
         try:
             self._engine.run(Statement((table,), text, (), 1))
         except Exception:  # noqa: BLE001
             raise UnsupportedQuery("no") from None
-        return super()._price(text, *asker, **stated)
+        return super().price(text, *asker, **stated)
 
 
 def test_planted_text_reaches_the_engine(clinic: Curator) -> None:
-    clinic.__class__ = Passthrough
+    clinic._walk.__class__ = Passthrough
     with pytest.raises(AssertionError, match="the engine heard something"):
         check_refused(clinic, lambda: clinic.sql("SELECT COUNT(*) FROM read_csv('x')", epsilon=1), UnsupportedQuery)
 
 
-class ChargesRefusals(Curator):
+class ChargesRefusals(Walk):
     """Planted bug: the charge comes before the check."""
 
-    def _price(self, text: str, *asker: Any, **stated: Any) -> Any:
+    def price(self, text: str, *asker: Any, **stated: Any) -> Any:
         from dither.ledger import Charge
 
         self._ledger.reserve("patients", None, Charge(Fraction(1)), question=text, snapshot="1", plan="")
-        return super()._price(text, *asker, **stated)
+        return super().price(text, *asker, **stated)
 
 
 def test_planted_refusals_are_charged(clinic: Curator) -> None:
-    clinic.__class__ = ChargesRefusals
+    clinic._walk.__class__ = ChargesRefusals
     with pytest.raises(AssertionError, match="the ledger changed"):
         check_refused(clinic, lambda: clinic.sql("SELECT age FROM visits", epsilon=1), UnsupportedQuery)
 

@@ -179,7 +179,7 @@ def forget(pairs: Pairs) -> None:
     """Questions that were read before a plant hold plans that were made before it."""
     for pair in pairs.values():
         for side in pair:
-            side.curator._readings._known.clear()
+            side.curator._walk._readings._known.clear()
 
 
 @pytest.mark.parametrize("name", PLANTS)

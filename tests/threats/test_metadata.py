@@ -19,6 +19,7 @@ from dither.curator import Curator
 from dither.errors import DitherError, ParameterError, PolicyError
 from dither.mechanisms import Gaussian, Laplace
 from dither.sql.price import PricedQuestion
+from dither.walk import Walk
 
 DECLARED = {"age": Int(0, 120), "visits": Fixed(0, 20, decimals=3), "region": Int(0, 5, nullable=False, default=1)}
 
@@ -115,14 +116,14 @@ class Unplugged:
         raise AssertionError(f"the engine was asked for {name}")
 
 
-def check_unplugged(folder: Path, kind: type[Curator] = Curator) -> None:
+def check_unplugged(folder: Path, kind: type[Walk] = Walk) -> None:
     """Prices and explanations without engine and data are those with them."""
     side = harness.make_side(folder, few())
     texts = [*queries.FORMS.values(), *queries.NASTY.values(), *queries.REFUSED]
     plugged = [priced(side.curator, text) for text in texts]
     shutil.rmtree(folder / "snapshots")
     side.curator._engine = Unplugged()  # type: ignore[assignment]
-    side.curator.__class__ = kind
+    side.curator._walk.__class__ = kind
     assert [priced(side.curator, text) for text in texts] == plugged
     assert sum(isinstance(price, tuple) for price in plugged) >= len(queries.FORMS)
     side.curator._ledger.close()
@@ -130,7 +131,7 @@ def check_unplugged(folder: Path, kind: type[Curator] = Curator) -> None:
 
 def priced(curator: Curator, text: str) -> Any:
     try:
-        price: PricedQuestion = curator._price(text, epsilon=1)
+        price: PricedQuestion = curator._walk.price(text, epsilon=1)
         explained = curator.explain(text, epsilon=1)
         return price.price, price.recipe(), str(explained), explained.to_json()
     except DitherError as error:
@@ -141,11 +142,11 @@ def test_priced_with_the_engine_unplugged(tmp_path: Path) -> None:
     check_unplugged(tmp_path / "c")
 
 
-class LooksFirst(Curator):
+class LooksFirst(Walk):
     """Planted bug: an empty table is cheaper."""
 
-    def _price(self, text: str, *asker: Any, **stated: Any) -> PricedQuestion:
-        price = super()._price(text, *asker, **stated)
+    def price(self, text: str, *asker: Any, **stated: Any) -> PricedQuestion:
+        price = super().price(text, *asker, **stated)
         self._engine.run(price.statements[0])
         return price
 

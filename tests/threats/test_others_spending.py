@@ -20,7 +20,7 @@ from dither.cli.main import main
 from dither.errors import DitherError, PolicyError
 from dither.ledger import Ledger, caps
 from dither.mechanisms import Gaussian, Laplace
-from dither.walk import Walk
+from dither.service import Service
 
 BUDGETS = [PureDP(4), ApproxDP(4, "1e-6"), ApproxDP(4, "1e-6", composition="basic")]
 KEYS = "SELECT remark, COUNT(*) AS n FROM visits GROUP BY remark"
@@ -125,8 +125,8 @@ def test_others_spending_does_not_show(tmp_path: Path, budget: Any, capsys: Any)
 VIEW = Accounts.view
 
 
-def _told(self: Walk, people: str, analyst: str | None, asked: Any, charge: Any) -> Any:
-    return too_dear(asked, charge, self._accounts.view(people), "the people's budget")
+def _told(self: Accounts, people: str, analyst: str | None, asked: Any, charge: Any) -> Any:
+    return too_dear(asked, charge, self.view(people), None)
 
 
 def _whole(self: Ledger, people: str, analyst: str | None, charge: Any) -> bool:
@@ -137,10 +137,10 @@ PLANTED: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "the budget shown is the people's": lambda patch: patch.setattr(
         Accounts, "view", lambda self, people, analyst=None: VIEW(self, people)
     ),
-    "a refusal tells what the people have left": lambda patch: patch.setattr(Walk, "_refusal", _told),
+    "a refusal tells what the people have left": lambda patch: patch.setattr(Accounts, "refusal", _told),
     "explain looks at what the people have left": lambda patch: patch.setattr(Ledger, "fits", _whole),
     "history counts what others did": lambda patch: patch.setattr(
-        Analyst, "history", lambda self: [e for e in self._walk.ledger() if e.body.get("analyst") == self.name]
+        Service, "history", lambda self, who: [e for e in self._ledger.entries() if e.body.get("analyst") == who.name]
     ),
     "caps are not reserved": lambda patch: patch.setattr(caps, "unreserved", lambda people, _: people.left),
     "the curator spends what is reserved": lambda patch: patch.setattr(caps, "free", lambda account, _: account.left),

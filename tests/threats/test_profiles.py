@@ -24,6 +24,7 @@ from dither.ledger import Charge
 from dither.mechanisms import Laplace
 from dither.mechanisms.exact import _unseal
 from dither.profile import known_parts, parts
+from dither.recall import profile_of
 from dither.sql.planner.profile import RowsPerOwner
 from dither.sql.price import PricedQuestion, price
 from dither.sql.read import read
@@ -149,10 +150,10 @@ def test_planted_rows_from_the_true_mean(pair: tuple[Side, Side]) -> None:
             counts = [
                 _unseal(side.engine.run(item)[0])
                 for asked in ("SELECT COUNT(*) FROM t", "SELECT COUNT(DISTINCT uid) FROM t")
-                for item in side.curator._price(asked, epsilon=1, rows_per_owner=LIMIT).statements
+                for item in side.curator._walk.price(asked, epsilon=1, rows_per_owner=LIMIT).statements
             ]
             mean = int(np.asarray(counts[0]).sum()) / int(np.asarray(counts[1]).sum())
-            return side.curator._price(text, rows_per_owner=max(1, round(mean)), **stated)
+            return side.curator._walk.price(text, rows_per_owner=max(1, round(mean)), **stated)
 
         return priced
 
@@ -165,11 +166,13 @@ def test_planted_a_factor_from_the_rows_really_left_out(pair: tuple[Side, Side])
     def scaled(side: Side) -> Callable[..., PricedQuestion]:
         def priced(text: str, **stated: Any) -> PricedQuestion:
             curator = side.curator
-            made = curator._price(text, **stated)
+            made = curator._walk.price(text, **stated)
             kept, every = (
                 int(
                     np.asarray(
-                        _unseal(side.engine.run(curator._price(text, epsilon=1, rows_per_owner=k).statements[0])[0])
+                        _unseal(
+                            side.engine.run(curator._walk.price(text, epsilon=1, rows_per_owner=k).statements[0])[0]
+                        )
                     ).sum()
                 )
                 for k in (made.strategy.rows or LIMIT, LIMIT)
@@ -196,7 +199,7 @@ def test_planted_a_profile_without_noise(pair: tuple[Side, Side]) -> None:
             part = parts(table, Currency.of(harness.BUDGET), "0.5")[0]
             (statement,) = part.priced(curator._policy.catalog(), Currency.of(harness.BUDGET)).statements
             owners = tuple(int(n) for n in np.asarray(_unseal(side.engine.run(statement)[0])))
-            profile = curator._profile(table, None)
+            profile = profile_of(curator._ledger, table)
             assert profile is not None
             assert profile.rows is not None
             leaky = replace(profile, rows=RowsPerOwner(owners, Laplace(epsilon=500, sensitivity=1)))
@@ -220,6 +223,6 @@ def test_planted_a_profile_that_is_not_settled(pair: tuple[Side, Side], tmp_path
             curator._ledger.reserve(
                 "everybody", None, Charge(1 / 1000), question=part.label, snapshot=part.snapshot, plan="{}"
             )
-        assert curator._profile(table, None) is None
-        recipe = json.loads(curator._price(QUESTIONS["count"], epsilon=1).recipe())
+        assert profile_of(curator._ledger, table) is None
+        recipe = json.loads(curator._walk.price(QUESTIONS["count"], epsilon=1).recipe())
         assert "strategy" not in recipe

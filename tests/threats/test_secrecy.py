@@ -18,6 +18,7 @@ from dither.curator import Curator
 from dither.errors import DitherError, QueryFailed
 from dither.mechanisms.exact import Exact
 from dither.sql.statement import Statement
+from dither.walk import Walk
 
 COUNT = "SELECT region, COUNT(*), AVG(age) FROM visits WHERE remark LIKE 'canary%' GROUP BY region"
 
@@ -102,7 +103,7 @@ def test_a_broken_engine_keeps_the_secret(tmp_path: Path, caplog: pytest.LogCapt
         check_secret(curator, tmp_path / "c", [COUNT], caplog, capfd)
 
 
-class Chains(Curator):
+class Chains(Walk):
     """Planted bug: the failure is told together with its cause."""
 
     def _attempt(self, reservation: Any, priced: Any) -> Any:
@@ -112,7 +113,7 @@ class Chains(Curator):
             raise QueryFailed from error
 
 
-class Remembers(Curator):
+class Remembers(Walk):
     """Planted bug: the cause is hidden from print, but kept."""
 
     def _attempt(self, reservation: Any, priced: Any) -> Any:
@@ -122,7 +123,7 @@ class Remembers(Curator):
             raise QueryFailed from None
 
 
-class Logs(Curator):
+class Logs(Walk):
     """Planted bug: the cause goes to the log."""
 
     def _attempt(self, reservation: Any, priced: Any) -> Any:
@@ -132,7 +133,7 @@ class Logs(Curator):
             logging.getLogger("dither").debug("failed: %s", error)
 
 
-class Records(Curator):
+class Records(Walk):
     """Planted bug: the cause goes to the ledger."""
 
     def _attempt(self, reservation: Any, priced: Any) -> Any:
@@ -142,17 +143,17 @@ class Records(Curator):
             self._ledger.record("failure", {"why": str(error)})
 
 
-class Explains(Curator):
+class Explains(Walk):
     """Planted bug: the explanation shows an example row."""
 
-    def _explain(self, analyst: str | None, text: str, **stated: Any) -> Any:
+    def explain(self, analyst: str | None, text: str, **stated: Any) -> Any:
         return type("Told", (), {"__str__": lambda _: CANARY, "to_json": lambda _: "{}"})()
 
 
 @pytest.mark.parametrize("kind", [Chains, Remembers, Logs, Records, Explains])
-def test_planted_leaks(tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: Any, kind: type[Curator]) -> None:
+def test_planted_leaks(tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: Any, kind: type[Walk]) -> None:
     with open_clinic(tmp_path / "c", source=patients(remark=CANARY)) as curator:
         curator._engine = Breaks(curator._engine)
-        curator.__class__ = kind
+        curator._walk.__class__ = kind
         with pytest.raises(AssertionError, match="the canary sang"):
             check_secret(curator, tmp_path / "c", [COUNT], caplog, capfd)

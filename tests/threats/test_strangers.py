@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,8 +16,10 @@ from dither.accounts import Accounts
 from dither.analyst import Analyst
 from dither.cli.main import main
 from dither.curator import Curator
-from dither.errors import DitherError, PolicyError
+from dither.errors import DitherError, PolicyError, Stranger
 from dither.ledger import Charge, Ledger, caps, checks
+from dither.principal import Principal
+from dither.service import Service
 
 NAMES = ["mallory", "patients", "none", "alic", "alice2", "root"]
 
@@ -33,19 +35,39 @@ def check_strangers(folder: Path, capsys: Any) -> None:
             refused(curator.analyst, name, people="patients")
             charge = Charge(Fraction(1))
             refused(curator._ledger.reserve, "patients", name, charge, question="q", snapshot="1", plan="{}")
-        strangers = [(Analyst(curator, name), "patients", "visits") for name in NAMES]
-        for stranger, people, table in [*strangers, (curator.analyst("alice"), "staff", "staff")]:
-            question = f"SELECT COUNT(*) FROM {table}"
-            for asking in (stranger.sql, partial(stranger.sql, request="r1"), stranger.explain):
-                refused(asking, question, epsilon=1)
-            refused(stranger.budget, people)
-            refused(stranger.profiled, table)
-            assert table not in [known.name for known in stranger.tables()], "a stranger sees the tables"
+        alice, question = curator.analyst("alice"), "SELECT COUNT(*) FROM staff"
+        for asking in (alice.sql, partial(alice.sql, request="r1"), alice.explain):
+            refused(asking, question, epsilon=1)
+        refused(alice.budget, "staff")
+        refused(alice.profiled, "staff")
+        assert [table.name for table in alice.tables()] == ["visits"], "a stranger sees the tables"
+        heard = {said for name in NAMES for said in asked_by(Analyst(curator._service, Principal.analyst(name)))}
+        assert heard == {repr(Stranger().document())}, f"a stranger got further than the door: {heard}"
         assert [*curator.ledger()] == before, "a stranger was charged"
         curator.verify()
     for command in ("query", "explain"):
         assert main([command, str(folder), COUNT, "--epsilon", "0.1", "--analyst", "mallory"]) == 2
         assert "there is no analyst 'mallory'; known are: alice. Make one with" in capsys.readouterr().err
+
+
+def asked_by(stranger: Analyst) -> Iterator[str]:
+    """What a name hears, of all that can be asked: about tables that are there and others, in SQL and not."""
+    for text in (COUNT, "SELECT COUNT(*) FROM nosuch", "SELECT nosuch FROM visits", "no SQL", ""):
+        for stated in ({"epsilon": 1}, {"epsilon": "none"}, {}, {"epsilon": 1, "dialect": "nosuch"}):
+            yield heard(partial(stranger.sql, text, **stated))  # type: ignore[arg-type]
+            yield heard(partial(stranger.explain, text, **stated))
+    for act in (stranger.budget, stranger.tables, stranger.history):
+        yield heard(act)
+    for named in ("patients", "visits", "nosuch"):
+        yield heard(partial(stranger.budget, named))
+        yield heard(partial(stranger.profiled, named))
+
+
+def heard(act: Callable[[], object]) -> str:
+    try:
+        return f"a stranger got in: {act()!r}"
+    except DitherError as error:
+        return repr(error.document())
 
 
 def refused(act: Callable[..., object], *given: Any, **named: Any) -> None:
@@ -62,7 +84,13 @@ def test_strangers_are_refused_everywhere(tmp_path: Path, capsys: Any) -> None:
 
 
 def _anyone(self: Curator, name: str, **_: Any) -> Analyst:
-    return Analyst(self, name)
+    return Analyst(self._service, Principal.analyst(name))
+
+
+def _says(self: Service, who: Principal) -> str | None:
+    if who.name is not None:
+        self._accounts.check_analyst(who.name)
+    return who.name
 
 
 def _people_alone(book: Any, people: str, analyst: str | None, charge: Charge) -> Any:
@@ -84,6 +112,8 @@ PLANTED: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
         Accounts, "budget", lambda self, people, analyst=None: BUDGET(self, people)
     ),
     "the ledger charges anybody": _anybody,
+    "the service lets anybody in": lambda patch: patch.setattr(Service, "_account", lambda self, who: who.name),
+    "the service says whom it knows": lambda patch: patch.setattr(Service, "_account", _says),
     "all tables are shown": lambda patch: patch.setattr(Accounts, "people_of", lambda self, _: self.people),
 }
 

@@ -17,7 +17,9 @@ from dither.parameters import LARGEST, SMALLEST, sqrt_down, sqrt_up
 # Prices and caps are whole multiples of this unit, in epsilon and in rho.
 COST_UNIT = Fraction(1, 10**15)
 
-_CACHE = 1024
+_CACHE = (
+    1024  # numbers of prices that were asked for last, by whomever: some kilobytes at most, found again in milliseconds
+)
 # Past this epsilon, tanh(epsilon/2) is 1 to more digits than anything we return.
 _SATURATED = 10**4
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 class UnknownColumn(DitherError, KeyError):
     """The answer has no column of that name."""
 
+    code = "column_unknown"
+
     def __str__(self) -> str:
         return str(self.args[0])
 

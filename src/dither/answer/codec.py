@@ -25,6 +25,8 @@ _METADATA = b"dither.answer"
 class UnreadableAnswer(DitherError):
     """Stored bytes are not an answer, or are of a version this code does not know."""
 
+    code = "answer_unreadable"
+
 
 def to_bytes(answer: Answer) -> bytes:
     """The answer as a self-contained Arrow IPC stream."""

@@ -48,7 +48,8 @@ class Observed:
 
 def wire(error: BaseException) -> bytes:
     """An error as it would leave a server."""
-    return f"{type(error).__name__}: {error}".encode()
+    document = error.document() if isinstance(error, DitherError) else str(error)
+    return f"{type(error).__name__}: {document}".encode()
 
 
 def observe(side: Side, text: str, *, explained: bool = True, drawn: bool = False, **stated: Any) -> Observed:

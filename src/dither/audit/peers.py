@@ -34,6 +34,8 @@ _LONGER = [(one, [*one, other[-1]]) for one, other in _RECORDS]
 class MissingPeer(DitherError, ImportError):
     """The library to audit is not installed here."""
 
+    code = "peer_missing"
+
 
 def peer_cases(name: str) -> Iterator[Case]:
     """What is audited of an installed library."""

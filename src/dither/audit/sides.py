@@ -21,6 +21,8 @@ from dither.sql.statement import Statement
 class Leak(DitherError, AssertionError):
     """Something that must not depend on one owner does."""
 
+    code = "leak"
+
 
 class Listening:
     """An engine as the curator sees it, with a record of every statement it was handed."""
@@ -53,7 +55,7 @@ class Side:
     def of(cls, curator: Curator) -> Side:
         engine = Listening(curator._engine)
         curator._engine = engine
-        return cls(curator, engine, curator._price, curator.explain, engine.run, lambda _: QueryFailed(), _sizes)
+        return cls(curator, engine, curator._walk.price, curator.explain, engine.run, lambda _: QueryFailed(), _sizes)
 
 
 def _sizes(exact: Sequence[Exact]) -> list[int]:

@@ -35,6 +35,8 @@ _EXAMPLES = """\
 class Refuted(DitherError):
     """An audit found a counter-example."""
 
+    code = "claim_refuted"
+
 
 def add(commands: Commands) -> None:
     parser = command(

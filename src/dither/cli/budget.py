@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dither.cli.accounts import Account, accounts, known_analyst, shown
+from dither.cli.accounts import Account, accounts, shown
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.errors import PolicyError
 
@@ -52,7 +52,7 @@ def budget_text(name: str, account: BudgetView) -> str:
 def _chosen(curator: Curator, arguments: argparse.Namespace) -> list[Account]:
     known = list(accounts(curator))
     people = None if arguments.people is None else arguments.people.lower()
-    analyst = None if arguments.analyst is None else known_analyst(curator, arguments.analyst, arguments.folder)
+    analyst = None if arguments.analyst is None else curator.analyst(arguments.analyst).name
     chosen = [account for account in known if people in (None, account[0]) and analyst in (None, account[1])]
     if not chosen:
         listed = ", ".join(shown(account) for account in known)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp, column_from
-from dither.errors import DitherError, PolicyError
+from dither.errors import DitherError, OutsideDeclared, PolicyError
 
 SYNTAX = """\
 column declarations, one --column each (values that do not fit become NULL):
@@ -35,7 +35,6 @@ column declarations, one --column each (values that do not fit become NULL):
   {"age": {"kind": "int", "lower": 0, "upper": 105}}"""
 
 _NAMED = re.compile(r"([^=\[]+)(?:\[(.+?)\])?=(.*)", re.DOTALL)  # NAME=..., or NAME[NAME IN THE SOURCE]=...
-_PYTHON = re.compile(r"\b(?<!such as )(?:Bool|Category|Date|Fixed|Int|Text|Timestamp)\(.{0,500}?\)(?=[:.]|$)")
 
 
 def column(text: str) -> tuple[str, Column]:
@@ -59,9 +58,10 @@ def _naming(name: str, stated: str) -> Iterator[None]:
     """An error names its column, and quotes the declaration as it was stated."""
     try:
         yield
+    except OutsideDeclared as error:
+        raise PolicyError(f"column {name!r}: {OutsideDeclared(error.value, stated)}") from None
     except DitherError as error:
-        message = _PYTHON.sub(lambda _: stated, str(error))
-        raise PolicyError(f"column {name!r}: {message}") from None
+        raise PolicyError(f"column {name!r}: {error}") from None
 
 
 def columns(declared: Iterable[str], file: Path | None) -> dict[str, Column]:

@@ -14,7 +14,7 @@ from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile
 from dither.cli.common import Formatter
 from dither.cli.output import visible_output
 from dither.cli.usage import Parser, UsageError
-from dither.cli.words import in_its_words
+from dither.cli.words import words
 from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed
 from dither.escape import visible_lines
 
@@ -76,15 +76,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _never_fail_on_a_character(stream)
     given = sys.argv[1:] if arguments is None else list(arguments)
+    chosen = argparse.Namespace()
     try:
         chosen = parser().parse_args(given)
         with visible_output():
             chosen.run(chosen)
             sys.stdout.flush()
     except DitherError as error:
-        message = in_its_words(str(error))
+        message = words(error, getattr(chosen, "folder", "FOLDER"))
         if "--json" in given:
-            print(json.dumps({"error": type(error).__name__, "message": message}), file=sys.stderr)
+            document = {"error": type(error).__name__, **error.document(), "message": message}
+            print(json.dumps(document), file=sys.stderr)
             return _exit_code(error)
         if isinstance(error, UsageError):
             print(visible_lines(error.usage), end="", file=sys.stderr)

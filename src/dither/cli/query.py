@@ -7,7 +7,6 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dither.cli.accounts import known_analyst
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.cli.output import print_raw
 from dither.errors import ParameterError
@@ -119,7 +118,7 @@ def _need_a_price(arguments: argparse.Namespace) -> None:
 def _asker(curator: Curator, arguments: argparse.Namespace) -> Curator | Analyst:
     if arguments.analyst is None:
         return curator
-    return curator.analyst(known_analyst(curator, arguments.analyst, arguments.folder))
+    return curator.analyst(arguments.analyst)
 
 
 def _text(arguments: argparse.Namespace) -> str:

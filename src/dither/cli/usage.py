@@ -11,6 +11,8 @@ from dither.errors import DitherError
 class UsageError(DitherError):
     """The command line was not understood."""
 
+    code = "usage_invalid"
+
     def __init__(self, message: str, usage: str) -> None:
         super().__init__(message)
         self.usage = usage

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from dither.errors import ParameterError, PolicyError
+from dither.errors import OutsideDeclared, ParameterError, PolicyError
 
 LARGEST = 2**62  # every stored integer fits a signed 64-bit word with room for one subtraction
 _BY_POSITION = ("lower", "upper", "values")
@@ -100,7 +100,7 @@ class Coded(Column):
 
     def _code(self, code: int, value: object) -> int:
         if not self.low <= code <= self.high:
-            raise PolicyError(f"{value!r} lies outside the declared values of {self}.")
+            raise OutsideDeclared(repr(value), str(self))
         return code
 
     def _check_range(self) -> None:
@@ -108,7 +108,7 @@ class Coded(Column):
             lower, upper = (_plain(self.decode(bound)) for bound in (self.low, self.high))
             raise ParameterError(f"the lower bound {lower} is {self._beyond} the upper bound {upper}; exchange them.")
         if not -LARGEST <= self.low <= self.high <= LARGEST:
-            raise ParameterError(f"{self}: bounds must fit 62 bits in storage units.")
+            raise ParameterError("bounds must fit 62 bits in storage units.")
 
 
 def _plain(value: object) -> object:

@@ -15,7 +15,7 @@ from dither.engines.protocol import Progress
 from dither.engines.sanitise import LABELS, quoted, read_column
 from dither.engines.sources import Source, open_sources
 from dither.engines.watch import watched
-from dither.errors import DitherError, PolicyError
+from dither.errors import DitherError, PolicyError, RecordsRefused
 from dither.sql.duckdb_dialect import DUCKDB
 
 if TYPE_CHECKING:
@@ -153,10 +153,7 @@ class Loading:
     def refuse(self, found: list[str]) -> None:
         """What strict=True found, if anything: counts, never values."""
         if found:
-            raise PolicyError(
-                f"table {self.table!r} is refused, as strict=True asks: {'; '.join(found)}. "
-                "Correct the source or the declarations, or load it without strict=True to have them sanitised."
-            )
+            raise RecordsRefused(self.table, found)
 
     def finish(self) -> None:
         """Everything is in work/rows.duckdb."""

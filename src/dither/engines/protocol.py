@@ -33,12 +33,16 @@ Progress = Callable[[str, float], None]  # what is being done, and the fraction 
 class EngineError(DitherError):
     """An engine could not answer. Always the same words: the engine's own could quote data."""
 
+    code = "engine_failed"
+
     def __init__(self) -> None:
         super().__init__("the engine could not answer this statement")
 
 
 class StatementStopped(EngineError):
     """A statement took more than it may, or the process that ran it died: an incident, since it can tell one bit."""
+
+    code = "statement_stopped"
 
 
 @dataclass(frozen=True)

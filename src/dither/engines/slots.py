@@ -41,7 +41,7 @@ class Slots:
             self._waiting.append(waiting)
             try:
                 if not self._changed.wait_for(lambda: self._next() is waiting, patience):
-                    raise Busy(self._most(), share(self._most()))
+                    raise Busy(self._most(), share(self._most()), waited=patience)
                 self._taken[analyst] += 1
                 self._turns[analyst] = 1 + max(self._turns.values(), default=0)
             finally:

@@ -19,7 +19,7 @@ from dither.engines.parquet import groups, schemas
 from dither.engines.relations import database_table, exportable
 from dither.engines.spelling import present
 from dither.engines.tally import Tally
-from dither.errors import PolicyError
+from dither.errors import ColumnMissing, PolicyError
 from dither.sql.names import meant
 
 if TYPE_CHECKING:
@@ -77,13 +77,8 @@ class Source:
             return alike[0]
         if alike:
             raise PolicyError(f"the source has several columns that {wanted!r} may mean: {', '.join(alike)}.")
-        hint = meant(wanted, self.types)
         found = likely_delimiter(list(self.types)) if self.csv else None
-        if found is not None:
-            hint = f"Its fields look separated by {found!r}: state delimiter={found!r}."
-        raise PolicyError(
-            f"the source has no column {wanted!r}; it has: {', '.join(self.types) or 'none'}. {hint}".rstrip()
-        )
+        raise ColumnMissing(wanted, list(self.types), hint=meant(wanted, self.types), delimiter=found)
 
 
 def open_sources(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequence[str]) -> list[Source]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dither.errors import PolicyError
+from dither.errors import CapMissing, PolicyError
 from dither.ledger import caps
 from dither.ledger.book import Account, Book
 from dither.ledger.names import canonical_name
@@ -30,10 +30,7 @@ def account_of(book: Book, people: str, analyst: str | None) -> Account:
     """The account of that name, or a PolicyError that says which exist."""
     found = book.accounts.get((people, analyst))
     if found is None and analyst is not None:
-        raise PolicyError(
-            f"analyst {analyst!r} has no cap on people {people!r}, so nothing can be asked; the curator makes one with "
-            f"curator.analyst({analyst!r}, budget=..., people={people!r})."
-        )
+        raise CapMissing(analyst, people)
     if found is None:
         known = ", ".join(name for name, of in book.accounts if of is None) or "none yet"
         raise PolicyError(f"there is no budget for {whose(people, analyst)}; people with a budget: {known}.")

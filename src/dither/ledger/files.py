@@ -9,7 +9,7 @@ import stat
 from hashlib import sha256
 from pathlib import Path
 
-from dither.errors import LedgerCorrupt, LedgerError
+from dither.errors import LedgerCorrupt, LedgerError, LedgerMissing
 from dither.ledger.chain import KEY_BYTES, same
 
 # In place and without growth, data alone need to reach the disk; not every system has the cheaper call.
@@ -91,7 +91,7 @@ class Folder:
         """Refuse a folder that is missing, read-only or open to others, clearly."""
         self._check_folder()
         if not self.database.exists():
-            raise LedgerError(f"there is no ledger in {self.path}; make one with `dither init`, or restore the folder.")
+            raise LedgerMissing(str(self.path), exists=True)
         _check_private(self.database, 0o600)
         # SQLite would open it all the same, and leave read-only helper files beside it that outlive the mistake.
         if not stat.S_IMODE(self.database.stat().st_mode) & stat.S_IWUSR or not os.access(self.database, os.W_OK):
@@ -131,7 +131,7 @@ class Folder:
 
     def _check_folder(self) -> None:
         if not self.path.is_dir():
-            raise LedgerError(f"there is no folder {self.path} for the ledger; make one with `dither init`.")
+            raise LedgerMissing(str(self.path), exists=False)
         _check_private(self.path, 0o700)
         if not stat.S_IMODE(self.path.stat().st_mode) & stat.S_IWUSR or not os.access(self.path, os.W_OK):
             raise LedgerError(f"the ledger's folder {self.path} is read-only; charges could not be recorded.")

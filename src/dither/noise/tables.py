@@ -1,4 +1,8 @@
-"""When a table is worth building, and the few kept. Keyed by the public law alone: what was drawn never matters."""
+"""When a table is worth building, and the few kept. Keyed by the public law alone: what was drawn never matters.
+
+The few are shared by all who ask. A table comes in only after some hundred thousand draws of its law, which somebody
+paid for, so that pushing out others' tables costs a budget; and building one again costs as much as those draws saved.
+"""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ _LONGEST = 2000  # of any text; subtitles are sentences
 class MissingPackage(DitherError, ImportError):
     """A picture was asked for and altair is not installed."""
 
+    code = "package_missing"
+
 
 def load() -> Any:
     """The altair module."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from dither.sql import expressions as e
 from dither.sql.expressions.evaluate import NotEvaluated, Values, evaluate
+from dither.sql.remembered import remembered
 
 MOST_TRIED = 20_000  # combinations of column values
 MOST_WORK = 1_000_000  # combinations times the size of the expression
@@ -31,7 +31,7 @@ class Attained:
     null: bool
 
 
-@lru_cache(maxsize=256)
+@remembered
 def attained(node: e.Numeric) -> Attained | None:
     """What the expression can be; None if nothing better is known than its bounds."""
     return _tried(node) or _by_rule(node)

@@ -50,7 +50,7 @@ def plan(
     return _plan(question, rows_per_owner, tuple((totals or {}).items()), cut, in_group)
 
 
-@remembered(128)
+@remembered
 def _plan(
     question: Question,
     rows_per_owner: int | None,

@@ -89,7 +89,7 @@ def mechanism_from(parameters: Mapping[str, str]) -> Mechanism:
     return _built(tuple(item for item in parameters.items() if item[0] != FACTOR))
 
 
-@lru_cache(maxsize=256)  # columns of one answer share their noise; parameters are public
+@lru_cache(maxsize=256)  # columns of one answer share their noise; parameters are public, few and made again quickly
 def _built(parameters: tuple[tuple[str, str], ...]) -> Mechanism:
     given: dict[str, Any] = dict(parameters)
     name = given.pop(MECHANISM)

@@ -162,7 +162,7 @@ def _choice(measure: Choice, reach: _Reach) -> Sensitivity:
     return reach.of(1)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # shared by all who ask: three numbers, checked again in microseconds
 def _sensitivity(l1: int, l2_squared: int, linf: int) -> Sensitivity:
     return Sensitivity(l1=l1, l2_squared=l2_squared, linf=linf, relation=Relation.OWNER)
 

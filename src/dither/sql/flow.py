@@ -123,7 +123,7 @@ def _matching(pattern: str) -> int:
     return 1 + len(pattern) // 8 + sets
 
 
-@remembered(1024)
+@remembered
 def flow(node: Node) -> Flow:
     """What it takes to compute a relation."""
     return RULES[type(node)](node)

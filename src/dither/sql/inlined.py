@@ -35,7 +35,7 @@ def words(aggregate: Aggregate) -> int:
     return sum(_size(value, _around(node)) for node in aggregate.walk() for value in _written_out(node))
 
 
-@remembered(1024)
+@remembered
 def columns(node: Node) -> Mapping[str, int]:
     """The words that each computed column of a relation takes; stored ones take none beside their name."""
     below = [columns(child) for child in node.children()]

@@ -30,7 +30,7 @@ from dither.sql.statement import CANDIDATES, PLACE, Statement, TwoSteps
 from dither.sql.writer import Writer
 
 
-@remembered(128)
+@remembered
 def lower(aggregate: Aggregate, dialect: Dialect = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
     ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())

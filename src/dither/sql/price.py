@@ -14,7 +14,7 @@ from functools import cached_property, partial
 
 from dither.accounting.currency import Currency, Price
 from dither.accounting.gaussian_curve import price_in_rho
-from dither.errors import ParameterError
+from dither.errors import DeltaUnneeded, ParameterError
 from dither.parameters import Number, positive, probability
 from dither.records.keys import key_by_error, key_unadjusted, key_with_rows
 from dither.sensitivity import Sensitivity
@@ -142,9 +142,7 @@ def price(
             'state the price of the query once: epsilon="0.5", or rho="0.01" under a zCDP budget; or error= instead.'
         )
     if delta is not None and question.public and currency.kind != "basic":
-        raise ParameterError(
-            "delta= pays for keys taken from the data; all keys of this query are public: leave it out."
-        )
+        raise DeltaUnneeded
     for_noise = None if delta is None or not question.public else probability(delta, "delta")
     target = None
     if error is not None:

@@ -1,39 +1,43 @@
-"""Results kept for the very objects that they were computed from: plans do not change, and are looked at many times.
+"""Results kept with the very objects that they were computed from: plans do not change, and are looked at many times.
 
-Objects are told apart by identity, not by equality, which costs as much as many of these computations. Memory is
-bounded: when it is full, all of it is forgotten.
+There is no memory but that of the object. What was computed for a question lives as long as the question is remembered
+of whoever asked it (`Readings`), takes no room from others, and shows in nobody else's time. Objects are told apart by
+identity, not by equality, which costs as much as many of these computations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import wraps
+from itertools import count
 from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
+_NUMBERS = count()
+
+MOST = 16  # results of one function for one object, for different other arguments; then all of them are forgotten
 
 
-def remembered(most: int) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Remember a pure function's last results by the identity of its first argument, which never changes.
+def remembered(function: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Remember a pure function's results in its first argument, which never changes; a tuple's, in its first part.
 
     All other arguments are compared; a call that raises is not remembered.
     """
+    place = f"remembered {next(_NUMBERS)}"  # no attribute can have this name, and no two functions the same
 
-    def around(function: Callable[..., _Result]) -> Callable[..., _Result]:
-        known: dict[Hashable, tuple[object, _Result]] = {}
+    @wraps(function)
+    def ask(first: Any, *others: Any, **named: Any) -> _Result:
+        holder = first[0] if isinstance(first, tuple) else first
+        whole = None if holder is first else first  # kept beside its result, so that no other tuple can have its id
+        known: dict[Hashable, tuple[object, _Result]] = holder.__dict__.setdefault(place, {})
+        key = (id(whole), others, tuple(named.items()))
+        found = known.get(key)
+        if found is not None and found[0] is whole:
+            return found[1]
+        result = function(first, *others, **named)
+        if len(known) >= MOST:
+            known.clear()
+        known[key] = (whole, result)
+        return result
 
-        @wraps(function)
-        def ask(first: Any, *others: Any, **named: Any) -> _Result:
-            key = (id(first), others, tuple(named.items()))
-            found = known.get(key)
-            if found is not None and found[0] is first:  # kept beside its result, so that no other can have its id
-                return found[1]
-            result = function(first, *others, **named)
-            if len(known) >= most:
-                known.clear()
-            known[key] = (first, result)
-            return result
-
-        return ask
-
-    return around
+    return ask

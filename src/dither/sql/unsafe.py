@@ -12,3 +12,5 @@ Schema = Mapping[str, e.Stored | e.StoredText]  # what a relation's columns are,
 
 class UnsafePlan(PolicyError):
     """A plan whose sensitivity cannot be proven. It is never run; if it appears, dither has a fault."""
+
+    code = "plan_unsafe"

@@ -101,7 +101,7 @@ class Work:
         return Fraction(self.cost, PER_SECOND)
 
 
-@remembered(128)
+@remembered
 def work(aggregates: tuple[Aggregate, ...], most_cells: int = Limits.max_cells) -> Work:
     """What it takes to answer by these aggregations; of selected keys, those are shown that make `most_cells`."""
     flows = [_aggregated(aggregate) for aggregate in aggregates]

@@ -46,7 +46,7 @@ RULES: dict[type[Node], Callable[[Any, Of], Facts]] = {
 }
 
 
-@remembered(1024)
+@remembered
 def facts(node: Node) -> Facts:
     """What is known about the rows that come out of a node, or `UnsafePlan`."""
     rule = RULES.get(type(node))

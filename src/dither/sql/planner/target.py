@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dither.digits import decimal
-from dither.errors import ParameterError
+from dither.errors import ErrorUnpriced, ParameterError
 from dither.sensitivity import Sensitivity
 from dither.sql.aggregates import Aggregator, Average, Variance
 from dither.sql.buying import Mechanism
@@ -122,8 +122,8 @@ class _Plan:
         )
         found = output.aggregate.half_width_at(self.rows, errors)
         if found is None:
-            raise ParameterError(
-                f"how far {output.name!r} will be off follows from values not known beforehand; state epsilon= or rho=."
+            raise ErrorUnpriced(
+                output.name, f"how far {output.name!r} will be off follows from values not known beforehand;"
             )
         return found
 
@@ -143,13 +143,13 @@ def _group_size(question: Question, aggregates: Sequence[Aggregate], chosen: Str
 def _refuse(question: Question, rows: int) -> None:
     for output in _visible(question):
         if any(isinstance(measure, Choice) for measure in output.aggregate.measures()):
-            raise ParameterError(
-                f"{output.name!r} is chosen by its rank, so its error is one of ranks; state epsilon= or rho=."
-            )
+            raise ErrorUnpriced(output.name, f"{output.name!r} is chosen by its rank, so its error is one of ranks;")
         if output.aggregate.depends_on_size and not rows:
-            raise ParameterError(
+            raise ErrorUnpriced(
+                output.name,
                 f"the error of {output.name!r} depends on how many rows a group has, which only a profile of the table "
-                "tells (and only for groups known beforehand); make one with profile(), or state epsilon= or rho=."
+                "tells (and only for groups known beforehand);",
+                by_profile=True,
             )
 
 

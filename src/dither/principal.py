@@ -1,0 +1,40 @@
+"""Who asks: the curator, or an analyst by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dither.errors import PolicyError, Stranger
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The curator or an analyst. An analyst always has a name, so that a name that got lost never asks as the curator.
+
+    >>> Principal.analyst("Alice")
+    Principal(role='analyst', name='alice')
+    """
+
+    role: str
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        from dither.ledger.names import canonical_name
+
+        if self.role == "analyst":
+            try:
+                object.__setattr__(self, "name", canonical_name(self.name, "analyst"))  # type: ignore[arg-type]
+            except PolicyError:  # nobody has such a name
+                raise Stranger from None
+        elif self.role != "curator" or self.name is not None:
+            raise Stranger
+
+    @classmethod
+    def curator(cls) -> Principal:
+        """The one who declares tables and budgets."""
+        return cls("curator")
+
+    @classmethod
+    def analyst(cls, name: str) -> Principal:
+        """The one of that name, whom the curator made or not: the service decides that."""
+        return cls("analyst", name)
