@@ -11,6 +11,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 from dither.engines.pandas import from_pandas, is_pandas
+from dither.engines.parquet import Part
 from dither.engines.sanitise import NOT_TEXT
 from dither.engines.spelling import present, refuse_duplicates
 from dither.engines.tally import Tally
@@ -38,7 +39,8 @@ def arrow_reader(source: Any, wanted: Sequence[str], tally: Tally) -> tuple[Any,
         chosen = present(source.schema.names, wanted)
         source = source.scanner(columns=chosen, batch_size=_BATCH, batch_readahead=4, fragment_readahead=1).to_reader()
     try:
-        reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+        taken = isinstance(source, (Part, pa.RecordBatchReader))
+        reader = source if taken else pa.RecordBatchReader.from_stream(source)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
         raise PolicyError(f"{type(source).__name__} cannot be read as a stream of Arrow record batches.") from None
     refuse_duplicates(reader.schema.names)
@@ -172,3 +174,16 @@ def _check_dataset(source: Any, names: Sequence[str]) -> None:
                     f"the files of the dataset have different types for column {name!r}; give the path of their "
                     "folder, so that each is read by its own."
                 )
+            if kind == "parquet" and name in own.names and _converted(own.field(name).type):
+                raise PolicyError(
+                    f"column {name!r} of the dataset has a dictionary whose values Arrow would convert; give the path "
+                    "of its folder, or make it of int32."
+                )
+
+
+def _converted(kind: Any) -> bool:
+    """Whether Arrow's reader of Parquet converts what it has read, which fails at text that is not UTF-8."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    return bool(types.is_dictionary(kind) and kind.index_type != pa.int32())
