@@ -106,8 +106,9 @@ def starting_anywhere(connection: Any, found: list[File], wanted: Any, delimiter
     names = sources._header(found, delimiter)
     columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
     dialect = "header=true, auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', store_rejects=true"
+    paths = [file.name for file in found]
     connection.execute(
-        f"CREATE TEMP TABLE readahead AS FROM read_csv({[file.name for file in found]}, columns={{{columns}}}, {dialect})"
+        f"CREATE TEMP TABLE readahead AS FROM read_csv({paths}, columns={{{columns}}}, {dialect})"
     ).fetchall()
     records = delimited.Records(found, names, ",")
     for _ in records.reader([0]):  # our own count of records, quotation marks tracked

@@ -132,8 +132,8 @@ def header(file: File, delimiter: str) -> list[str]:
         raise PolicyError(BROKEN.format(file.name)) from None
     if any(NOT_TEXT in one for one in names):
         raise PolicyError(
-            f"{file.name} cannot be read as CSV in UTF-8; convert it first, such as with iconv -f UTF-16 -t UTF-8, or -f "
-            "LATIN1."
+            f"{file.name} cannot be read as CSV in UTF-8; convert it first, such as with iconv -f UTF-16 -t UTF-8, or "
+            "-f LATIN1."
         )
     return [one.replace('""', '"') if doubled else one for one, doubled in zip(names, fields.doubled, strict=False)]
 

@@ -33,6 +33,8 @@ def arrow_reader(source: Any, wanted: Sequence[str], tally: Tally) -> tuple[Any,
 
     if is_pandas(source):
         source = from_pandas(source, wanted)
+    if _is_polars(source):
+        source = _from_polars(source, wanted)
     if _is_dataset(source):
         refuse_duplicates(source.schema.names)
         _check_dataset(source, present(source.schema.names, wanted))
@@ -78,7 +80,7 @@ def plain_type(kind: Any) -> Any:
     if types.is_date(kind) or types.is_timestamp(kind):
         return pa.int64()
     if types.is_decimal(kind):
-        wide = types.is_decimal256(kind) or not 0 <= kind.scale <= 38
+        wide = types.is_decimal256(kind) or not 0 <= kind.scale < 38
         return pa.large_string() if wide else pa.decimal128(38, kind.scale)
     if kind.id in _text_types():
         return pa.large_string()
@@ -152,6 +154,23 @@ def _one_marked(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return NOT_TEXT
+
+
+def _is_polars(source: Any) -> bool:
+    return type(source).__module__.startswith("polars.") and hasattr(source, "select")
+
+
+def _from_polars(frame: Any, wanted: Sequence[str]) -> Any:
+    """The wanted columns: whole numbers that Arrow has no room for as text, and no Python objects, of which polars
+    would hand over the addresses."""
+    import polars as pl
+
+    chosen = frame.select(present(frame.columns, wanted))
+    objects = [name for name, kind in chosen.schema.items() if kind == pl.Object]
+    if objects:
+        raise PolicyError(f"column {objects[0]!r} holds Python objects; cast it in the source.")
+    wide = [name for name, kind in chosen.schema.items() if kind in (pl.Int128, pl.UInt128)]
+    return chosen.with_columns(pl.col(wide).cast(pl.String))
 
 
 def _is_dataset(source: Any) -> bool:

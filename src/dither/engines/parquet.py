@@ -1,7 +1,7 @@
 """Parquet files by one reader, each by its own schema: what another file says of a column changes nothing here.
 
-The types are those that Parquet itself states. The Arrow schema that some writers leave beside them is passed over: the
-reader would convert values to its types, and some conversions fail at a value (text that is not UTF-8, in a dictionary).
+The types are those that Parquet itself states. The Arrow schema that some writers leave beside them is passed over:
+values would be converted to its types, and one that is not UTF-8 in a dictionary of text makes the whole file fail.
 """
 
 from __future__ import annotations

@@ -188,7 +188,9 @@ def _parquet_files(path: str, found: list[File]) -> list[File]:
     return found
 
 
-def _parquet(connection: duckdb.DuckDBPyConnection, path: str, found: list[File], wanted: Sequence[str]) -> list[Source]:
+def _parquet(
+    connection: duckdb.DuckDBPyConnection, path: str, found: list[File], wanted: Sequence[str]
+) -> list[Source]:
     known = schemas(path, _parquet_files(path, found))
     own = present(list(dict.fromkeys(name for schema in known.values() for name in schema.names)), wanted)
     if len(known) > 1 and len(set(map(str.lower, own))) < len(own):
