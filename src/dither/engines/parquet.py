@@ -14,7 +14,7 @@ from dither.engines.files import File
 from dither.engines.spelling import refuse_duplicates
 from dither.errors import PolicyError
 
-_BATCH = 65_536
+_BATCH = 8_192  # records, of which each text may be long
 _MAGIC = b"PAR1"
 _LENGTH = 4  # bytes, before the magic number at the end
 _ARROW = b"ARROW:schema"
