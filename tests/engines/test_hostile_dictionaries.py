@@ -172,6 +172,25 @@ def test_dictionaries_that_arrow_would_convert_are_refused_by_their_type(load: A
                     load(to_parquet_dataset(table(kinds, hostile), tmp_path), declared(kinds))
 
 
+def test_one_long_text_of_many_records(load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are written out for some records at a time, of a source that holds each once."""
+    monkeypatch.setattr(frames, "_DECODED", 7)
+    sizes, decoded = [], frames._decoded
+
+    def seen(column: Any) -> Any:
+        sizes.append(len(column))
+        return decoded(column)
+
+    monkeypatch.setattr(frames, "_decoded", seen)
+    places = pa.array([0, 1, 2, None] * 25, pa.int8())
+    column = pa.DictionaryArray.from_arrays(places, pa.array(["a", "x" * 10_000, "b"]))
+    made = pa.table({"id": range(100), "x": column})
+    for source in (made, made.to_pandas(), to_parquet(made, tmp_path)):
+        loaded = load(source, {"x": Text(max_length=10)})
+        assert loaded.rows("x, COUNT(*)", "true GROUP BY x ORDER BY x") == [("a", 25), ("b", 25), (None, 50)]
+    assert max(sizes) == 7
+
+
 def test_nulls_inside_a_dictionary(load: Any) -> None:
     known = pa.array(["a", None, "b"])
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None], pa.int8()), known)
@@ -192,13 +211,11 @@ def test_planted_bug_datasets_that_are_converted(load: Any, tmp_path: Path, monk
 
 
 def test_planted_bug_dictionaries_by_pythons_values(load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = frames._plain
-
     def listed(column: Any) -> Any:
         decoded = pa.types.is_dictionary(column.type)
-        return plain(pa.array(column.to_pylist(), column.type.value_type) if decoded else column)
+        return pa.array(column.to_pylist(), column.type.value_type) if decoded else column
 
-    monkeypatch.setattr(frames, "_plain", listed)
+    monkeypatch.setattr(frames, "_plain_inside", listed)
     with pytest.raises(AssertionError, match="others are read otherwise"):
         check_others(load, tmp_path, "Arrow table", [(pa.int8(), pa.string())])
 

@@ -401,7 +401,6 @@ def old_polars(column: Any) -> Reading:
         ("_each", lambda together, size, alone: reading._objects(together()), "arrow stamp us UTC", 2**62),
         ("_each", lambda together, size, alone: reading._objects(together()), "pandas zoned", 2**62),
         ("_each", lambda together, size, alone: reading._objects(together()), "arrow int8 of string", 3),
-        ("_arrow_chunk", lambda chunk: Reading(np.asarray(chunk.to_numpy(False))), "arrow int8 of uint64", NULL),
         ("_polars", old_polars, "polars float32", NULL),
         ("_polars", old_polars, "polars stamp ns UTC", NULL),
     ],

@@ -18,6 +18,7 @@ from dither.engines.tally import Tally
 from dither.errors import PolicyError
 
 _BATCH = 122_880
+_DECODED = 8_192  # records at a time whose texts are written out, each of which may be long
 _FORMATS = ("parquet", "arrow", "feather")
 
 
@@ -52,7 +53,10 @@ def arrow_reader(source: Any, wanted: Sequence[str], tally: Tally) -> tuple[Any,
 
     def batches() -> Iterator[Any]:
         for batch in reader:
-            yield pa.record_batch([_plain(batch.column(position)) for position in chosen], schema=schema)
+            columns = [_plain_inside(batch.column(position)) for position in chosen]
+            for start in range(0, batch.num_rows, _DECODED):
+                decoded = [_decoded(column.slice(start, _DECODED)) for column in columns]
+                yield pa.record_batch(decoded, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, tally.counted(batches())), own
 
@@ -101,6 +105,22 @@ def _text_types() -> dict[int, Any]:
         pa.binary(1): None,
     }
     return {kind.id: plain for kind, plain in bytes_of.items()}
+
+
+def _plain_inside(column: Any) -> Any:
+    """The column, with a plain dictionary if it has one: once for all records that refer to it."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        return column
+    return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary), safe=False)
+
+
+def _decoded(column: Any) -> Any:
+    from pyarrow import types
+
+    return column.dictionary.take(column.indices) if types.is_dictionary(column.type) else _plain(column)
 
 
 def _plain(column: Any) -> Any:
