@@ -130,7 +130,7 @@ def header(file: File, delimiter: str) -> list[str]:
         raise PolicyError(TORN.format(file.name)) from None
     except _UNREADABLE:
         raise PolicyError(BROKEN.format(file.name)) from None
-    if any(NOT_TEXT in one for one in names):
+    if any(NOT_TEXT in one or "\0" in one for one in names):
         raise PolicyError(
             f"{file.name} cannot be read as CSV in UTF-8; convert it first, such as with iconv -f UTF-16 -t UTF-8, or "
             "-f LATIN1."
