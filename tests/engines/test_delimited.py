@@ -15,6 +15,7 @@ import pytest
 from dither.columns import Int, Text
 from dither.engines import delimited, fields
 from dither.engines.delimited import Records, header
+from dither.engines.files import File
 from dither.engines.sanitise import NOT_TEXT
 from dither.errors import PolicyError
 
@@ -28,7 +29,7 @@ WANTED = [("1", 5, 'a\r\nb "c"'), ("2", 6, "x\n"), ("3", 7, "\r"), ("4", 8, None
 
 def found(path: Path) -> tuple[Any, ...]:
     """What our reader makes of it: whether quotation marks pair, and if so the records and how many lines are none."""
-    records = Records([str(path)], NAMES, ",")
+    records = Records([File.at(str(path))], NAMES, ",")
     rows = [tuple(row.values()) for row in records.reader([0, 1, 2]).read_all().to_pylist()]
     tally = records.tally
     assert tally.records == len(rows)
@@ -89,10 +90,10 @@ def test_planted_bug_a_carriage_return_at_the_end_of_a_piece(tmp_path: Path, mon
     """In a file of one column, the line feed after it would be a record."""
     monkeypatch.setattr(delimited, "_CHUNK", 4)
     (tmp_path / "a.csv").write_bytes(b"x\r\n12\r\n3\r\n")
-    records = Records([str(tmp_path / "a.csv")], ["x"], ",")
+    records = Records([File.at(str(tmp_path / "a.csv"))], ["x"], ",")
     assert records.reader([0]).read_all().to_pydict() == {"c0": ["12", "3"]}
     monkeypatch.setattr(delimited, "_until_last", lambda chunks: ((chunk, True) for chunk in chunks))
-    records = Records([str(tmp_path / "a.csv")], ["x"], ",")
+    records = Records([File.at(str(tmp_path / "a.csv"))], ["x"], ",")
     assert records.reader([0]).read_all().num_rows > 2
 
 
@@ -186,9 +187,9 @@ def test_planted_bug_only_what_a_piece_leaves_over_is_measured(tmp_path: Path, m
 def test_names_in_the_header(tmp_path: Path) -> None:
     path = tmp_path / "names.csv"
     path.write_bytes('\ufeff"a ""b""","c\nd",é,\n1,2,3,4\n'.encode())
-    assert header(str(path), ",") == ['a "b"', "c\nd", "é", ""]
+    assert header(File.at(str(path)), ",") == ['a "b"', "c\nd", "é", ""]
     path.write_bytes("id,naïve\n".encode("utf-16"))
     with pytest.raises(PolicyError, match="iconv -f UTF-16"):
-        header(str(path), ",")
+        header(File.at(str(path)), ",")
     path.write_bytes(b"")
-    assert header(str(path), ",") == []
+    assert header(File.at(str(path)), ",") == []

@@ -14,6 +14,7 @@ import pytest
 
 from dither.columns import Int, Text
 from dither.engines import delimited, loading, sources
+from dither.engines.files import File
 from dither.engines.sources import Source
 from dither.engines.tally import Tally
 
@@ -100,13 +101,14 @@ def test_a_quoted_field_of_two_megabytes(load: Any, tmp_path: Path) -> None:
     assert big(load, tmp_path).report.owners == 700_001
 
 
-def starting_anywhere(connection: Any, found: list[str], wanted: Any, delimiter: str | None = None) -> Source:
+def starting_anywhere(connection: Any, found: list[File], wanted: Any, delimiter: str | None = None) -> Source:
     """The planted reader, which splits a file into parts that it reads at the same time."""
     names = sources._header(found, delimiter)
     columns = ", ".join(f"'{name}': 'VARCHAR'" for name in names)
     dialect = "header=true, auto_detect=false, delim=',', quote='\"', escape='\"', nullstr='', store_rejects=true"
+    paths = [file.name for file in found]
     connection.execute(
-        f"CREATE TEMP TABLE readahead AS FROM read_csv({found}, columns={{{columns}}}, {dialect})"
+        f"CREATE TEMP TABLE readahead AS FROM read_csv({paths}, columns={{{columns}}}, {dialect})"
     ).fetchall()
     records = delimited.Records(found, names, ",")
     for _ in records.reader([0]):  # our own count of records, quotation marks tracked

@@ -25,6 +25,7 @@ import pytest
 from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 from dither.engines import frames, owners, pandas, parquet, sources
 from dither.engines.duckdb import DuckDBEngine
+from dither.engines.files import File
 from dither.errors import PolicyError
 from dither.sql.catalog import Table
 
@@ -388,15 +389,15 @@ def test_planted_bug_another_reader_for_text_that_is_not_utf8(others: Others, mo
     """The engine's own reader where it succeeds, and Arrow with its own idea of such times where it does not."""
     by_arrow = sources._parquet
 
-    def falling_back(connection: Any, path: str, found: list[str], wanted: Any) -> Any:
+    def falling_back(connection: Any, path: str, found: list[File], wanted: Any) -> Any:
         try:
-            table = duckdb.connect().sql(f"FROM read_parquet({found})").to_arrow_table()
+            table = duckdb.connect().sql(f"FROM read_parquet({[file.name for file in found]})").to_arrow_table()
             return [sources._arrow(connection, table, wanted)]
         except duckdb.Error:
             return by_arrow(connection, path, found, wanted)
 
     monkeypatch.setattr(sources, "_parquet", falling_back)
-    monkeypatch.setattr(parquet, "_format", lambda: pa.dataset.ParquetFileFormat())
+    monkeypatch.setattr(parquet, "_opened", pq.ParquetFile)
     with pytest.raises(AssertionError, match="others are read otherwise"):
         others.check(*int96_and_text(others.folder), INT96)
 

@@ -204,6 +204,47 @@ for unit in ("s", "ms", "us", "ns"):
         for zone in (None, "UTC", "Europe/Berlin"):
             COLUMNS[f"polars stamp {unit} {zone}"] = (polars_ints(pl.Datetime(unit, zone)), [5000, 7000, 7000], FAR)
 
+
+def arrow_coded(index: Any, kind: Any, values: list[Any]) -> Build:
+    """A column of Arrow from places in its dictionary, which holds all values."""
+    width = {32: pa.int32(), 64: pa.int64()}.get(kind.bit_width) if pa.types.is_temporal(kind) else None
+    known = arrow_text(kind)(values) if kind == pa.string() else pa.array(values, width or kind).view(kind)
+    return lambda places: pa.DictionaryArray.from_arrays(pa.array(places, index), known)
+
+
+CODED: dict[Any, tuple[list[Any], list[Any]]] = {  # types in a dictionary, ordinary values and hostile ones
+    pa.string(): (["a", "b", ""], [b"\xff\xfe", "\x00"]),
+    pa.binary(): ([b"a", b"b", b""], [b"\xff"]),
+    pa.int8(): ([3, 1, 2], [127]),
+    pa.uint64(): ([3, 1, 2], [2**64 - 1]),
+    pa.float16(): ([0.5, 2.5, -1.0], [math.nan, math.inf]),
+    pa.float32(): ([0.1, 2.5, -1.0], [math.nan, math.inf]),
+    pa.float64(): ([0.1, 2.5, -1.0], [math.nan, -math.inf, 1e308]),
+    pa.bool_(): ([True, False, True], []),
+    pa.decimal128(38, 2): ([*DECIMALS], [Decimal(10) ** 35]),
+    pa.decimal256(76, 2): ([*DECIMALS], [Decimal(10) ** 70]),
+    pa.date32(): ([1, 2, 3], [2**30]),
+    pa.timestamp("ns"): ([5000, 7000, 1], [2**62, -(2**62)]),
+    pa.timestamp("us", "UTC"): ([5000, 7000, 1], [2**62, -(2**62)]),
+    pa.duration("s"): ([5000, 7000, 1], [2**62]),
+}
+for signed in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()):
+    for coded, (usual, hostile) in CODED.items():
+        places = [NULL, *range(3, 3 + len(hostile))]
+        COLUMNS[f"arrow {signed} of {coded}"] = (arrow_coded(signed, coded, usual + hostile), [0, 1, 1, 2], places)
+for title, usual, hostile in (
+    ("ints", INTS, [2**62]),
+    ("floats", FLOATS, [math.inf, 1e30]),
+    ("decimals", DECIMALS, [Decimal("1E+400"), Decimal("-Infinity")]),
+    ("stamps", [pd.Timestamp(value, unit="us") for value in STAMPS], [pd.Timestamp("9999-12-31")]),
+):
+    known = list(dict.fromkeys([*usual, *hostile]))
+    COLUMNS[f"pandas category of {title}"] = (
+        lambda values, known=known: pd.Series(pd.Categorical(values, categories=known)),
+        usual,
+        [NULL, *hostile],
+    )
+
 CASES = [(name, place) for name, (_, _, extras) in COLUMNS.items() for place in range(len(extras))]
 GRID = Grid.within(-10, 10, "0.25")
 CANDIDATES = [0, "0.1", 0.3, 2, "2.5", 3]
@@ -359,6 +400,7 @@ def old_polars(column: Any) -> Reading:
         ("_arrow", old_arrow, "arrow stamp ns UTC", NULL),
         ("_each", lambda together, size, alone: reading._objects(together()), "arrow stamp us UTC", 2**62),
         ("_each", lambda together, size, alone: reading._objects(together()), "pandas zoned", 2**62),
+        ("_each", lambda together, size, alone: reading._objects(together()), "arrow int8 of string", 3),
         ("_polars", old_polars, "polars float32", NULL),
         ("_polars", old_polars, "polars stamp ns UTC", NULL),
     ],
@@ -369,5 +411,5 @@ def test_planted_nulls_decide_how_a_column_is_read(
     build, ordinary, _ = COLUMNS[name]
     check_column(build, ordinary, extra)
     monkeypatch.setattr(reading, part, planted)
-    with pytest.raises((AssertionError, OverflowError, NotImplementedError)):
+    with pytest.raises((AssertionError, OverflowError, NotImplementedError, UnicodeDecodeError)):
         check_column(build, ordinary, extra)

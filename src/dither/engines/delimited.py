@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dither.engines.fields import Dialect, Fields, Torn
+from dither.engines.files import File
 from dither.engines.sanitise import NOT_TEXT
 from dither.engines.tally import Tally
 from dither.errors import PolicyError
@@ -37,7 +38,7 @@ _UNREADABLE = (OSError, EOFError, zlib.error)
 class Records:
     """The records of files that have this header, and the tally of reading them."""
 
-    files: Sequence[str]
+    files: Sequence[File]
     names: Sequence[str]
     delimiter: str
     tally: Tally = field(default_factory=Tally)
@@ -53,9 +54,9 @@ class Records:
         import pyarrow as pa
 
         try:
-            for name in self.files:
+            for one in self.files:
                 beyond_header = 1
-                for text, fields, long in self._split(name):
+                for text, fields, long in self._split(one):
                     first, kept = self._kept(fields, long, beyond_header)
                     beyond_header = 0
                     columns = _columns(text, fields, [first[kept] + position for position in wanted])
@@ -81,10 +82,10 @@ class Records:
         self.tally.unreadable += int(np.count_nonzero(~kept[header:] & ~blank[header:]))
         return first, kept
 
-    def _split(self, name: str) -> Iterator[tuple[bytes, Fields, bool]]:
+    def _split(self, one: File) -> Iterator[tuple[bytes, Fields, bool]]:
         """Text of whole records, where its fields are, and whether the first of them is too long to be read."""
         dialect, rest, long = Dialect(self.delimiter.encode()), b"", False
-        for text, final in _until_last(self._utf8(name)):
+        for text, final in _until_last(self._utf8(one)):
             text = rest + text
             held = b"\r" if text.endswith(b"\r") and not final else b""  # a line feed may follow
             text = text.removesuffix(held)
@@ -101,10 +102,10 @@ class Records:
         if rest:
             raise Torn
 
-    def _utf8(self, name: str) -> Iterator[bytes]:
+    def _utf8(self, one: File) -> Iterator[bytes]:
         """The file's bytes, with a mark in place of those that are not UTF-8."""
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        for chunk in itertools.chain(read(name), [None]):
+        for chunk in itertools.chain(read(one), [None]):
             if chunk and chunk.isascii() and not decoder.getstate()[0]:
                 yield chunk
                 continue
@@ -116,31 +117,31 @@ class Records:
                 yield _ESCAPED.sub(NOT_TEXT, text).encode()
 
 
-def header(name: str, delimiter: str) -> list[str]:
+def header(file: File, delimiter: str) -> list[str]:
     """The names in the first record of a file."""
-    records = Records([name], [], delimiter)
+    records = Records([file], [], delimiter)
     try:
-        text, fields, _ = next(records._split(name))
+        text, fields, _ = next(records._split(file))
         bounds = zip(fields.starts, fields.ends, range(int(fields.last[0]) + 1), strict=False)
         names = [text[start:end].decode() for start, end, _ in bounds]
     except StopIteration:
         return []
     except Torn:
-        raise PolicyError(TORN.format(name)) from None
+        raise PolicyError(TORN.format(file.name)) from None
     except _UNREADABLE:
-        raise PolicyError(BROKEN.format(name)) from None
-    if any(NOT_TEXT in one for one in names):
+        raise PolicyError(BROKEN.format(file.name)) from None
+    if any(NOT_TEXT in one or "\0" in one for one in names):
         raise PolicyError(
-            f"{name} cannot be read as CSV in UTF-8; convert it first, such as with iconv -f UTF-16 -t UTF-8, or -f "
-            "LATIN1."
+            f"{file.name} cannot be read as CSV in UTF-8; convert it first, such as with iconv -f UTF-16 -t UTF-8, or "
+            "-f LATIN1."
         )
     return [one.replace('""', '"') if doubled else one for one, doubled in zip(names, fields.doubled, strict=False)]
 
 
-def read(name: str) -> Iterator[bytes]:
+def read(one: File) -> Iterator[bytes]:
     """The file in pieces, unpacked, without a byte order mark."""
-    opener: Any = gzip.open if name.lower().endswith(".gz") else open
-    with opener(name, "rb") as file:
+    with one.open() as raw:
+        file: Any = gzip.GzipFile(fileobj=raw) if one.name.lower().endswith(".gz") else raw
         first = file.read(_CHUNK)
         yield first.removeprefix(codecs.BOM_UTF8)
         while chunk := file.read(_CHUNK):

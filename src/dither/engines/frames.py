@@ -11,12 +11,14 @@ from decimal import Context, Decimal
 from typing import Any
 
 from dither.engines.pandas import from_pandas, is_pandas
+from dither.engines.parquet import Part
 from dither.engines.sanitise import NOT_TEXT
 from dither.engines.spelling import present, refuse_duplicates
 from dither.engines.tally import Tally
 from dither.errors import PolicyError
 
 _BATCH = 122_880
+_DECODED = 8_192  # records at a time whose texts are written out, each of which may be long
 _FORMATS = ("parquet", "arrow", "feather")
 
 
@@ -32,13 +34,16 @@ def arrow_reader(source: Any, wanted: Sequence[str], tally: Tally) -> tuple[Any,
 
     if is_pandas(source):
         source = from_pandas(source, wanted)
+    if _is_polars(source):
+        source = _from_polars(source, wanted)
     if _is_dataset(source):
         refuse_duplicates(source.schema.names)
         _check_dataset(source, present(source.schema.names, wanted))
         chosen = present(source.schema.names, wanted)
         source = source.scanner(columns=chosen, batch_size=_BATCH, batch_readahead=4, fragment_readahead=1).to_reader()
     try:
-        reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+        taken = isinstance(source, (Part, pa.RecordBatchReader))
+        reader = source if taken else pa.RecordBatchReader.from_stream(source)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
         raise PolicyError(f"{type(source).__name__} cannot be read as a stream of Arrow record batches.") from None
     refuse_duplicates(reader.schema.names)
@@ -48,7 +53,10 @@ def arrow_reader(source: Any, wanted: Sequence[str], tally: Tally) -> tuple[Any,
 
     def batches() -> Iterator[Any]:
         for batch in reader:
-            yield pa.record_batch([_plain(batch.column(position)) for position in chosen], schema=schema)
+            columns = [_plain_inside(batch.column(position)) for position in chosen]
+            for start in range(0, batch.num_rows, _DECODED):
+                decoded = [_decoded(column.slice(start, _DECODED)) for column in columns]
+                yield pa.record_batch(decoded, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, tally.counted(batches())), own
 
@@ -76,7 +84,7 @@ def plain_type(kind: Any) -> Any:
     if types.is_date(kind) or types.is_timestamp(kind):
         return pa.int64()
     if types.is_decimal(kind):
-        wide = types.is_decimal256(kind) or not 0 <= kind.scale <= 38
+        wide = types.is_decimal256(kind) or not 0 <= kind.scale < 38
         return pa.large_string() if wide else pa.decimal128(38, kind.scale)
     if kind.id in _text_types():
         return pa.large_string()
@@ -97,6 +105,22 @@ def _text_types() -> dict[int, Any]:
         pa.binary(1): None,
     }
     return {kind.id: plain for kind, plain in bytes_of.items()}
+
+
+def _plain_inside(column: Any) -> Any:
+    """The column, with a plain dictionary if it has one: once for all records that refer to it."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        return column
+    return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary), safe=False)
+
+
+def _decoded(column: Any) -> Any:
+    from pyarrow import types
+
+    return column.dictionary.take(column.indices) if types.is_dictionary(column.type) else _plain(column)
 
 
 def _plain(column: Any) -> Any:
@@ -152,6 +176,23 @@ def _one_marked(value: bytes) -> str:
         return NOT_TEXT
 
 
+def _is_polars(source: Any) -> bool:
+    return type(source).__module__.startswith("polars.") and hasattr(source, "select")
+
+
+def _from_polars(frame: Any, wanted: Sequence[str]) -> Any:
+    """The wanted columns: whole numbers that Arrow has no room for as text, and no Python objects, of which polars
+    would hand over the addresses."""
+    import polars as pl
+
+    chosen = frame.select(present(frame.columns, wanted))
+    objects = [name for name, kind in chosen.schema.items() if kind == pl.Object]
+    if objects:
+        raise PolicyError(f"column {objects[0]!r} holds Python objects; cast it in the source.")
+    wide = [name for name, kind in chosen.schema.items() if kind in (pl.Int128, pl.UInt128)]
+    return chosen.with_columns(pl.col(wide).cast(pl.String))
+
+
 def _is_dataset(source: Any) -> bool:
     return type(source).__module__.startswith("pyarrow.") and hasattr(source, "scanner")
 
@@ -172,3 +213,16 @@ def _check_dataset(source: Any, names: Sequence[str]) -> None:
                     f"the files of the dataset have different types for column {name!r}; give the path of their "
                     "folder, so that each is read by its own."
                 )
+            if kind == "parquet" and name in own.names and _converted(own.field(name).type):
+                raise PolicyError(
+                    f"column {name!r} of the dataset has a dictionary whose values Arrow would convert; give the path "
+                    "of its folder, or make it of int32."
+                )
+
+
+def _converted(kind: Any) -> bool:
+    """Whether Arrow's reader of Parquet converts what it has read, which fails at text that is not UTF-8."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    return bool(types.is_dictionary(kind) and kind.index_type != pa.int32())

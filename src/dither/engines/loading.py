@@ -109,6 +109,8 @@ class Loading:
         self.do("SET enable_external_access = false")  # readers of ours bring in all that is read from here on
         self.watch("sanitising", 0.0, 0.4, f"CREATE TABLE {RECORDS} AS {selected}")
         tallies = [part.tally for part in opened]
+        for refused in (tally.refused for tally in tallies if tally.refused is not None):
+            raise refused
         for trouble, words in (("torn", TORN), ("broken", BROKEN)):
             if any(getattr(tally, trouble) for tally in tallies):
                 raise PolicyError(words.format(f"the source of table {self.table!r}"))

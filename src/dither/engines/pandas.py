@@ -45,7 +45,8 @@ def _column(series: Any) -> tuple[Any, bool]:
     if categories is not None and hasattr(series, "cat"):
         values, typed = _column(categories.to_series())
         codes = series.cat.codes.to_numpy()
-        return values.take(pa.array(codes.astype("int64"), mask=codes < 0)), typed
+        known = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype("int64"), mask=codes < 0), known), typed
     # Text that Python holds may have halves of surrogate pairs, which Arrow would fail on.
     in_python = getattr(series.dtype, "storage", None) == "python"
     if in_python or not _known(series.iloc[:0]):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from dither.columns import Column
 from dither.engines.delimited import Records, header
-from dither.engines.files import expand
+from dither.engines.files import File, expand
 from dither.engines.frames import arrow_reader, instant, is_frame
 from dither.engines.pandas import UNTYPED
-from dither.engines.parquet import groups, schemas
+from dither.engines.parquet import parts, schemas
 from dither.engines.relations import database_table, exportable
 from dither.engines.spelling import present
 from dither.engines.tally import Tally
@@ -149,12 +149,12 @@ def likely_delimiter(header: Sequence[str]) -> str | None:
     return max((mark for mark in _DELIMITERS if mark in header[0]), key=header[0].count, default=None)
 
 
-def _all_end(names: Sequence[str], suffixes: tuple[str, ...]) -> bool:
-    return all(name.lower().endswith(suffixes) for name in names)
+def _all_end(files: Sequence[File], suffixes: tuple[str, ...]) -> bool:
+    return all(file.name.lower().endswith(suffixes) for file in files)
 
 
 def _csv(
-    connection: duckdb.DuckDBPyConnection, found: list[str], wanted: Sequence[str], delimiter: str | None = None
+    connection: duckdb.DuckDBPyConnection, found: list[File], wanted: Sequence[str], delimiter: str | None = None
 ) -> Source:
     names = _header(found, delimiter)
     if not names or len(set(map(str.lower, names))) != len(names) or not all(names):
@@ -166,34 +166,36 @@ def _csv(
     return Source(relation, dict.fromkeys(own, "VARCHAR"), sql, records.tally, frozenset(own), csv=True)
 
 
-def _header(found: list[str], delimiter: str | None) -> list[str]:
-    headers = {tuple(header(name, delimiter or _usual_delimiter(name))) for name in found}
+def _header(found: list[File], delimiter: str | None) -> list[str]:
+    headers = {tuple(header(file, delimiter or _usual_delimiter(file))) for file in found}
     if len(headers) != 1:
         raise PolicyError("the CSV files have different headers; load files of one kind together.")
     return list(headers.pop())
 
 
-def _usual_delimiter(name: str) -> str:
-    return "\t" if name.lower().endswith(".tsv") else ","
+def _usual_delimiter(file: File) -> str:
+    return "\t" if file.name.lower().endswith(".tsv") else ","
 
 
-def _parquet_files(path: str, found: list[str]) -> list[str]:
+def _parquet_files(path: str, found: list[File]) -> list[File]:
     if not _all_end(found, _PARQUET):
         raise PolicyError(f"{path} is neither .parquet nor .csv; name a file, a folder or a pattern of one kind.")
     return found
 
 
-def _parquet(connection: duckdb.DuckDBPyConnection, path: str, found: list[str], wanted: Sequence[str]) -> list[Source]:
+def _parquet(
+    connection: duckdb.DuckDBPyConnection, path: str, found: list[File], wanted: Sequence[str]
+) -> list[Source]:
     known = schemas(path, _parquet_files(path, found))
     own = present(list(dict.fromkeys(name for schema in known.values() for name in schema.names)), wanted)
     if len(known) > 1 and len(set(map(str.lower, own))) < len(own):
         raise PolicyError(f"{path}: the files spell names of columns differently; rename them.")
-    parts = [_arrow(connection, part, own) for part in groups(known, own)]
-    for part in parts:
+    opened = [_arrow(connection, part, own) for part in parts(known, own)]
+    for source in opened:
         for name in own:  # a column that only other files have is NULL here
-            part.types.setdefault(name, "NULL")
-            part.sql.setdefault(name, "CAST(NULL AS VARCHAR)")
-    return parts
+            source.types.setdefault(name, "NULL")
+            source.sql.setdefault(name, "CAST(NULL AS VARCHAR)")
+    return opened
 
 
 def _arrow(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Sequence[str]) -> Source:

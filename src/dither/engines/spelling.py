@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from dither.errors import PolicyError
@@ -16,6 +17,6 @@ def present(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
 def refuse_duplicates(names: Sequence[str]) -> None:
     """Two columns of one name: nobody can say which of them is meant."""
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise PolicyError(f"the source has several columns named {', '.join(map(repr, twice))}; rename all but one.")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dither.errors import PolicyError
+
 
 @dataclass
 class Tally:
@@ -16,11 +18,15 @@ class Tally:
     utf8: bool = True
     torn: bool = False
     broken: bool = False
+    refused: PolicyError | None = None
     complete: bool = False
 
     def counted(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The batches, whose rows are counted as they pass."""
-        for batch in batches:
-            self.records += batch.num_rows
-            yield batch
-        self.complete = True
+        """The batches, whose rows are counted as they pass; the engine, which takes them, would hide a refusal."""
+        try:
+            for batch in batches:
+                self.records += batch.num_rows
+                yield batch
+            self.complete = True
+        except PolicyError as refused:
+            self.refused = refused
