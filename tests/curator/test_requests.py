@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import dither as dt
+from dither.sql.planner.strategy import Strategy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -63,6 +64,20 @@ def test_a_request_whose_snapshot_is_gone_is_settled_as_failed(
 ) -> None:
     killed(lambda: die_while_asking(folder, "r1"))
     clinic.refresh("visits", visits(older=5))
+    for _ in range(2):
+        with pytest.raises(dt.QueryFailed):
+            clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
+    assert clinic.budget("patients").spent.epsilon == 1
+    assert clinic._ledger.pending() == []
+
+
+def test_a_plan_that_is_no_longer_made_is_settled_as_failed(
+    clinic: dt.Curator, folder: Path, killed: Killed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier version may have died after it recorded a limit on the rows of an owner in each group."""
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Strategy, "document", lambda _: {"rows_in_group": 1})
+        killed(lambda: die_while_asking(folder, "r1"))
     for _ in range(2):
         with pytest.raises(dt.QueryFailed):
             clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")
