@@ -88,12 +88,12 @@ def quantile(
     permute-and-flip, the sharpest pure choice; by the exponential mechanism where the price is in rho.
 
     method: "exponential" (the exponential mechanism), "flip" (permute-and-flip on the same scores: never farther off on
-    average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth",
-    "student" or "lomax" (the order statistic with Cauchy, Student's t or two-sided Lomax noise in proportion to its
-    smooth sensitivity; replace, priced in epsilon), or "auto": student under replace at epsilon >= 14 if q n and (1-q) n are at least 20, flip where it can
-    be, else exponential; a choice from these public numbers alone (under replace n is one of them). With interval=True
-    part of the price goes into `interval()`, whose confidence is then fixed. The rank error is public before paying:
-    `dt.Quantile(...).rank_error(...)`.
+    average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth", "student" or
+    "lomax" (the order statistic with Cauchy, Student's t or two-sided Lomax noise in proportion to its smooth
+    sensitivity; replace, priced in epsilon), or "auto": student under replace at epsilon >= 14 if q n and (1-q) n are
+    at least 20, flip where it can be, else exponential; a choice from these public numbers alone (under replace n is
+    one of them). With interval=True part of the price goes into `interval()`, whose confidence is then fixed. The rank
+    error is public before paying: `dt.Quantile(...).rank_error(...)`.
     """
     price = Price.read(epsilon, delta, rho, relation)
     share, sure = probability(q, "q"), probability(confidence, "confidence")
