@@ -27,6 +27,10 @@ def question(request: str) -> str:
     return f"SELECT COUNT(*), SUM(age) FROM visits WHERE remark <> '{request}'"
 
 
+def shown(answer: Any) -> bytes:
+    return str(answer.to_dicts(intervals=True)).encode()
+
+
 def desk(folder: Path, kind: type[Curator] = Curator) -> kills.Opening:
     """A curator whom alice asks."""
 
@@ -36,7 +40,7 @@ def desk(folder: Path, kind: type[Curator] = Curator) -> kills.Opening:
         with kind.open(folder) as curator:
             alice = curator.analyst("alice")
             yield kills.Desk(
-                lambda request: alice.sql(question(request), epsilon=PRICE, request=request).to_bytes(),
+                lambda request: shown(alice.sql(question(request), epsilon=PRICE, request=request)),
                 lambda: curator.budget("patients").spent.epsilon,
                 lambda: curator._ledger.pending(),
                 curator.verify,
