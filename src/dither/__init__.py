@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from dither.mechanisms import Laplace as Laplace
     from dither.mechanisms import ListedQuantile as ListedQuantile
     from dither.mechanisms import ListedQuantiles as ListedQuantiles
-    from dither.mechanisms import NameAndShame as NameAndShame
     from dither.mechanisms import NoisyMax as NoisyMax
     from dither.mechanisms import PermuteAndFlip as PermuteAndFlip
     from dither.mechanisms import ProposeTestRelease as ProposeTestRelease
@@ -111,7 +110,6 @@ HOMES = {
     "Limits": "dither.limits",
     "ListedQuantile": "dither.mechanisms",
     "ListedQuantiles": "dither.mechanisms",
-    "NameAndShame": "dither.mechanisms",
     "NoisyMax": "dither.mechanisms",
     "NotPublic": "dither.errors",
     "Odometer": "dither.accounting",
