@@ -404,9 +404,7 @@ def measure(
 def limit_of(told: dict[str, Any]) -> str:
     """How an explained question limits owners, and its noise where that was a choice."""
     limit = f"K = {told['rows_per_owner']}"
-    if told["rows_in_group"] is not None:
-        limit += f", {told['rows_in_group']} in each group"
-    elif "slower plan" in told["strategy"]:
+    if "slower plan" in told["strategy"]:
         limit = "owners clamped"
     scaled = f", times {told['adjusted']:.4g}" if told["adjusted"] != 1 and limit != "owners clamped" else ""
     return limit + scaled + (", Gaussian" if "delta" in told["price"] else "")

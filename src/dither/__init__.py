@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dither.lazy import loader
+from dither.lazy import homes, loader
 
 if TYPE_CHECKING:
     from dither import accounting as accounting
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from dither.mechanisms import Laplace as Laplace
     from dither.mechanisms import ListedQuantile as ListedQuantile
     from dither.mechanisms import ListedQuantiles as ListedQuantiles
-    from dither.mechanisms import NameAndShame as NameAndShame
     from dither.mechanisms import NoisyMax as NoisyMax
     from dither.mechanisms import PermuteAndFlip as PermuteAndFlip
     from dither.mechanisms import ProposeTestRelease as ProposeTestRelease
@@ -78,75 +77,33 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-HOMES = {
-    "accounting": "dither.accounting",
-    "Analyst": "dither.analyst",
-    "Answer": "dither.answer",
-    "ApproxDP": "dither.accounting",
-    "audit": "dither.audit",
-    "Bool": "dither.columns",
-    "BoundedLocalSensitivity": "dither.mechanisms",
-    "BudgetExceeded": "dither.errors",
-    "BudgetView": "dither.budgets",
-    "Busy": "dither.errors",
-    "calibrate": "dither.accounting",
-    "Category": "dither.columns",
-    "compose": "dither.accounting",
-    "Curator": "dither.curator",
-    "Date": "dither.columns",
-    "DitherError": "dither.errors",
-    "divergence": "dither.divergence",
-    "EACH_ROW": "dither.sql.catalog",
-    "Exponential": "dither.mechanisms",
-    "Filter": "dither.accounting",
-    "Fixed": "dither.columns",
-    "ForeignKey": "dither.sql.catalog",
-    "Gaussian": "dither.mechanisms",
-    "GDP": "dither.accounting",
-    "graph": "dither.graph",
-    "Int": "dither.columns",
-    "KeySelection": "dither.mechanisms",
-    "Laplace": "dither.mechanisms",
-    "LedgerCorrupt": "dither.errors",
-    "LedgerError": "dither.errors",
-    "Limits": "dither.limits",
-    "ListedQuantile": "dither.mechanisms",
-    "ListedQuantiles": "dither.mechanisms",
-    "NameAndShame": "dither.mechanisms",
-    "NoisyMax": "dither.mechanisms",
-    "NotPublic": "dither.errors",
-    "Odometer": "dither.accounting",
-    "parallel": "dither.accounting",
-    "ParameterError": "dither.errors",
-    "PeopleFrozen": "dither.errors",
-    "PermuteAndFlip": "dither.mechanisms",
-    "PLD": "dither.accounting",
-    "PolicyError": "dither.errors",
-    "ProposeTestRelease": "dither.mechanisms",
-    "PureDP": "dither.accounting",
-    "Quantile": "dither.mechanisms",
-    "Quantiles": "dither.mechanisms",
-    "QueryFailed": "dither.errors",
-    "RandomizedResponse": "dither.mechanisms",
-    "RDP": "dither.accounting",
-    "REFUSED": "dither.mechanisms",
-    "Relation": "dither.neighbours",
-    "RelationMismatch": "dither.errors",
-    "sensitivity": "dither.sensitivity",
-    "SmoothCauchy": "dither.mechanisms",
-    "SmoothGaussian": "dither.mechanisms",
-    "SmoothLaplace": "dither.mechanisms",
-    "SmoothLaplaceLogNormal": "dither.mechanisms",
-    "SmoothLomax": "dither.mechanisms",
-    "SmoothStudentT": "dither.mechanisms",
-    "SparseVector": "dither.mechanisms",
-    "StableRelease": "dither.mechanisms",
-    "stats": "dither.stats",
-    "Stranger": "dither.errors",
-    "Text": "dither.columns",
-    "Timestamp": "dither.columns",
-    "UnsupportedQuery": "dither.errors",
-    "ZCDP": "dither.accounting",
-}
+HOMES = homes(
+    {
+        "dither.accounting": "accounting ApproxDP calibrate compose Filter GDP Odometer parallel PLD PureDP RDP ZCDP",
+        "dither.analyst": "Analyst",
+        "dither.answer": "Answer",
+        "dither.audit": "audit",
+        "dither.budgets": "BudgetView",
+        "dither.columns": "Bool Category Date Fixed Int Text Timestamp",
+        "dither.curator": "Curator",
+        "dither.divergence": "divergence",
+        "dither.errors": (
+            "BudgetExceeded Busy DitherError LedgerCorrupt LedgerError NotPublic ParameterError PeopleFrozen "
+            "PolicyError QueryFailed RelationMismatch Stranger UnsupportedQuery"
+        ),
+        "dither.graph": "graph",
+        "dither.limits": "Limits",
+        "dither.mechanisms": (
+            "BoundedLocalSensitivity Exponential Gaussian KeySelection Laplace ListedQuantile "
+            "ListedQuantiles NoisyMax PermuteAndFlip ProposeTestRelease Quantile Quantiles "
+            "RandomizedResponse REFUSED SmoothCauchy SmoothGaussian SmoothLaplace SmoothLaplaceLogNormal "
+            "SmoothLomax SmoothStudentT SparseVector StableRelease"
+        ),
+        "dither.neighbours": "Relation",
+        "dither.sensitivity": "sensitivity",
+        "dither.sql.catalog": "EACH_ROW ForeignKey",
+        "dither.stats": "stats",
+    }
+)
 __all__ = [*HOMES]
 __getattr__ = loader(__name__, HOMES)

@@ -25,6 +25,11 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     return load
 
 
+def homes(names: Mapping[str, str]) -> dict[str, str]:
+    """The home of each name, from the names that each module has."""
+    return {name: module for module, listed in names.items() for name in listed.split()}
+
+
 @contextmanager
 def importing() -> Iterator[None]:
     """For imports: they make many objects and no garbage, and to look for it would take a tenth of the time."""

@@ -1,9 +1,8 @@
 """Private profiles of tables: ordinary questions under names of their own, charged once and kept in the ledger.
 
 How many rows owners have is a count of owners, each in one group; a quantile is chosen from one row of each owner, the
-first by its keyed rank, and so is a sum of distances from the middle of what is declared. Whether the first two rows of
-an owner agree in a column is a count of owners too. All are what the guard says of them: one owner moves a count by
-one, or one rank, or the sum by half the declared range.
+first by its keyed rank, and so is a sum of distances from the middle of what is declared. All are
+what the guard says of them: one owner moves a count by one, or one rank, or the sum by half the declared range.
 """
 
 from __future__ import annotations
@@ -27,27 +26,21 @@ from dither.sql.buying import mechanism_from
 from dither.sql.catalog import Catalog, Table
 from dither.sql.expressions import Stored
 from dither.sql.plan import Choice, CountRows, SumRows
-from dither.sql.planner.profile import RANKS, Agreeing, ColumnQuantiles, Distances, Present, Profile, RowsPerOwner
+from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Present, Profile, RowsPerOwner
 from dither.sql.planner.selectivity import conditions
 from dither.sql.planner.strategy import Strategy
 from dither.sql.price import PricedQuestion, price
 from dither.sql.question import Question
 from dither.sql.read import read
-from dither.sql.statement import MOST_GROUPS
 
-_FOR_PAIRS = Fraction(1, 20)  # of the share
-_FOR_ROWS = Fraction(3, 4)  # of what is left; the rest is for columns
+_FOR_ROWS = Fraction(3, 4)  # of the share; the rest is for columns
 _FOR_MEAN = Fraction(1, 2)  # of a column's part; the rest is for its quantiles
-_MANY = 100  # values that a column must have at least for groups by them to be many
 _FOR_NULLABLE_MEAN = Fraction(3, 8), Fraction(1, 8)  # the same for a sum, and for how many values it is of
 
 
 @dataclass(frozen=True)
 class Part:
-    """One question of a profile: about the rows of owners (`column` None), or about a column.
-
-    With `pairs`, about owners whose first two rows agree in a column.
-    """
+    """One question of a profile: about the rows of owners (`column` None), or about a column."""
 
     people: str
     table: str
@@ -55,12 +48,11 @@ class Part:
     column: str | None
     cost: Fraction = Fraction(0)
     text: str = ""
-    pairs: bool = False
 
     @property
     def label(self) -> str:
         """What the ledger calls it."""
-        return profile_key(self.people, self.table, self.column, pairs=self.pairs)
+        return profile_key(self.people, self.table, self.column)
 
     @property
     def request(self) -> str:
@@ -68,13 +60,11 @@ class Part:
         return "profile " + sha256(f"{self.label} {self.snapshot} {self.cost}".encode()).hexdigest()
 
     def priced(self, catalog: Catalog, currency: Currency) -> PricedQuestion:
-        """The question with its price, one row of each owner for a column, and two for pairs."""
+        """The question with its price, one row of each owner for a column."""
         counted = "rho" if currency.kind == "zcdp" else "epsilon"
         stated: dict[str, Number] = {counted: self.cost}
         question = read(self.text, catalog)
-        if self.pairs:
-            made = price(question, currency, strategy=Strategy(2), **stated)  # type: ignore[arg-type]
-        elif self.column is None:
+        if self.column is None:
             made = price(question, currency, **stated)  # type: ignore[arg-type]
         else:
             mean = _FOR_NULLABLE_MEAN if catalog.table(self.table).columns[self.column].nullable else (_FOR_MEAN,)
@@ -93,13 +83,9 @@ def parts(table: Table, currency: Currency, share: Number, columns: Iterable[str
         raise ParameterError(f"share is the part of the whole budget to spend, at most 1; got {float(part):g}.")
     wanted = _wanted(table, columns)
     total = currency.cap_cost * part
-    paired = [name for name in _paired(table) if name in wanted]
-    pair = _in_units(total * _FOR_PAIRS / max(1, len(paired)))
-    pairs = [_part(table, name, _pairs_text(table, name), pair, pairs=True) for name in paired]
-    total *= 1 - _FOR_PAIRS if pairs else 1
     rows = _part(table, None, _rows_text(table), _in_units(total * (_FOR_ROWS if wanted else 1)))
     each = _in_units(total * (1 - _FOR_ROWS) / max(1, len(wanted)))
-    return [rows, *(_part(table, name, _quantiles_text(table, name), each) for name in wanted), *pairs]
+    return [rows, *(_part(table, name, _quantiles_text(table, name), each) for name in wanted)]
 
 
 def _in_units(cost: Fraction) -> Fraction:
@@ -108,34 +94,27 @@ def _in_units(cost: Fraction) -> Fraction:
 
 def known_parts(table: Table, question: Question | None) -> list[Part]:
     """Where to look for what has been released: of all columns, or of those that a question reads."""
-    names, paired = _numbers(table), _paired(table)
+    names = _numbers(table)
     if question is not None:
         read_by = _columns_of(question)
         names = [name for name in names if name in read_by]
-        grouped_by = {key.code.name for key in question.keys if isinstance(key.code, Stored)}
-        paired = [name for name in paired if name in grouped_by]
-    return [*(_part(table, name) for name in (None, *names)), *(_part(table, name, pairs=True) for name in paired)]
+    return [_part(table, name) for name in (None, *names)]
 
 
 def profile_from(table: Table, stored: Mapping[Part, bytes]) -> Profile | None:
     """What settled answers tell about a table; None if there is none."""
     if not stored:
         return None
-    rows, columns, paid, pairs = None, {}, {}, {}
+    rows, columns, paid = None, {}, {}
     for part, answer in stored.items():
         released = Released.from_bytes(answer)
-        paid[f"pairs of {part.column}" if part.pairs else part.column or "rows"] = ", ".join(
-            f"{name} {value}" for name, value in _decimal(released.price).items()
-        )
-        if part.pairs:
-            (counts,) = released.measures
-            pairs[str(part.column)] = Agreeing(int(counts.values[0]), mechanism_from(counts.mechanism))
-        elif part.column is None:
+        paid[part.column or "rows"] = ", ".join(f"{name} {value}" for name, value in _decimal(released.price).items())
+        if part.column is None:
             (counts,) = released.measures
             rows = RowsPerOwner(tuple(int(n) for n in counts.values), mechanism_from(counts.mechanism))
         else:
             columns[part.column] = _quantiles(table, part.column, released)
-    return Profile(table.name, table.snapshot, table.max_rows_per_owner, rows, columns, paid, pairs)
+    return Profile(table.name, table.snapshot, table.max_rows_per_owner, rows, columns, paid)
 
 
 def _decimal(price: Mapping[str, str]) -> dict[str, str]:
@@ -156,25 +135,14 @@ def _quantiles(table: Table, name: str, released: Released) -> ColumnQuantiles:
     return ColumnQuantiles(tuple(values), decimals, mechanisms, sums[0] if sums else None, present)
 
 
-def _part(
-    table: Table, column: str | None, text: str = "", cost: Fraction = Fraction(0), *, pairs: bool = False
-) -> Part:
-    return Part(table.people, table.name, f"{table.name}#{table.snapshot}", column, cost, text, pairs)
+def _part(table: Table, column: str | None, text: str = "", cost: Fraction = Fraction(0)) -> Part:
+    return Part(table.people, table.name, f"{table.name}#{table.snapshot}", column, cost, text)
 
 
 def _numbers(table: Table) -> list[str]:
     """Columns of numbers; what only names a row or an owner has no use for quantiles."""
     named = {*table.key, table.owner}
     return [name for name, column in table.columns.items() if isinstance(column, (Int, Fixed)) and name not in named]
-
-
-def _paired(table: Table) -> list[str]:
-    """Columns of many whole numbers, which rows may be grouped by."""
-    if table.row_level or table.max_rows_per_owner == 1:
-        return []
-    numbers = {name: table.columns[name] for name in _numbers(table)}
-    sizes = {name: column.high - column.low + 1 for name, column in numbers.items() if isinstance(column, Int)}
-    return [name for name, size in sizes.items() if _MANY <= size <= MOST_GROUPS]
 
 
 def _wanted(table: Table, columns: Iterable[str] | None) -> list[str]:
@@ -208,16 +176,6 @@ def _rows_text(table: Table) -> str:
     owner = _quoted(table.owner)
     counted = f"SELECT {owner}, COUNT(*) AS {many} FROM {name} GROUP BY {owner}"
     return f"SELECT CASE {bins} ELSE {last} END AS bin, COUNT(*) FROM ({counted}) q GROUP BY 1"
-
-
-def _pairs_text(table: Table, column: str) -> str:
-    """Of two rows of an owner the least and the greatest value are the same if both are; NULL is a group, too."""
-    name, owner = _quoted(column), _quoted(table.owner)
-    end = "_" if not table.owner.endswith("_") else "z"  # no name below is the owner's
-    ends = f"COUNT({name}) AS known{end}, MIN({name}) AS least{end}, MAX({name}) AS most{end}"
-    counted = f"SELECT {owner}, COUNT(*) AS rows{end}, {ends} FROM {_quoted(table.name)} GROUP BY {owner}"
-    agree = f"(q.known{end} = 2 AND q.least{end} = q.most{end}) OR q.known{end} = 0"
-    return f"SELECT COUNT(*) FROM ({counted}) q WHERE q.rows{end} = 2 AND ({agree})"
 
 
 def _quantiles_text(table: Table, column: str) -> str:

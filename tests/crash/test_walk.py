@@ -28,6 +28,10 @@ def question(request: str) -> str:
     return f"SELECT COUNT(*), SUM(age) FROM visits WHERE remark <> '{request}'"
 
 
+def shown(answer: Any) -> bytes:
+    return str(answer.to_dicts(intervals=True)).encode()
+
+
 def desk(folder: Path, kind: type[Walk] = Walk) -> kills.Opening:
     """A curator whom alice asks."""
 
@@ -38,7 +42,7 @@ def desk(folder: Path, kind: type[Walk] = Walk) -> kills.Opening:
             curator._walk.__class__ = kind
             alice = curator.analyst("alice")
             yield kills.Desk(
-                lambda request: alice.sql(question(request), epsilon=PRICE, request=request).to_bytes(),
+                lambda request: shown(alice.sql(question(request), epsilon=PRICE, request=request)),
                 lambda: curator.budget("patients").spent.epsilon,
                 lambda: curator._ledger.pending(),
                 curator.verify,

@@ -63,7 +63,9 @@ def check_breaker(clinic: dt.Curator, sql: str) -> None:
     clinic._engine = sound
     with pytest.raises(dt.PeopleFrozen, match="Nothing was charged"):
         alice.sql(COUNT, epsilon=1)
-    assert alice.sql(COUNT, epsilon="0.5").to_bytes() == paid.to_bytes(), "what was paid for can be asked again"
+    assert alice.sql(COUNT, epsilon="0.5").to_dicts(intervals=True) == paid.to_dicts(intervals=True), (
+        "what was paid for can be asked again"
+    )
     assert kinds(clinic) == before
     clinic.thaw("patients")
     assert len(alice.sql(COUNT, epsilon=1)) == 1
@@ -174,7 +176,7 @@ def test_without_a_worker_nothing_is_charged_and_repeats_are_answered(clinic: dt
     def ask() -> None:
         for stated in ({"epsilon": 1}, {"epsilon": 1, "request": "r1"}, {"epsilon": 2}):
             try:
-                found.append(clinic.sql(COUNT, **stated).to_bytes())  # type: ignore[arg-type]
+                found.append(clinic.sql(COUNT, **stated).to_dicts(intervals=True))  # type: ignore[arg-type]
             except dt.Busy as error:
                 found.append(error)
 
@@ -182,7 +184,7 @@ def test_without_a_worker_nothing_is_charged_and_repeats_are_answered(clinic: dt
         thread = threading.Thread(target=ask)
         thread.start()
         thread.join()
-    assert found[:2] == [paid.to_bytes()] * 2
+    assert found[:2] == [paid.to_dicts(intervals=True)] * 2
     assert isinstance(found[2], dt.Busy)
     assert kinds(clinic) == entries
 

@@ -183,7 +183,9 @@ def test_a_missing_snapshot_is_said_before_anything_is_charged(clinic: dt.Curato
         snapshot.unlink()
     with pytest.raises(dt.PolicyError, match="snapshot of 'visits' is missing; refresh"):
         clinic.sql("SELECT SUM(age) FROM visits", epsilon=1)
-    assert clinic.sql(ONE, epsilon=1).to_bytes() == paid.to_bytes(), "what was paid for is still there"
+    assert clinic.sql(ONE, epsilon=1).to_dicts(intervals=True) == paid.to_dicts(intervals=True), (
+        "what was paid for is still there"
+    )
     assert clinic.budget("patients").spent.epsilon == 1
 
 

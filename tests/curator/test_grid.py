@@ -86,7 +86,7 @@ def test_repeats_and_refusals_are_given_at_once(clinic: dt.Curator, time: Time) 
     """They follow from the plan and the ledger alone."""
     paid = clinic.sql(COUNT, epsilon=1)
     now = time.now
-    assert clinic.sql(COUNT, epsilon=1).to_bytes() == paid.to_bytes()
+    assert clinic.sql(COUNT, epsilon=1).to_dicts(intervals=True) == paid.to_dicts(intervals=True)
     with pytest.raises(dt.BudgetExceeded):
         clinic.sql(COUNT, epsilon=100)
     with pytest.raises(dt.UnsupportedQuery):

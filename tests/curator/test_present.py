@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import dither as dt
-from dither.answer import Answer
 from dither.answer.released import NoisyMeasure, Released
 from dither.present import present
 
@@ -60,7 +59,6 @@ def test_any_noisy_numbers_can_be_shown(clinic: dt.Curator, text: str, epsilon: 
             assert len(answer) == groups
             assert str(answer)
             assert answer.to_json()
-            assert Answer.from_bytes(answer.to_bytes()).to_bytes() == answer.to_bytes()
             assert answer.to_arrow(intervals=True).num_rows == groups
             for name in answer.names:
                 if name.startswith("avg"):

@@ -81,39 +81,6 @@ def test_a_profile_tells_the_truth_within_its_noise(make: Any, declared: dict[st
     assert all(0 <= p["lower_rank"] <= p["rank"] <= p["upper_rank"] <= 1 for p in told["columns"]["paid"])
 
 
-@pytest.mark.parametrize("budget", [dt.PureDP(100), dt.ApproxDP(100, "1e-6"), dt.ApproxDP(100, "1e-6", "basic")])
-def test_how_often_rows_of_an_owner_agree(make: Any, budget: Any) -> None:
-    """Every owner has two rows or more; a third have one `home` for all of them, and never two `visit`s alike."""
-    patients = np.repeat(np.arange(600), 2 + np.arange(600) % 3)
-    homes = np.where(patients % 3 == 1, patients, np.arange(len(patients)) % 997)
-    source = pa.table({"patient": patients, "home": homes, "visit": np.arange(len(patients)), "few": patients % 9})
-    columns = {"home": dt.Int(0, 999), "visit": dt.Int(0, 9999, nullable=False, default=0), "few": dt.Int(0, 9)}
-    clinic = make(budget, source, max_rows_per_owner=LIMIT, columns=columns)
-    made = clinic.profile("visits", share="0.9")
-    told = made.to_dict()["agreeing"]
-    assert set(told) == {"home", "visit"}, "few groups are not worth asking about"
-    assert told["home"]["share"] == pytest.approx(1 / 3, abs=0.05)
-    assert told["home"]["lower"] <= told["home"]["share"] <= told["home"]["upper"]
-    assert told["visit"]["share"] == pytest.approx(0, abs=0.05)
-    assert "of whom two rows have the same value" in str(made)
-    assert {"pairs of home", "pairs of visit"} <= set(made.to_dict()["price"])
-
-
-def test_pairs_of_named_columns_alone(make: Any, declared: dict[str, Any]) -> None:
-    columns = {name: declared["columns"][name] for name in ("age", "paid")}
-    clinic = make(dt.PureDP(100), skewed(), max_rows_per_owner=LIMIT, columns=columns)
-    assert clinic.profile("visits", columns=["paid"]).to_dict()["agreeing"] == {}
-    assert set(clinic.profile("visits", columns=["age"], share="0.03").to_dict()["agreeing"]) == {"age"}
-
-
-@pytest.mark.parametrize("owner", ["m", "rows_", "least_", "most_", "Rows", "q"])
-def test_pairs_whatever_owners_are_called(make: Any, owner: str) -> None:
-    source = pa.table({owner: [1, 1, 2, 2, 3], "z": [5, 5, 1, 2, 3]})
-    columns = {"z": dt.Int(0, 999, nullable=False, default=0)}
-    clinic = make(dt.PureDP(900), source, owner=owner, max_rows_per_owner=2, columns=columns)
-    assert clinic.profile("visits", share="0.5").to_dict()["agreeing"]["z"]["share"] == pytest.approx(0.5, abs=0.1)
-
-
 @pytest.mark.parametrize("budget", [dt.PureDP(4), dt.ApproxDP(4, "1e-6"), dt.ApproxDP(4, "1e-6", "basic")])
 def test_a_profile_that_does_not_fit_as_a_whole_costs_nothing(make: Any, declared: dict[str, Any], budget: Any) -> None:
     """It is asked in parts: the first would fit."""
@@ -128,16 +95,6 @@ def test_a_profile_that_does_not_fit_as_a_whole_costs_nothing(make: Any, declare
     assert clinic.budget("patients") == before, "what was paid for is there"
     clinic.profile("visits", share="0.8")  # all that is left, although each part is rounded up when it is charged
     assert 0 <= clinic.budget("patients").left.adding < Fraction(1, 10**13)
-
-
-@pytest.mark.parametrize(
-    ("values", "share"), [([None] * 6, 1.0), ([None, 5] * 3, 0.0), ([None, None, 5, 5, 1, 2], 2 / 3)]
-)
-def test_null_is_a_group_in_which_rows_agree(make: Any, values: list[int | None], share: float) -> None:
-    source = pa.table({"patient": [1, 1, 2, 2, 3, 3], "z": pa.array(values, pa.int64())})
-    clinic = make(dt.PureDP(2000), source, max_rows_per_owner=2, columns={"z": dt.Int(0, 999)})
-    told = clinic.profile("visits", share="0.5").to_dict()["agreeing"]["z"]["share"]
-    assert told == pytest.approx(share, abs=0.1)
 
 
 def test_it_is_shown_to_the_analyst_alike(hospital: dt.Curator) -> None:

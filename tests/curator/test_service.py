@@ -43,7 +43,7 @@ def test_a_name_that_got_lost_is_a_stranger_and_never_the_curator(make: Callable
 def test_it_is_what_curator_and_analysts_are_thin_over(clinic: dt.Curator, service: Any) -> None:
     alice = clinic.analyst("alice")
     answer = service.ask(ALICE, COUNT, epsilon="0.5", request="r1")
-    assert alice.sql(COUNT, epsilon="0.5", request="r1").to_bytes() == answer.to_bytes()
+    assert alice.sql(COUNT, epsilon="0.5", request="r1").to_dicts(intervals=True) == answer.to_dicts(intervals=True)
     assert service.explain(ALICE, COUNT, epsilon=1).to_json() == alice.explain(COUNT, epsilon=1).to_json()
     assert service.budget(ALICE) == service.budget(ALICE, "patients") == alice.budget()
     assert service.budget(CURATOR) == clinic.budget("patients") != service.budget(ALICE)

@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 import dither as dt
+from dither.audit.museum.name_and_shame import NameAndShame
 
 
 def test_differencing_attack(example):
@@ -56,12 +57,12 @@ def test_neighbours_histogram_distance(example):
 
 
 def test_name_and_shame(example):
-    mechanism = dt.NameAndShame(delta=str(example.given.delta))
+    mechanism = NameAndShame(delta=str(example.given.delta))
     stated = mechanism.guarantee
     assert (float(stated.epsilon), float(stated.delta)) == (example.expected.eps, example.expected.delta)
     assert mechanism.expected(example.given.n) == example.expected.expected
     assert mechanism.any_exposed(example.given.n) == example.near(example.expected.any)
-    assert dt.NameAndShame(delta=Fraction(20, 1000)).expected(1000) == 20
+    assert NameAndShame(delta=Fraction(20, 1000)).expected(1000) == 20
 
 
 def test_approx_vs_pure_linearisation(example):

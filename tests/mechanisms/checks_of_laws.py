@@ -82,12 +82,6 @@ def law_of_stream(mechanism, values):
     return np.array([found[key] for key in sorted(found, key=str)])
 
 
-def law_of_shaming(mechanism, records):
-    """Of the first record alone, over the outputs (None, "a", "b"): the others are independent and equal."""
-    delta = float(mechanism.delta)
-    return np.array([1 - delta, delta * (records[0] == "a"), delta * (records[0] == "b")])
-
-
 def law_of_stable(mechanism, given):
     value, distance = given
     passing = middle(mechanism.published(distance))
@@ -201,7 +195,6 @@ def flip_law(weights):
 # Where the output is a position in the mechanism's own list of probabilities, the list is the law.
 EXACT = {
     "SparseVector": law_of_stream,
-    "NameAndShame": law_of_shaming,
     "StableRelease": law_of_stable,
     "ProposeTestRelease": law_of_tested,
     "BoundedLocalSensitivity": law_of_bounded,
@@ -268,9 +261,6 @@ def draw(mechanism, given, count):
             found.append(tuple(seen) + (None,) * (len(given) - len(seen)))
         names = sorted(all_transcripts(len(given), mechanism.positives), key=str)
         return [names.index(seen) for seen in found]
-    if name == "NameAndShame":
-        shown = mechanism.release([given[0]] * count, counterexample=True).value
-        return [[None, "a", "b"].index(v) for v in shown]
     if name == "StableRelease":
         return [[REFUSED, "a", "b"].index(mechanism.release(*given).value) for _ in range(count)]
     if name == "ProposeTestRelease":
@@ -316,7 +306,7 @@ def p_value(positions, law):
 
 def weaker(entry, example):
     """The same mechanism with too little noise for the example's claim."""
-    return entry.make(**example | {entry.weakens: Fraction(str(example[entry.weakens])) * entry.factor})
+    return entry.make(**example | {"epsilon": Fraction(str(example["epsilon"])) * entry.factor})
 
 
 def check_the_relation_is_carried(entry, example):
@@ -324,7 +314,7 @@ def check_the_relation_is_carried(entry, example):
     assert stated.relation is stated.zcdp().relation
     if "monotone" not in example and "rows_per_owner" not in example:
         assert entry.make(**example | {"relation": "replace"}).guarantee.relation is Relation.REPLACE
-    if entry.make.__name__ not in ("RandomizedResponse", "NameAndShame"):
+    if entry.make.__name__ != "RandomizedResponse":
         assert entry.make(**example | {"relation": "owner"}).guarantee.relation is Relation.OWNER
     with pytest.raises(ParameterError):
         entry.make(**example | {"relation": "friends"})
@@ -357,12 +347,12 @@ def check_the_exact_law_keeps_the_rho(entry, example):
 def check_releases_have_the_exact_law_and_a_weaker_mechanism_is_told_apart(entry, example):
     mechanism = entry.make(**example)
     exact = exact_law(mechanism)
-    other = entry.make(**example | {entry.weakens: Fraction(str(example[entry.weakens])) * 3})
+    other = entry.make(**example | {"epsilon": Fraction(str(example["epsilon"])) * 3})
     others = exact_law(other)
     inputs = {str(given): given for given, _ in entry.neighbours(mechanism)}.values()
     # The input on which the two laws differ most.
     given = max(inputs, key=lambda given: np.abs(exact(given) - others(given)).sum())
-    quick = entry.make.__name__ in ("RandomizedResponse", "NameAndShame", "KeySelection")
+    quick = entry.make.__name__ in ("RandomizedResponse", "KeySelection")
     count = 200_000 if quick else 1_500 if entry.make.__name__ in ("Quantiles", "ListedQuantiles") else 4_000
     positions = draw(mechanism, given, count)
     assert p_value(positions, exact(given)) > FALSE_ALARM
@@ -379,7 +369,6 @@ def check_strange_data_are_answered_or_refused_without_being_shown(entry):
     name = entry.make.__name__
     release = {
         "SparseVector": lambda data: mechanism.session(0).ask(data),
-        "NameAndShame": lambda data: mechanism.release(data, counterexample=True),
         "StableRelease": lambda data: mechanism.release("a", data),
         "ProposeTestRelease": lambda data: mechanism.release(data, 3),
         "BoundedLocalSensitivity": lambda data: mechanism.release(data, 3),

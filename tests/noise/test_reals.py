@@ -15,10 +15,8 @@ from scipy import stats
 from dither.errors import ParameterError
 from dither.noise.balls import LazyUniform, ball, precision
 from dither.noise.cauchy import Cauchy, GeneralisedCauchy
-from dither.noise.gumbel import Gumbel
 from dither.noise.laplace_log_normal import LaplaceLogNormal
 from dither.noise.lomax import Lomax
-from dither.noise.real_exponential import RealExponential
 from dither.noise.real_gaussian import RealGaussian
 from dither.noise.real_laplace import RealLaplace
 from dither.noise.reals import Real, Rounding, Source, SymmetricLaw, enclosure, many_rounded, mass, rounded
@@ -27,9 +25,7 @@ from dither.noise.student_t import StudentT
 # Each law, an independent float formula of P[eta > z], and how many draws never fail to tell a scale 3% off apart.
 LAWS = {
     "laplace": (RealLaplace(), stats.laplace.sf, 230_000),
-    "exponential": (RealExponential(), stats.expon.sf, 230_000),
     "gaussian": (RealGaussian(), stats.norm.sf, 125_000),
-    "gumbel": (Gumbel(), stats.gumbel_r.sf, 220_000),
     "cauchy": (Cauchy(), stats.cauchy.sf, 410_000),
     "generalised cauchy": (GeneralisedCauchy(Fraction(4)), lambda z: quartic_sf(z), 145_000),
     "student": (StudentT(Fraction(3)), stats.t(3).sf, 220_000),
@@ -89,7 +85,7 @@ def agrees(law, scale, centre, masses, certified):
 
 
 # Laws of one uniform number are followed further: their paths are settled after few bits.
-PATHS = {"laplace": 12, "exponential": 12, "gumbel": 12, "cauchy": 12, "lomax": 12, "gaussian": 13, "student": 13}
+PATHS = {"laplace": 12, "cauchy": 12, "lomax": 12, "gaussian": 13, "student": 13}
 CUT_OFF = {"gaussian": Fraction(1, 3), "student": Fraction(2, 5)}
 
 

@@ -103,14 +103,6 @@ def test_stable_release(drawn, saved):
         mechanism.plot(3, same_value=False)
 
 
-def test_name_and_shame(drawn, saved):
-    chart = dt.NameAndShame(delta="0.1").plot()
-    bars = drawn(chart, "probability")
-    assert law(bars, "the record is a") == pytest.approx({"a": 0.1, "b": 0, "blank": 0.9})
-    assert [point["ratio"] for point in drawn(chart, "ratio")] == [1], "the others are infinite, or 0"
-    assert {"a", "b", "blank"} <= set(saved(chart))
-
-
 def test_refusals():
     mechanism = dt.Exponential(epsilon=1, sensitivity=1)
     with pytest.raises(dt.ParameterError, match="same candidates"):

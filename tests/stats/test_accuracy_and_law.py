@@ -168,7 +168,13 @@ def test_intervals_of_histograms_cover_all_cells_at_once(relation, price, covere
 
 @pytest.mark.parametrize(
     ("method", "relation"),
-    [("exponential", "add_remove"), ("exponential", "replace"), ("smooth", "replace"), ("student", "replace")],
+    [
+        ("exponential", "add_remove"),
+        ("exponential", "replace"),
+        ("smooth", "replace"),
+        ("student", "replace"),
+        ("lomax", "replace"),
+    ],
 )
 def test_bought_intervals_of_quantiles_cover(relation, method, salaries, covered):
     for q, size in (("0.5", 5000), ("0.9", 5000), ("0.5", 31)):

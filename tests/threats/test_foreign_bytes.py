@@ -15,7 +15,7 @@ import yaml
 from threats_clinic import COLUMNS, COUNT, open_clinic
 
 import dither
-from dither.answer import Answer
+from dither.answer.released import Released
 from dither.curator import Curator
 from dither.errors import DitherError
 
@@ -56,7 +56,7 @@ def check_reader(read: Reader, place: Path, suffix: str = ".bin") -> None:
 
 
 def test_stored_answers(tmp_path: Path) -> None:
-    check_reader(lambda path: Answer.from_bytes(path.read_bytes()), tmp_path)
+    check_reader(lambda path: Released.from_bytes(path.read_bytes()), tmp_path)
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".yaml", ".yml", ".pkl"])

@@ -155,7 +155,6 @@ def test_errors_and_explanations(label: str) -> None:
         "people": label,
         "groups": 1,
         "rows_per_owner": 2,
-        "rows_in_group": None,
         "selected_keys": None,
         "price": {"epsilon": "1"},
         "confidence": "0.95",

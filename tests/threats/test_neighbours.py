@@ -31,7 +31,6 @@ from dither.sql.expressions import Constant
 from dither.sql.facts import facts
 from dither.sql.lower import lower
 from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, OwnerLimit, Retruncate, SumRows
-from dither.sql.planner.strategy import Strategy
 from dither.sql.price import PricedQuestion
 from dither.sql.statement import Statement
 
@@ -102,42 +101,21 @@ def test_the_gap_is_really_there(sides: Sides) -> None:
         assert sum(map(abs, gap.values())) == reach
 
 
-FEW_IN_GROUP = {
-    "by many groups": "SELECT eid % 1000, COUNT(*) FROM t GROUP BY 1",
-    "all in one group": "SELECT uid, COUNT(*), SUM(x), SUM(amount) FROM t GROUP BY uid",
-    "by several": "SELECT g, h, flag, COUNT(*), COUNT(x), SUM(x), COUNT(DISTINCT uid) FROM t GROUP BY g, h, flag",
-    "filtered": "SELECT n, COUNT(*), SUM(amount * 2) FROM t WHERE x > 0 GROUP BY n",
-    "keys from the data": "SELECT word, COUNT(*), SUM(x) FROM t GROUP BY word",
-}
-
-
-@pytest.mark.parametrize("rows", [(4, 1), (4, 2), (3, 2), (2, 4)])
-@pytest.mark.parametrize("name", FEW_IN_GROUP)
-def test_few_rows_of_an_owner_in_each_group(sides: Sides, name: str, rows: tuple[int, int]) -> None:
-    """The plan of K rows of an owner, k of them in each group, whatever made it be chosen."""
-    strategy = Strategy(rows[0], in_group=rows[1])
-    for one, other in pairs(sides):
-        seen = check_neighbours(one, other, FEW_IN_GROUP[name], epsilon=1, strategy=strategy)
-        assert seen.status == "answered"
-    assert seen.priced is not None
-    moved = [item.sensitivity for item in seen.priced.measures if item.measure == CountRows()]
-    assert [(one.l1, one.l2_squared) for one in moved] == [(rows[0], rows[0] * min(rows))]
+MANY_GROUPS = "SELECT eid % 1000, OWNER_COUNT(1) FROM t GROUP BY 1"
 
 
 def test_the_gap_in_many_groups_is_really_there(sides: Sides) -> None:
-    """Owner 4217 moves counts farther in L2 than one row does, and two of four rows in one group as far as was proven.
+    """Owner 4217 moves totals farther in L2 than in one group, and in one group as far as was proven.
 
-    Which four rows they are is drawn with the ranks: once in 10^9 they are all in one group of a thousand.
+    Which four groups count is drawn with the ranks: once in 10^9 they would be one.
     """
 
-    def squares(text: str, few: int) -> int:
-        stated = {"epsilon": 1, "strategy": Strategy(4, in_group=few)}
-        seen = [harness.observe(sides[name], text, **stated) for name in ("D", "without 4217")]
+    def squares(text: str) -> int:
+        seen = [harness.observe(sides[name], text) for name in ("D", "without 4217")]
         return sum(step * step for step in harness.difference(seen[0].exact[0], seen[1].exact[0]).values())
 
-    assert 1 < squares(FEW_IN_GROUP["by many groups"], 1) <= 4
-    assert squares("SELECT uid, COUNT(*) FROM t GROUP BY uid", 2) == 4
-    assert squares("SELECT uid, COUNT(*) FROM t GROUP BY uid", 1) == 1
+    assert 1 < squares(MANY_GROUPS) <= 4
+    assert squares("SELECT uid, OWNER_COUNT(2) FROM t GROUP BY uid") == 4
 
 
 # Planted bugs, each caught by the same check.
@@ -215,26 +193,15 @@ def test_planted_wrong_norms(sides: Sides, words: str, norms: dict[str, int]) ->
     caught(sides, words, COUNT, price=misproven(**norms))
 
 
-def planted_in_groups(
-    sides: Sides, words: str, text: str, few: int, change: Callable[[PricedQuestion], PricedQuestion]
-) -> None:
-    stated = {"epsilon": 1, "strategy": Strategy(4, in_group=few)}
-    one, other = (planted(sides[name], price=repriced(change)) for name in ("D", "without 4217"))
-    check_neighbours(sides["D"], sides["without 4217"], text, **stated)
-    with pytest.raises(Leak, match=words):
-        check_neighbours(one, other, text, **stated)
-
-
 def test_planted_one_group_of_several(sides: Sides) -> None:
-    """The L2 of one group with k rows is taken for that of all the groups that an owner may be in."""
+    """The L2 of one group is taken for that of all the groups that an owner may be in."""
 
     def one_group(priced: PricedQuestion) -> PricedQuestion:
         (item,) = priced.measures
-        few = priced.strategy.in_group or 1
-        wrong = Sensitivity(l1=item.sensitivity.l1, l2_squared=few**2, linf=few, relation=item.sensitivity.relation)
+        wrong = Sensitivity(l1=item.sensitivity.l1, l2_squared=1, linf=1, relation=item.sensitivity.relation)
         return replace(priced, measures=(replace(item, sensitivity=wrong),))
 
-    planted_in_groups(sides, "L2 gap [234] exceeds 1", FEW_IN_GROUP["by many groups"], 1, one_group)
+    caught(sides, "L2 gap [234] exceeds 1", MANY_GROUPS, price=repriced(one_group))
 
 
 def test_planted_noise_for_one_group_of_several(sides: Sides) -> None:
@@ -244,26 +211,28 @@ def test_planted_noise_for_one_group_of_several(sides: Sides) -> None:
         (item,) = priced.measures
         return replace(priced, measures=(replace(item, mechanism=Gaussian(rho=priced.price.cost, sensitivity=1)),))
 
-    planted_in_groups(sides, "joint privacy loss", FEW_IN_GROUP["by many groups"], 1, quieter)
+    caught(sides, "joint privacy loss", MANY_GROUPS, price=repriced(quieter))
 
 
 def test_planted_totals_in_groups_without_a_clamp(sides: Sides) -> None:
     """All rows of an owner in one group, where one is claimed to count."""
 
     def unclamped(aggregate: Aggregate) -> Aggregate:
-        child = aggregate.child
-        totals = tuple((name, replace(total, most=4)) for name, total in child.totals)  # type: ignore[attr-defined]
-        wider = replace(child, totals=totals)
+        kept = aggregate.child
+        child = kept.child  # type: ignore[attr-defined]
+        totals = tuple((name, replace(total, most=4)) for name, total in child.totals)
+        wider = replace(kept, child=replace(child, totals=totals))  # type: ignore[call-arg]
         return replace(aggregate, child=wider, measures=(SumRows(facts(wider).schema["_total0"]),))  # type: ignore[arg-type]
 
     def change(priced: PricedQuestion) -> PricedQuestion:
         aggregates = tuple(map(unclamped, priced.aggregates))
         return replace(priced, aggregates=aggregates, statements=tuple(map(lower, aggregates)))
 
-    text = "SELECT uid, COUNT(*) FROM t GROUP BY uid"
-    planted_in_groups(sides, "L2 gap 16 exceeds 4", text, 1, change)
-    (aggregate,) = sides["D"].price(text, epsilon=1, strategy=Strategy(4, in_group=1)).aggregates
-    assert check((unclamped(aggregate),))[0][0].l2_squared == 16, "the guard sees that the clamp is wider"
+    text = "SELECT uid, OWNER_COUNT(1) FROM t GROUP BY uid"
+    caught(sides, "L2 gap 16 exceeds 4", text, price=repriced(change))
+    (aggregate,) = sides["D"].price(text, epsilon=1).aggregates
+    (before,), (after,) = check((aggregate,)), check((unclamped(aggregate),))
+    assert after[0].l2_squared > before[0].l2_squared, "the guard sees that the clamp is wider"
 
 
 def test_planted_every_column_gets_the_whole_price(sides: Sides) -> None:

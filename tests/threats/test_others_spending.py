@@ -99,7 +99,7 @@ def asks(alice: Analyst) -> Iterator[str]:
 
 
 def _bytes(answer: Any) -> str:
-    return f"{answer.to_bytes()!r} {answer} {answer.price} {answer.charged}"
+    return f"{answer.to_json()} {answer} {answer.price} {answer.charged}"
 
 
 def answered(ask: Callable[[], str]) -> Iterator[str]:

@@ -47,7 +47,6 @@ def said_by(error: BaseException) -> Iterator[str]:
 
 def shown_by(answer: Any) -> Iterator[str]:
     yield from (str(answer), answer.to_json(), answer._repr_html_(), repr(answer.to_arrow(intervals=True)))
-    yield answer.to_bytes().decode("latin-1")
 
 
 def written_in(folder: Path) -> Iterator[str]:

@@ -208,21 +208,6 @@ class Answer:
 
         return consistent(self, total)
 
-    # -- storage ------------------------------------------------------------------------------------------------
-
-    def to_bytes(self) -> bytes:
-        """The answer as an Arrow IPC stream; the same answer gives the same bytes."""
-        from dither.answer.codec import to_bytes
-
-        return to_bytes(self)
-
-    @classmethod
-    def from_bytes(cls, stored: bytes, names: Sequence[str] | None = None) -> Answer:
-        """The answer that `to_bytes` wrote, its columns renamed to `names` if given."""
-        from dither.answer.codec import from_bytes
-
-        return from_bytes(stored, names)
-
     def __str__(self) -> str:
         from dither.answer.text import table_text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,19 +51,6 @@ def to_floats(numbers: Numbers, decimals: int, *, nulls: bool = False) -> pa.Arr
     return exact if pa.types.is_int64(exact.type) else exact.cast(pa.float64(), safe=False)
 
 
-def from_arrow(array: pa.Array) -> Numbers:
-    """The integers (in the units they were written in) or floats that `to_arrow` wrote."""
-    import pyarrow as pa
-
-    if pa.types.is_float64(array.type):
-        return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
-    if pa.types.is_int64(array.type):
-        return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.int64)
-    if pa.types.is_decimal128(array.type):
-        return _from_decimal(array)
-    return _objects([int(text.replace(".", "")) for text in array.to_pylist()])  # written with all its decimals
-
-
 def narrow(numbers: Numbers) -> Numbers:
     """int64 if every number fits, the Python ints as they are otherwise."""
     if numbers.dtype != object:
@@ -89,18 +76,3 @@ def _decimal(numbers: Numbers, decimals: int) -> pa.Array:
         words[:, 0] = [number & _LOW_WORD for number in numbers.tolist()]
         words[:, 1] = [(number >> 64) & _LOW_WORD for number in numbers.tolist()]
     return pa.Array.from_buffers(pa.decimal128(_DIGITS, decimals), len(numbers), [None, pa.py_buffer(words)])
-
-
-def _from_decimal(array: pa.Array) -> Numbers:
-    buffer = array.buffers()[1]
-    words = np.frombuffer(buffer, dtype="<i8").reshape(-1, 2)[array.offset : array.offset + len(array)]
-    low, high = words[:, 0], words[:, 1]
-    if bool((high == low >> 63).all()):
-        return low.astype(np.int64)
-    return _objects([(h << 64) | (w & _LOW_WORD) for w, h in zip(low.tolist(), high.tolist(), strict=True)])
-
-
-def _objects(numbers: list[int]) -> Numbers:
-    array: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=object)
-    array[:] = numbers
-    return narrow(array)

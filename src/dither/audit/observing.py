@@ -84,7 +84,7 @@ def observe(side: Side, text: str, *, explained: bool = True, drawn: bool = Fals
         columns=tuple(f"{name}: {kind}" for name, kind in _schema(shown)),
         rows=len(shown),
         stored_bytes=len(stored),
-        shown_bytes=len(str(shown)) + len(shown.to_json()) + len(shown.to_bytes()),
+        shown_bytes=len(str(shown)) + len(shown.to_json()),
         shapes=shapes,
         exact=tuple(vectors),
         priced=priced,

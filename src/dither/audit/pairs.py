@@ -10,7 +10,6 @@ from typing import Any
 
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.key_selection import KeySelection
-from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.randomized_response import RandomizedResponse
 from dither.mechanisms.registry import AnyEntry, LawEntry, NoiseEntry
 from dither.mechanisms.registry.worst import worst_pairs
@@ -81,15 +80,6 @@ def _responses(mechanism: RandomizedResponse) -> Iterator[Pair]:
                     yield list(answers), [*answers[:place], values[1], *answers[place + 1 :]]
 
 
-def _records(_: NameAndShame) -> Iterator[Pair]:
-    """Lists of one to five records, one of which is another."""
-    for size in range(1, 6):
-        for place in range(size):
-            start = tuple("vwxyz"[:size])
-            for other in ("a", "b"):
-                yield start, (*start[:place], other, *start[place + 1 :])
-
-
 def _stable(mechanism: StableRelease) -> Iterator[Pair]:
     """Other values at the same distances."""
     for distance in range(2 * mechanism.threshold):
@@ -115,7 +105,6 @@ def _keys(mechanism: KeySelection) -> Iterator[Pair]:
 
 _MORE: dict[type, Callable[[Any], Iterator[Pair]]] = {
     RandomizedResponse: _responses,
-    NameAndShame: _records,
     StableRelease: _stable,
     BoundedLocalSensitivity: _bounded,
     KeySelection: _keys,

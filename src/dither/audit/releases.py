@@ -20,7 +20,6 @@ from dither.mechanisms.exact import seal
 from dither.mechanisms.key_selection import KeySelection
 from dither.mechanisms.listed_quantile import ListedQuantile
 from dither.mechanisms.listed_quantiles import ListedQuantiles
-from dither.mechanisms.name_and_shame import NameAndShame
 from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.quantile import Quantile
 from dither.mechanisms.quantiles import Quantiles
@@ -78,19 +77,6 @@ def _response(mechanism: RandomizedResponse) -> Sampler:
         reports = mechanism.release((answers if several else [answers]) * size).value
         found = np.array([places[report] for report in reports], dtype=np.int64)
         return found.reshape(size, len(answers)) if several else found
-
-    return draw
-
-
-def _shame(mechanism: NameAndShame) -> Sampler:
-    """One release of a long list of records: each is exposed by itself. A number for each record, -1 where none is."""
-    places: dict[Any, int] = {None: -1}
-
-    def draw(records: Any, size: int) -> npt.NDArray[Any]:
-        for record in records:
-            places.setdefault(record, len(places))
-        shown = mechanism.release(list(records) * size, counterexample=True).value
-        return np.array([places[record] for record in shown], dtype=np.int64).reshape(size, len(records))
 
     return draw
 
@@ -170,7 +156,6 @@ _SAMPLERS: dict[type, Callable[[Any], Sampler]] = {
     AdditiveNoise: _additive,
     Choice: _choice,
     RandomizedResponse: _response,
-    NameAndShame: _shame,
     KeySelection: _keys,
     SparseVector: sparse,
     StableRelease: stable,

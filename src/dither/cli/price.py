@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
         from dither.cli.price_plot import draw
 
         counts = repetitions(parts, delta)
-        arguments.plot.write_text(draw(counts, growth(parts, delta, counts), float(delta)), encoding="utf-8")
+        draw(counts, growth(parts, delta, counts), float(delta)).save(str(arguments.plot))
     if arguments.json:
         print_json({"plan": arguments.plan, "delta": written, "theorems": [_document(row) for row in rows]})
         return

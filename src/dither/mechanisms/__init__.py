@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from dither.mechanisms.laplace import Laplace as Laplace
     from dither.mechanisms.listed_quantile import ListedQuantile as ListedQuantile
     from dither.mechanisms.listed_quantiles import ListedQuantiles as ListedQuantiles
-    from dither.mechanisms.name_and_shame import NameAndShame as NameAndShame
     from dither.mechanisms.noisy_max import NoisyMax as NoisyMax
     from dither.mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
     from dither.mechanisms.propose_test_release import ProposeTestRelease as ProposeTestRelease
@@ -43,7 +42,6 @@ HOMES = {
     "Laplace": "dither.mechanisms.laplace",
     "ListedQuantile": "dither.mechanisms.listed_quantile",
     "ListedQuantiles": "dither.mechanisms.listed_quantiles",
-    "NameAndShame": "dither.mechanisms.name_and_shame",
     "NoisyMax": "dither.mechanisms.noisy_max",
     "PermuteAndFlip": "dither.mechanisms.permute_and_flip",
     "ProposeTestRelease": "dither.mechanisms.propose_test_release",

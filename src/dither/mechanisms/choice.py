@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,35 @@ import numpy.typing as npt
 from dither.accounting.guarantee import Guarantee
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.probabilities import certified, nearest
-from dither.mechanisms.scores import LawByGap, Scores, ScoreTable, read_scores
+from dither.mechanisms.scores import LargestChange, LawByGap, Scores, ScoreTable, read_rule, read_scores
+from dither.neighbours import Relation
+from dither.parameters import Number
 
 
+@dataclass(frozen=True, init=False)
 class Choice(ABC):
     """Only the name of the winner is published, never its score."""
+
+    epsilon: Fraction
+    sensitivity: Fraction
+    monotone: bool
+    relation: Relation
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: Number | LargestChange,
+        monotone: bool = False,
+        relation: Relation | str | None = None,
+    ) -> None:
+        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
+            object.__setattr__(self, name, checked)
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much one unit of score raises the logarithm of a candidate's weight."""
+        return self.epsilon / (self.sensitivity if self.monotone else 2 * self.sensitivity)
 
     @property
     @abstractmethod

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from dither.accounting.balls import Ball, ball, bounds, float_up
 from dither.accounting.pure import PureDP
 from dither.mechanisms.choice import Choice
-from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
+from dither.mechanisms.scores import LawByGap, Scores
 from dither.mechanisms.weights import choose, weights_of
-from dither.neighbours import Relation
 from dither.parameters import Number, probability, whole
 
 
@@ -34,27 +33,6 @@ class Exponential(Choice):
     >>> m.release({"A": 0, "B": 2000}).value
     'B'
     """
-
-    epsilon: Fraction
-    sensitivity: Fraction
-    monotone: bool
-    relation: Relation
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: Number | LargestChange,
-        monotone: bool = False,
-        relation: Relation | str | None = None,
-    ) -> None:
-        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
-            object.__setattr__(self, name, checked)
-
-    @property
-    def rate(self) -> Fraction:
-        """By how much one unit of score raises the logarithm of the probability."""
-        return self.epsilon / (self.sensitivity if self.monotone else 2 * self.sensitivity)
 
     @property
     def guarantee(self) -> PureDP:

@@ -14,7 +14,7 @@ from dither.errors import ParameterError
 from dither.mechanisms.choice import Choice
 from dither.mechanisms.exponential import Exponential
 from dither.mechanisms.race import winners
-from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
+from dither.mechanisms.scores import LargestChange, LawByGap, Scores
 from dither.mechanisms.winning import laplace_max_law, permute_and_flip_law
 from dither.neighbours import Relation
 from dither.parameters import Number
@@ -42,11 +42,7 @@ class NoisyMax(Choice):
     Fraction(20, 1)
     """
 
-    epsilon: Fraction
-    sensitivity: Fraction
     noise: Noise
-    monotone: bool
-    relation: Relation
 
     def __init__(
         self,
@@ -60,13 +56,12 @@ class NoisyMax(Choice):
         if noise not in ("exponential", "laplace", "gumbel"):
             raise ParameterError(f'noise must be "exponential", "laplace" or "gumbel"; got {noise!r}.')
         object.__setattr__(self, "noise", cast(Noise, noise))
-        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
-            object.__setattr__(self, name, checked)
+        super().__init__(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, relation=relation)
 
     @property
     def scale(self) -> Fraction:
         """The scale of the noise, in the units of the scores."""
-        return (self.sensitivity if self.monotone else 2 * self.sensitivity) / self.epsilon
+        return 1 / self.rate
 
     @property
     def guarantee(self) -> PureDP:
@@ -85,7 +80,7 @@ class NoisyMax(Choice):
             return self._exponential._law(scores)
         if self.noise == "laplace":
             return laplace_max_law(scores, self.scale)
-        return permute_and_flip_law(scores, 1 / self.scale)
+        return permute_and_flip_law(scores, self.rate)
 
     def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
         if self.noise == "gumbel":

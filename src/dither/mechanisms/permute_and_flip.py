@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.pure import PureDP
 from dither.mechanisms.choice import Choice
-from dither.mechanisms.scores import LargestChange, LawByGap, Scores, read_rule
+from dither.mechanisms.scores import LawByGap, Scores
 from dither.mechanisms.weights import flip, weights_of
 from dither.mechanisms.winning import permute_and_flip_law
-from dither.neighbours import Relation
 from dither.noise.uniform import each_below
-from dither.parameters import Number
 
 
 @dataclass(frozen=True, init=False)
@@ -33,27 +30,6 @@ class PermuteAndFlip(Choice):
     >>> [round(p, 3) for p in m.probabilities([3, 3, 2, 3, 4])]
     [0.137, 0.137, 0.047, 0.137, 0.541]
     """
-
-    epsilon: Fraction
-    sensitivity: Fraction
-    monotone: bool
-    relation: Relation
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        sensitivity: Number | LargestChange,
-        monotone: bool = False,
-        relation: Relation | str | None = None,
-    ) -> None:
-        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
-            object.__setattr__(self, name, checked)
-
-    @property
-    def rate(self) -> Fraction:
-        """By how much one unit of score raises the logarithm of the acceptance probability."""
-        return self.epsilon / (self.sensitivity if self.monotone else 2 * self.sensitivity)
 
     @property
     def guarantee(self) -> PureDP:

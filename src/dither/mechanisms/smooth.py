@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -44,6 +44,7 @@ class SmoothOutcome(Outcome):
         raise NotPublic(f"an interval around this answer {_HIDDEN}")
 
 
+@dataclass(frozen=True, init=False)
 class SmoothNoise(ABC):
     """value + (S / divisor) eta, rounded to a public grid, for a beta-smooth upper bound S of the local sensitivity.
 
@@ -58,6 +59,11 @@ class SmoothNoise(ABC):
     lower: Fraction | None
     upper: Fraction | None
     relation: Relation
+
+    def _keep(self, output: Mapping[str, Any], **fields: object) -> None:
+        """Set the checked parameters while the mechanism is made."""
+        for name, checked in (fields | dict(output)).items():
+            object.__setattr__(self, name, checked)
 
     @property
     @abstractmethod

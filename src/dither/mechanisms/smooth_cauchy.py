@@ -39,12 +39,6 @@ class SmoothCauchy(SmoothNoise):
     epsilon: Fraction
     gamma: Fraction
     calibration: str
-    beta: Fraction
-    divisor: Fraction
-    grid: Fraction
-    lower: Fraction | None
-    upper: Fraction | None
-    relation: Relation
 
     def __init__(
         self,
@@ -70,9 +64,14 @@ class SmoothCauchy(SmoothNoise):
             raise ParameterError("the textbook calibration fixes beta; leave out beta=.")
         calibrate = {"exact": _exact, "bound": _bound, "textbook": _textbook}[chosen]
         smoothness, divisor = calibrate(usable(stated), power, beta)
-        fields = {"epsilon": stated, "gamma": power, "calibration": chosen, "beta": smoothness, "divisor": divisor}
-        for name, checked in (fields | read_output(grid, lower, upper, relation)).items():
-            object.__setattr__(self, name, checked)
+        self._keep(
+            read_output(grid, lower, upper, relation),
+            epsilon=stated,
+            gamma=power,
+            calibration=chosen,
+            beta=smoothness,
+            divisor=divisor,
+        )
 
     @property
     def guarantee(self) -> PureDP:

@@ -35,12 +35,6 @@ class SmoothLaplace(SmoothNoise):
     epsilon: Fraction
     delta: Fraction
     calibration: str
-    beta: Fraction
-    divisor: Fraction
-    grid: Fraction
-    lower: Fraction | None
-    upper: Fraction | None
-    relation: Relation
 
     def __init__(
         self,
@@ -63,9 +57,14 @@ class SmoothLaplace(SmoothNoise):
         else:
             t = _textbook_beta(e, chance) if calibration == "textbook" else _default_beta(e, chance)
         divisor = _largest_divisor(e, chance, t) if calibration == "exact" else _textbook_divisor(e, chance, t)
-        fields = {"epsilon": stated, "delta": chance, "calibration": calibration, "beta": t, "divisor": divisor}
-        for name, checked in (fields | read_output(grid, lower, upper, relation)).items():
-            object.__setattr__(self, name, checked)
+        self._keep(
+            read_output(grid, lower, upper, relation),
+            epsilon=stated,
+            delta=chance,
+            calibration=calibration,
+            beta=t,
+            divisor=divisor,
+        )
 
     @property
     def guarantee(self) -> ApproxDP:

@@ -31,12 +31,6 @@ class SmoothLaplaceLogNormal(SmoothNoise):
 
     rho: Fraction
     sigma: Fraction
-    beta: Fraction
-    divisor: Fraction
-    grid: Fraction
-    lower: Fraction | None
-    upper: Fraction | None
-    relation: Relation
 
     def __init__(
         self,
@@ -61,9 +55,7 @@ class SmoothLaplaceLogNormal(SmoothNoise):
             stated = dyadic_up(bounds(lambda: _price(s, t, width))[1], 64)
         else:
             raise ParameterError("give either rho= (with beta= and sigma= if you like), or divisor=, beta= and sigma=.")
-        fields = {"rho": stated, "sigma": width, "beta": t, "divisor": s}
-        for name, checked in (fields | read_output(grid, lower, upper, relation)).items():
-            object.__setattr__(self, name, checked)
+        self._keep(read_output(grid, lower, upper, relation), rho=stated, sigma=width, beta=t, divisor=s)
 
     @property
     def guarantee(self) -> ZCDP:

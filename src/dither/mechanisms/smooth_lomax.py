@@ -34,12 +34,6 @@ class SmoothLomax(SmoothNoise):
 
     epsilon: Fraction
     shape: Fraction
-    beta: Fraction
-    divisor: Fraction
-    grid: Fraction
-    lower: Fraction | None
-    upper: Fraction | None
-    relation: Relation
 
     def __init__(
         self,
@@ -71,9 +65,7 @@ class SmoothLomax(SmoothNoise):
             below(lambda: (ball(e) / ball(power)).expm1()),
             below(lambda: ball(stretch).exp() * (ball(e - stretch) / ball(power)).expm1()),
         )
-        fields = {"epsilon": stated, "shape": a, "beta": t, "divisor": divisor}
-        for name, checked in (fields | read_output(grid, lower, upper, relation)).items():
-            object.__setattr__(self, name, checked)
+        self._keep(read_output(grid, lower, upper, relation), epsilon=stated, shape=a, beta=t, divisor=divisor)
 
     @property
     def guarantee(self) -> PureDP:

@@ -30,12 +30,6 @@ class SmoothStudentT(SmoothNoise):
 
     epsilon: Fraction
     degrees: Fraction
-    beta: Fraction
-    divisor: Fraction
-    grid: Fraction
-    lower: Fraction | None
-    upper: Fraction | None
-    relation: Relation
 
     def __init__(
         self,
@@ -54,9 +48,7 @@ class SmoothStudentT(SmoothNoise):
         spent = usable(stated)
         t = spent / (2 * d) if beta is None else read_beta(beta, spent / d)
         divisor = below(lambda: ball(spent - d * t) * 2 * ball(d).sqrt() / ball(d + 1))
-        fields = {"epsilon": stated, "degrees": d, "beta": t, "divisor": divisor}
-        for name, checked in (fields | read_output(grid, lower, upper, relation)).items():
-            object.__setattr__(self, name, checked)
+        self._keep(read_output(grid, lower, upper, relation), epsilon=stated, degrees=d, beta=t, divisor=divisor)
 
     @property
     def guarantee(self) -> PureDP:

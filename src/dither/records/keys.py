@@ -37,7 +37,7 @@ def key_by_error(question: str, error: Fraction, confidence: Fraction) -> str:
     return json.dumps({"question": question, "error": str(error), "confidence": str(confidence)})
 
 
-def profile_key(people: str, table: str, column: str | None, *, pairs: bool = False) -> str:
-    """One question of a profile: about the rows of owners, a column, or pairs of rows that agree in it."""
-    what = {"rows": True} if column is None else {"pairs" if pairs else "column": column}
+def profile_key(people: str, table: str, column: str | None) -> str:
+    """One question of a profile: about the rows of owners, or about a column."""
+    what = {"rows": True} if column is None else {"column": column}
     return json.dumps({"profile": table, "people": people, **what}, sort_keys=True)

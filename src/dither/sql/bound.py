@@ -13,7 +13,6 @@ from dither.sql.plan import (
     Aggregate,
     Choice,
     CountOwners,
-    CountRows,
     JoinOwner,
     Key,
     Measure,
@@ -35,19 +34,17 @@ def plan(
     rows_per_owner: int | None = None,
     totals: Mapping[Measure, OwnerTotal] | None = None,
     cut: int | None = None,
-    in_group: int | None = None,
 ) -> tuple[Aggregate, ...]:
     """At most `rows_per_owner` rows of each owner (default: each table's maximum) are read from any table.
 
     Measures in `totals` are computed as the owners' totals that stand beside them. Of the rows that WHERE and joins
-    leave, at most `cut` of each owner are aggregated. Where there are groups, at most `in_group` rows of an owner (or
-    for a sum, as much as so many may add) count in each of them.
+    leave, at most `cut` of each owner are aggregated.
 
     Keys that come from the data are selected by the count of owners that the first aggregation has as its first
     measure. Exceptions that need no limit on rows, unless rows of one owner meet each other: owners counted without
     groups, where each adds one at most; and totals per owner, which are clamped.
     """
-    return _plan(question, rows_per_owner, tuple((totals or {}).items()), cut, in_group)
+    return _plan(question, rows_per_owner, tuple((totals or {}).items()), cut)
 
 
 @remembered
@@ -56,7 +53,6 @@ def _plan(
     rows_per_owner: int | None,
     totals: tuple[tuple[Measure, OwnerTotal], ...],
     cut: int | None,
-    in_group: int | None,
 ) -> tuple[Aggregate, ...]:
     keys = tuple(_key(question, position) for position in range(len(question.keys)))
     needed = list(measures(question))
@@ -69,23 +65,17 @@ def _plan(
     flat = [m for m in needed if not isinstance(m, (OwnerTotal, Choice)) and m not in replaced]
     if not keys and CountOwners() in flat:
         flat.remove(CountOwners())
-    few: dict[Measure, OwnerTotal] = {}
-    if in_group is not None and keys:
-        few = {m: few_in_group(m, in_group) for m in flat if isinstance(m, (CountRows, SumRows))}
-        flat = [m for m in flat if m not in few]
     if not question.public:
         flat = [CountOwners(), *flat]
     if flat:
         aggregates.append(Aggregate(limited, keys, tuple(flat)))
-    if few:
-        aggregates.append(_totals(limited, keys, few))
     whole = question.source if _linear(question.source) else uncut
     if not keys and CountOwners() in needed:
         aggregates.append(Aggregate(whole, (), (CountOwners(),)))
     clamped = {m: m if isinstance(m, OwnerTotal) else replaced.get(m) for m in needed}
     of_owners = {measure: total for measure, total in clamped.items() if total is not None}
     if of_owners:
-        aggregates.append(_totals(whole, keys, of_owners, most_groups=facts(uncut).rows or 1))
+        aggregates.append(_totals(whole, keys, of_owners, facts(uncut).rows or 1))
     for value in dict.fromkeys(measure.value for measure in needed if isinstance(measure, Choice)):
         chosen = [measure for measure in needed if isinstance(measure, Choice) and measure.value == value]
         aggregates.append(Aggregate(limited, keys, tuple(chosen)))
@@ -110,26 +100,13 @@ def _key(question: Question, position: int) -> Key:
     return Key(key.code, public=True, low=low, high=high, nullable=nullable)
 
 
-def few_in_group(measure: CountRows | SumRows, rows: int) -> OwnerTotal:
-    """The same by totals of owners in each group, clamped to what so many rows may come to."""
-    if isinstance(measure, CountRows):
-        return OwnerTotal(None, measure.condition, 0, rows)
-    low, high = measure.value.bounds
-    return OwnerTotal(measure.value, None, rows * min(0, low), rows * max(0, high))
-
-
-def _totals(
-    source: Node, keys: tuple[Key, ...], totals: Mapping[Measure, OwnerTotal], *, most_groups: int | None = None
-) -> Aggregate:
-    """Each owner's totals in each group, clamped, of all their rows; an owner is in `most_groups` groups at most.
-
-    Without `most_groups`, in as many as the source has rows of an owner, which are limited already.
-    """
+def _totals(source: Node, keys: tuple[Key, ...], totals: Mapping[Measure, OwnerTotal], most_groups: int) -> Aggregate:
+    """Each owner's totals in each group, clamped, of all their rows; an owner is in `most_groups` groups at most."""
     named = tuple((f"_key{place}", bounded(key.code)) for place, key in enumerate(keys))
     computed = tuple((f"_total{place}", _total(total)) for place, total in enumerate(totals.values()))
     per_owner: Node = OwnerAggregate(source, named, computed)
     columns = facts(per_owner).schema
-    if keys and most_groups is not None:
+    if keys:
         groups = 1
         for key in keys:
             groups = groups * key.count if key.public else most_groups

@@ -75,7 +75,6 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             "people": question.people,
             "groups": priced.aggregates[0].group_count if question.public else None,
             "rows_per_owner": max(kept, default=None),
-            "rows_in_group": priced.strategy.in_group if question.keys else None,
             "selected_keys": _selection(priced),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
@@ -154,7 +153,7 @@ def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
     return {
         "measure": name,
         "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
-        "why": _reason(item.total or item.measure, item.sensitivity) if item.in_group is None else _few(item),
+        "why": _reason(item.total or item.measure, item.sensitivity),
         "mechanism": tag_of(item.mechanism),
         "scale": None if noise is None else float(shown(item.measure, noise.scale * item.factor)),
     }
@@ -171,15 +170,6 @@ def _selection(priced: PricedQuestion) -> dict[str, Any] | None:
         "scale": float(item.mechanism.noise.scale),
         "delta": float(item.mechanism.delta),
     }
-
-
-def _few(item: PricedMeasure) -> str:
-    """Of rows that are limited in each group too: in L2, not all of an owner's rows can be in one."""
-    each = max(1, abs(item.measure.value.low), abs(item.measure.value.high)) if isinstance(item.measure, SumRows) else 1
-    rows, few = counted(item.sensitivity.l1 / each, "row"), min(item.in_group or 1, int(item.sensitivity.l1 / each))
-    adds = f", and each adds at most {decimal(shown(item.measure, each))}" if isinstance(item.measure, SumRows) else ""
-    most = f"of which at most {few} {'counts' if few == 1 else 'count'} in each group"
-    return f"in L2, since an owner has at most {rows}, {most}{adds}"
 
 
 def _reason(measure: Measure, sensitivity: Sensitivity) -> str:

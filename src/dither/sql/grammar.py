@@ -65,7 +65,7 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Add: _TWO,
     exp.Sub: _TWO,
     exp.Mul: _TWO,
-    exp.Div: _TWO | {"typed", "safe"},
+    exp.Div: _TWO | {"typed"},
     exp.Mod: _TWO,
     exp.Abs: frozenset({"this"}),
     exp.Case: frozenset({"this", "ifs", "default"}),
@@ -126,14 +126,12 @@ MOST_OPTIONS = 1_000  # values in one IN list
 _AFTERWARDS = "Groups come back whole, in the order of their public keys: sort, filter or cut the answer instead."
 _ONE_TABLE = "Ask about one registered table: {question}"
 ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "distinct": (("DISTINCT",), "SELECT DISTINCT is not supported.", "Use GROUP BY, whose groups are all distinct."),
     "percent": (("FETCH",), "FETCH takes a number of rows only.", "Write FETCH FIRST 10 ROWS ONLY."),
     "with_ties": (("FETCH",), "FETCH takes a number of rows only.", "Write FETCH FIRST 10 ROWS ONLY."),
     "with_fill": (("WITH",), "WITH FILL is not supported.", "Leave it out: all public groups are there."),
     "joins": (("JOIN", ","), "joins are not supported.", _ONE_TABLE),
     "with_": (("WITH",), "WITH is not supported.", _ONE_TABLE),
     "laterals": (("LATERAL",), "LATERAL is not supported.", _ONE_TABLE),
-    "query": ((), "subqueries are not supported.", "List the values: x IN (1, 2, 3)."),
     "unnest": (("UNNEST",), "UNNEST is not supported.", "List the values: x IN (1, 2, 3)."),
     "locks": (("FOR",), "FOR UPDATE and FOR SHARE are not supported.", "Leave them out: a query only reads."),
     "sample": (("TABLESAMPLE",), "TABLESAMPLE is not supported.", "Leave it out: the noise already hides each owner."),
@@ -161,14 +159,9 @@ _FUNCTIONS = (
 )
 _PATTERNS = "Use LIKE with % and _, such as name LIKE 'A%'."
 NODES: dict[str, tuple[str, str]] = {
-    "Subquery": ("subqueries are not supported.", _ONE_TABLE),
-    "Exists": ("EXISTS is not supported.", _ONE_TABLE),
-    "Union": ("UNION is not supported.", "Ask one question for each part."),
     "Intersect": ("INTERSECT is not supported.", "Combine conditions with AND."),
     "Except": ("EXCEPT is not supported.", "Combine conditions with AND NOT."),
     "Window": ("window functions are not supported.", "Use COUNT, SUM or AVG with GROUP BY."),
-    "Filter": ("FILTER is not supported.", "Write SUM(CASE WHEN condition THEN x END), or use WHERE."),
-    "WithinGroup": ("{name} is not supported.", AGGREGATES),
     "GroupConcat": ("STRING_AGG is not supported.", AGGREGATES),
     "Rollup": ("ROLLUP is not supported.", "{keys}"),
     "Cube": ("CUBE is not supported.", "{keys}"),
@@ -217,9 +210,9 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     },
     **dict.fromkeys(("DAYOFWEEK", "WEEKDAY"), ("{name} is not supported.", "Write EXTRACT(DOW FROM x).")),
     "DATE": ("{name} is not supported.", "Write CAST(x AS DATE)."),
-    **dict.fromkeys(("STRFTIME", "TO_CHAR", "DATE_FORMAT", "FORMAT"), _FORMATS),
+    **dict.fromkeys(("STRFTIME", "DATE_FORMAT", "FORMAT"), _FORMATS),
     **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), ("{name} is not supported.", "Subtract the days: a - b.")),
-    **dict.fromkeys(("TRY_CAST", "SAFE_CAST"), ("{name} is not supported.", "Declare the column with its type.")),
+    "TRY_CAST": ("{name} is not supported.", "Declare the column with its type."),
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), ("{name} is not supported.", "Write COUNT(*) FILTER (WHERE condition).")),
     "OWNER_AVG": ("{name} is not supported.", "Average over a derived table that is grouped by the owner."),
     "POWER": ("{name} overflows for some values.", "Write x * x."),

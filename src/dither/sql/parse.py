@@ -101,8 +101,7 @@ def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, s
     """What is wrong with a node that is not in the grammar, and what to write instead."""
     known = grammar.NODES.get(type(node).__name__)
     if known is not None:
-        function = node.this if isinstance(node, exp.WithinGroup) else node
-        return known[0].replace("{name}", _name(function, source)), advice.fill(known[1])
+        return known[0], advice.fill(known[1])
     called = grammar.FUNCTIONS.get(_name(node, source)) if isinstance(node, exp.Func) else None
     if called is not None:
         return called[0].replace("{name}", _name(node, source)), called[1]

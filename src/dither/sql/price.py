@@ -22,7 +22,7 @@ from dither.sql.bound import measures
 from dither.sql.buying import FACTOR, Mechanism, additive, choosing, mechanism_from, parameters_of, selecting
 from dither.sql.check import check
 from dither.sql.lower import lower
-from dither.sql.plan import Aggregate, Choice, CountRows, Measure, OwnerTotal, SumRows
+from dither.sql.plan import Aggregate, Choice, Measure, OwnerTotal
 from dither.sql.planner.decide import answered, planned
 from dither.sql.planner.noises import WORTH_IT, can_be_gaussian, decide_noise, epsilon_with
 from dither.sql.planner.profile import Profile
@@ -40,7 +40,7 @@ class PricedMeasure:
     """A measure with its proven sensitivity and the mechanism that its share of the price buys.
 
     `total` is there where the measure is computed by owners' totals although it was not asked for so. What is shown of
-    it is the noisy number times `factor`. At most `in_group` rows of an owner count in each group (None: all).
+    it is the noisy number times `factor`.
     """
 
     measure: Measure
@@ -48,7 +48,6 @@ class PricedMeasure:
     mechanism: Mechanism
     total: OwnerTotal | None = None
     factor: Fraction = Fraction(1)
-    in_group: int | None = None
 
     def parameters(self) -> dict[str, str]:
         """The mechanism as text, read back by `mechanism_from`, and the factor, by `factor_from`."""
@@ -231,8 +230,7 @@ def _bought(
         else:
             mechanism = _mechanism(kind, share, measure, sensitivity)
         factor = strategy.factor_of(measure)
-        few = strategy.in_group if question.keys and isinstance(measure, (CountRows, SumRows)) else None
-        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure), factor, few))
+        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure), factor))
     counted = "rho" if currency.kind == "zcdp" else "epsilon"
     made = PricedQuestion(question, aggregates, tuple(priced), total, asked, counted, strategy, form)
     return replace(made, stated_delta=for_noise)

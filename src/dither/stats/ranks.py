@@ -18,6 +18,7 @@ from dither.mechanisms.quantiles import Quantiles
 from dither.mechanisms.rank_choice import Target
 from dither.mechanisms.smooth import SmoothNoise
 from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.mechanisms.smooth_lomax import SmoothLomax
 from dither.mechanisms.smooth_student_t import SmoothStudentT
 from dither.neighbours import Relation
 from dither.parameters import Number, probability
@@ -48,7 +49,11 @@ _HALF = Fraction(1, 2)
 # so many records on either side the bounds, which the smooth sensitivity must count with, are out of its reach.
 _SMOOTH_FROM = Fraction(14)
 _BESIDE = 20
-_SMOOTH: dict[str, Callable[..., SmoothNoise]] = {"smooth": SmoothCauchy, "student": SmoothStudentT}
+_SMOOTH: dict[str, Callable[..., SmoothNoise]] = {
+    "smooth": SmoothCauchy,
+    "student": SmoothStudentT,
+    "lomax": SmoothLomax,
+}
 _MOST_FLIPPED = 4096
 
 
@@ -83,17 +88,19 @@ def quantile(
     permute-and-flip, the sharpest pure choice; by the exponential mechanism where the price is in rho.
 
     method: "exponential" (the exponential mechanism), "flip" (permute-and-flip on the same scores: never farther off on
-    average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth" or "student"
-    (the order statistic with Cauchy or Student's t noise in proportion to its smooth sensitivity; replace, priced in
-    epsilon), or "auto": student under replace at epsilon >= 14 if q n and (1-q) n are at least 20, flip where it can
-    be, else exponential; a choice from these public numbers alone (under replace n is one of them). With interval=True
-    part of the price goes into `interval()`, whose confidence is then fixed. The rank error is public before paying:
-    `dt.Quantile(...).rank_error(...)`.
+    average, and better where few answers are possible; at most 4096 of them, priced in epsilon), "smooth", "student" or
+    "lomax" (the order statistic with Cauchy, Student's t or two-sided Lomax noise in proportion to its smooth
+    sensitivity; replace, priced in epsilon), or "auto": student under replace at epsilon >= 14 if q n and (1-q) n are
+    at least 20, flip where it can be, else exponential; a choice from these public numbers alone (under replace n is
+    one of them). With interval=True part of the price goes into `interval()`, whose confidence is then fixed. The rank
+    error is public before paying: `dt.Quantile(...).rank_error(...)`.
     """
     price = Price.read(epsilon, delta, rho, relation)
     share, sure = probability(q, "q"), probability(confidence, "confidence")
     if method not in ("auto", "exponential", "flip", *_SMOOTH):
-        raise ParameterError(f'method must be "auto", "exponential", "flip", "smooth" or "student"; got {method!r}.')
+        raise ParameterError(
+            f'method must be "auto", "exponential", "flip", "smooth", "student" or "lomax"; got {method!r}.'
+        )
     column = number_column(x)
     if candidates is not None:
         _no_bounds(lower, upper, grid)
@@ -108,7 +115,7 @@ def quantile(
         return _smooth(column, share, codes, price, interval, sure, _SMOOTH[method])
     if method == "flip":
         if interval:
-            raise ParameterError('an interval is bought with method="exponential", "smooth" or "student".')
+            raise ParameterError('an interval is bought with method="exponential", "smooth", "student" or "lomax".')
         return _flip(column, share, codes, price)
     if interval:
         return with_interval(OnGrid(column, codes, price.relation), column, share, price, sure, "Quantile")

@@ -123,6 +123,15 @@ def test_what_was_decided_is_taken_up_again() -> None:
         again(priced(OWNERS, delta=None), currency, gaussian.recipe())
 
 
+def test_a_strategy_that_is_no_longer_made_is_refused() -> None:
+    """Ledgers may keep plans of earlier versions that limit the rows of an owner in each group."""
+    made = priced(OWNERS)
+    recipe = json.loads(made.recipe())
+    recipe["strategy"]["rows_in_group"] = 4
+    with pytest.raises(ParameterError, match="in each group"):
+        again(made, Currency.of(BASIC), json.dumps(recipe))
+
+
 @pytest.mark.parametrize(("text", "gaussian"), [(OWNERS, True), ("SELECT COUNT(*) FROM t", False)])
 def test_the_smallest_epsilon_for_an_error(text: str, gaussian: bool) -> None:
     made = priced(text, epsilon=None, error=2000)

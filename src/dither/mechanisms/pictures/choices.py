@@ -11,7 +11,6 @@ from dither.mechanisms.pictures.words import name
 from dither.parameters import Number, exact
 
 if TYPE_CHECKING:
-    from dither.mechanisms.name_and_shame import NameAndShame
     from dither.mechanisms.randomized_response import RandomizedResponse
     from dither.mechanisms.sparse_vector import SparseVector
     from dither.mechanisms.stable_release import StableRelease
@@ -79,15 +78,6 @@ def plot_stream(
         for given in (stream, moved)
     )
     return two_choices(name(mechanism), mechanism.guarantee, first, second)
-
-
-def plot_shaming(mechanism: NameAndShame) -> Any:
-    """One record, a or b: whatever is not blank tells which."""
-    from dither.plot import two_choices
-
-    shown = float(mechanism.delta)
-    laws: list[Bars] = [{"a": shown, "b": 0.0, "blank": 1 - shown}, {"a": 0.0, "b": shown, "blank": 1 - shown}]
-    return two_choices(name(mechanism), mechanism.guarantee, laws[0], laws[1], ("the record is a", "the record is b"))
 
 
 def _said(transcript: tuple[bool, ...]) -> str:

@@ -21,7 +21,6 @@ from dither.sql.limiting import Limits
 from dither.sql.plan import CountRows, Measure, OwnerAggregate, OwnerLimit, SumRows, UnionAll
 from dither.sql.planner import told
 from dither.sql.planner.expected import Expected
-from dither.sql.planner.grouped import few_in_group
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import leaves
 from dither.sql.planner.strategy import Strategy
@@ -89,7 +88,7 @@ class _Chooser:
 
         Where `several` tables have many rows of an owner, those read stay as declared.
         """
-        limited = Strategy() if several else replace(self, expected=few_in_group(self.expected, self.parts))._limited()
+        limited = Strategy() if several else self._limited()
         before = self.expected.error(self.parts, limited.rows or self.expected.most)
         if limited.promised is None:
             limited = replace(limited, promised=before)
@@ -127,8 +126,6 @@ class _Chooser:
         lost = dict(self._lost(rows, left, factor))
         cut = {one.measure: lost[m] + one.cut * expected.owners.total for one in tighter for m in lost if one.sums(m)}
         about = [*told.about_rows(expected.owners, expected.most, rows, left, factor)]
-        if expected.in_group is not None:
-            about.append(told.about_groups(expected, rows))
         return Strategy(
             None if rows == expected.most else rows,
             tuple((measure, clamped.total) for measure, clamped in totals.items()),
@@ -137,7 +134,6 @@ class _Chooser:
             factor=factor,
             factors=_factors(totals),
             bounds=tuple(one.bounds for one in tighter),
-            in_group=expected.in_group,
             promised=expected.error(left, rows) + sum((one.error / expected.size(m)) ** 2 for m, one in totals.items()),
         )
 
@@ -148,7 +144,6 @@ class _Chooser:
         """What counts and sums lose to rows that are left out, over all groups; scaled up, by how much that is off."""
         owners = self.expected.owners
         lost = float(owners.lost(rows) if factor == 1 else owners.lost_doubt(rows) * float(factor))
-        lost += float(self.expected.lost_in_groups(rows)) * float(factor)
         for measure in dict.fromkeys(measure for leaf in parts for measure in leaf.measures()):
             if isinstance(measure, (CountRows, SumRows)):
                 yield measure, lost * self.expected.each[measure]

@@ -60,21 +60,14 @@ def answered(question: Question, strategy: Strategy) -> Question:
 
 def planned(asked: Question, strategy: Strategy) -> tuple[Aggregate, ...]:
     """The plan that was decided for a question in the form in which it is answered."""
-    return plan(
-        asked,
-        rows_per_owner=strategy.rows,
-        totals=dict(strategy.totals),
-        cut=strategy.cut,
-        in_group=strategy.in_group,
-    )
+    return plan(asked, rows_per_owner=strategy.rows, totals=dict(strategy.totals), cut=strategy.cut)
 
 
 def _can_be_centred(leaf: Sum, divided: Divided) -> bool:
     """Where the count is paid for anyway, and the sum is not one of owners' totals."""
     _, count = Average(leaf.value).measures()
     totals = dict(divided.strategy.totals)
-    grouped = divided.strategy.in_group is not None  # then sums and counts are clamped each by itself
-    return count in divided.needed and not grouped and not set(leaf.measures()) & set(totals)
+    return count in divided.needed and not set(leaf.measures()) & set(totals)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from dither.sql.aggregates import Aggregator, Average, Variance
 from dither.sql.bound import plan
 from dither.sql.check import check
 from dither.sql.plan import Choice, CountOwners, CountRows, Measure, SumRows
-from dither.sql.planner.agreeing import agreeing
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.selectivity import groups_kept, kept, share
 from dither.sql.planner.spread import Floats, Owners
@@ -33,8 +32,7 @@ class Expected:
 
     `share` is the part of the price for each measure; `moved` are L1 and L2 of each, by an owner of whom `most` rows
     count; `each` is about what one row adds to it; `kept` is the share of rows that conditions keep. With `adjust`,
-    counts and sums are scaled up for rows left out. `in_group` rows of an owner count in each group (None: all), and
-    `agree` is the share of pairs of an owner's rows that fall into one group (None: not known).
+    counts and sums are scaled up for rows left out.
     """
 
     question: Question
@@ -48,8 +46,6 @@ class Expected:
     each: dict[Measure, float]
     adjust: bool
     kept: float
-    in_group: int | None = None
-    agree: float | None = None
 
     @classmethod
     def of(cls, question: Question, kind: str, cost: float, profile: Profile, most: int, adjust: bool) -> Expected:
@@ -67,20 +63,7 @@ class Expected:
             asked_for = groups_kept(question.source, (key.code for key in question.keys), profile)
             groups = max(1.0, float(aggregates[0].group_count) * asked_for)
         known = dict(zip(needed, moved, strict=True))
-        return cls(
-            question,
-            kind,
-            cost / len(needed),
-            profile,
-            most,
-            owners,
-            groups,
-            known,
-            each,
-            adjust,
-            asked,
-            agree=agreeing(question, profile),
-        )
+        return cls(question, kind, cost / len(needed), profile, most, owners, groups, known, each, adjust, asked)
 
     def after_conditions(self) -> Expected:
         """The same if rows are limited that conditions keep; nothing is scaled up then."""
@@ -116,21 +99,6 @@ class Expected:
         kept = np.maximum(self.owners.total - self.owners.lost(rows), 1e-6 * self.owners.total)
         return np.asarray(self.owners.total / kept)
 
-    def lost_in_groups(self, rows: float | Floats) -> Floats:
-        """Of the rows of each owner that are read, those in one group with too many others."""
-        if self.in_group is None or self.agree is None:
-            return np.zeros(np.shape(rows))
-        return self.owners.lost_in_groups(rows, self.in_group, self.agree)
-
-    def largest_is_whole(self, rows: int) -> bool:
-        """Whether even the most popular group that there may be loses less to the limit in groups than noise hides."""
-        if self.in_group is None or self.agree is None:
-            return True
-        lost = self.owners.lost_in_largest(rows, self.in_group, self.agree, self.groups)
-        limited = [measure for measure in self.moved if isinstance(measure, (CountRows, SumRows))]
-        at = np.array([float(rows)])
-        return all(lost * self.each[measure] <= float(self.noise(measure, at)[0]) for measure in limited)
-
     def noise(self, measure: Measure, rows: Floats) -> Floats:
         """The standard deviation of the noise if so many rows of each owner count."""
         (l1, l2), part = self.moved[measure], rows / self.most
@@ -139,12 +107,7 @@ class Expected:
             return self.deviation(groups, np.sqrt(groups))
         if l2 < 0.999 * l1:
             return self.deviation(l1 * part, l2 * np.sqrt(part))
-        few = isinstance(measure, (CountRows, SumRows))
-        return self.deviation(l1 * part, l2 * (self.in_groups(rows) / self.most if few else part))
-
-    def in_groups(self, rows: Floats) -> Floats:
-        """How far in L2 an owner of whom so many rows count moves a count."""
-        return rows if self.in_group is None else np.sqrt(rows * np.minimum(rows, self.in_group))
+        return self.deviation(l1 * part, l2 * part)
 
     def deviation(self, l1: Floats, l2: Floats) -> Floats:
         """Of the noise on what one owner moves by so much."""
@@ -180,11 +143,7 @@ class Expected:
             uneven = min(_UNEVEN, math.sqrt(self.groups)) / self.groups
             off = (off + (_UNLIKE * self.owners.lost(rows)) ** 2) * uneven**2
             off += (factor - 1) * self.owners.total / self.groups
-        # Rows that an owner loses are all in one group, or as often as pairs of rows are.
-        off += (1.0 if self.agree is None else self.agree) * self.owners.lost_squares(rows) / self.groups
-        if self.in_group is not None:
-            lost = self.lost_in_groups(rows) * factor
-            off += (lost * min(_UNEVEN, math.sqrt(self.groups)) / self.groups) ** 2
+        off += self.owners.lost_squares(rows) / self.groups  # rows that an owner loses may all be in one group
         return np.asarray(squares + self.each[measure] ** 2 * off)
 
     def _of_average(self, leaf: Aggregator, rows: Floats) -> Floats:
@@ -205,7 +164,7 @@ class Expected:
             reached = replace(self.owners, rows=np.minimum(self.owners.rows, self.groups))
             lost = reached.lost(rows) if self.groups > 1 else np.zeros(len(rows))
         else:
-            lost = (self.owners.lost(rows) + self.lost_in_groups(rows)) * self.each[measure]
+            lost = self.owners.lost(rows) * self.each[measure]
         return lost * min(_UNEVEN, math.sqrt(self.groups)) / self.groups
 
 

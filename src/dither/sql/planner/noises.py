@@ -17,7 +17,6 @@ from dither.accounting.gaussian_curve import epsilon_of_gaussian, price_in_rho
 from dither.sql.bound import measures
 from dither.sql.plan import Choice
 from dither.sql.planner.decide import Divided, decide
-from dither.sql.planner.grouped import SLOWER
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.question import Question
@@ -56,7 +55,7 @@ def decide_noise(
         errors = plain.promised, other.promised
     else:
         errors = (_noise(question, plain, kind, cost, profile), _noise(question, other, "zcdp", rho, profile))
-    if errors[1] < (WORTH_IT if other.in_group is None else SLOWER) ** 2 * errors[0]:
+    if errors[1] < WORTH_IT**2 * errors[0]:
         return replace(other, why=_joined(other.why, _gaussian(*errors)))
     return replace(plain, why=_joined(plain.why, _laplace(*errors)))
 

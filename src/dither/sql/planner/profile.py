@@ -13,7 +13,6 @@ from dither.sql.buying import Mechanism, half_width, scale_of
 
 RANKS = tuple(Fraction(percent, 100) for percent in (1, 5, 25, 50, 75, 95, 99))
 _CONFIDENCE = Fraction(19, 20)
-_SURE = 2.0  # deviations in a bound that holds with 95%
 
 
 @dataclass(frozen=True)
@@ -51,14 +50,6 @@ class Present:
 
 
 @dataclass(frozen=True)
-class Agreeing:
-    """A noisy number of owners whose first two rows have the same value in a column."""
-
-    owners: int
-    mechanism: Mechanism
-
-
-@dataclass(frozen=True)
 class ColumnQuantiles:
     """Values of one row of each owner, at `RANKS`, in the column's units of 10^-decimals, and what they add up to."""
 
@@ -87,7 +78,6 @@ class Profile:
     rows: RowsPerOwner | None = None
     columns: Mapping[str, ColumnQuantiles] = field(default_factory=dict)
     price: Mapping[str, str] = field(default_factory=dict)  # by what it was paid for
-    pairs: Mapping[str, Agreeing] = field(default_factory=dict)  # by column
     remembered: dict[Any, Any] = field(init=False, default_factory=dict, compare=False, repr=False)  # what follows
 
     @property
@@ -120,18 +110,6 @@ class Profile:
         column = self.columns.get(name)
         return self.owners if column is None or column.present is None else float(max(1, column.present.owners))
 
-    def agreeing(self, name: str) -> tuple[float, float] | None:
-        """The share of owners with several rows of whom two agree in a column, and by how much noise moves it."""
-        if self.rows is None or name not in self.pairs:
-            return None
-        found, several = self.pairs[name], self.several
-        return found.owners / several, float(half_width(found.mechanism, _CONFIDENCE)) / _SURE / several
-
-    @property
-    def several(self) -> int:
-        """How many owners have two rows or more, one at least."""
-        return max(1, sum(self.rows.owners[1:])) if self.rows is not None else 1
-
     def to_dict(self) -> dict[str, Any]:
         """Everything released, with intervals at confidence 95%."""
         return {
@@ -143,7 +121,6 @@ class Profile:
             "rows_per_owner": [] if self.rows is None else [*self._bins(self.rows)],
             "columns": {name: self._ranks(name) for name in self.columns},
             "means": {name: mean for name in self.columns if (mean := self._mean(name)) is not None},
-            "agreeing": {name: self._share(name) for name in self.pairs if self.rows is not None},
         }
 
     def _mean(self, name: str) -> dict[str, float] | None:
@@ -152,12 +129,6 @@ class Profile:
             return None
         mean, off = found
         return {"mean": mean / unit, "lower": (mean - off) / unit, "upper": (mean + off) / unit}
-
-    def _share(self, name: str) -> dict[str, float]:
-        """Between 0 and 1, as a share is."""
-        share, off = self.agreeing(name) or (0.0, 0.0)
-        ends = (share, share - _SURE * off, share + _SURE * off)
-        return {part: min(1.0, max(0.0, end)) for part, end in zip(("share", "lower", "upper"), ends, strict=True)}
 
     def _bins(self, rows: RowsPerOwner) -> Any:
         width = int(rows.half_width)
@@ -186,10 +157,6 @@ class Profile:
             rows = f"{part['from']:,}" + (f" to {part['to']:,}" if part["to"] > part["from"] else "")
             ends = f"between {part['lower']:,} and {part['upper']:,}"
             lines.append(f"  {rows:>20}: {counted(part['owners'], 'owner')} ({ends})")
-        if told["agreeing"]:
-            lines += ["", "owners with several rows of whom two rows have the same value:"]
-        for name, part in told["agreeing"].items():
-            lines.append(f"  {name}: {part['share']:.2%} (between {part['lower']:.2%} and {part['upper']:.2%})")
         for name, ranks in told["columns"].items():
             lines += ["", f"{name}, one row of each owner:"]
             if name in told["means"]:

@@ -19,7 +19,6 @@ __all__ = ["Floats", "Owners"]
 _POINTS = 8  # numbers of rows that stand for all those between two powers of two
 _CLEAR = 4.0  # noise scales above which owners in the last power of two are there for sure
 _ROUGH = 0.5  # by how much, relative to it, a number of owners that follows from conditions may be off
-_MOST_SHARE = 0.5  # of a group, above which all rows of an owner may as well be in it
 _WITHIN = 0.1  # how far the rows of owners between two powers of two may be off, relative to what lies between them
 
 
@@ -87,31 +86,6 @@ class Owners:
         squares = np.maximum(np.einsum("...i,ij,...j", each, self.covariance, each), 0.0)
         return np.asarray(np.sqrt(squares + ((_WITHIN * owners * width) ** 2).sum(axis=-1)))
 
-    def lost_in_groups(self, most: float | Floats, in_group: int, agree: float) -> Floats:
-        """About so many of the first `most` rows of each owner are beyond the first `in_group` of their group, if of
-        two rows of an owner a share of `agree` falls into one group.
-
-        Every owner may have rows spread over 1/agree groups alike, a binomial number in each, or a share of `agree` of
-        the owners all of theirs in one group: whichever loses more.
-        """
-        kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
-        one = agree * np.maximum(kept - in_group, 0.0)
-        return np.asarray(np.maximum(_beyond_in_each(kept, in_group, agree), one) @ self.weights)
-
-    def lost_in_largest(self, most: int, in_group: int, agree: float, groups: float) -> float:
-        """The same in the most popular group that there may be, of so many: rather more than less.
-
-        Rows of an owner agree as often as in even groups, 1/G, and what is more than that may be of one group: because
-        all owners have a share w of their rows there, w = 1/G + sqrt((1 - 1/G)(agree - 1/G)), or because some have all.
-        """
-        even = 1 / groups
-        excess = min(1.0, max(0.0, agree - even) / max(1 - even, 1e-9))
-        share = min(1.0, even + (1 - even) * math.sqrt(excess))
-        kept = np.minimum(self.rows, most)
-        every = np.maximum(kept - in_group, 0.0)
-        there = every if share > _MOST_SHARE else share * _beyond_in_each(kept, in_group, share)
-        return float(np.maximum(there, excess * every) @ self.weights)
-
     def _beyond(self, most: float | Floats) -> Floats:
         return np.maximum(self.rows - np.asarray(most, dtype=np.float64)[..., None], 0.0)
 
@@ -143,22 +117,6 @@ class Owners:
         kept = np.minimum(self.rows, np.asarray(most, dtype=np.float64)[..., None])
         gone = self.rows / self.total - kept / np.maximum(1.0, kept @ self.weights)[..., None]
         return np.asarray(np.sqrt(gone**2 @ self.weights))
-
-
-def _beyond_in_each(rows: Floats, first: int, share: float) -> Floats:
-    """How many of an owner's rows are expected beyond the first ones in 1/share groups with a binomial number in each.
-
-    E(X - k)+ = E X - k + the sum of (k - j) P(X = j) over j < k. There are two groups at least.
-    """
-    if not share > 0:
-        return np.zeros(rows.shape)
-    inside = min(share, 0.5)
-    odds, chance = inside / (1 - inside), np.exp(rows * math.log1p(-inside))  # P(X = 0)
-    found = rows * inside - first
-    for number in range(first):
-        found = found + (first - number) * chance
-        chance = chance * np.maximum(rows - number, 0.0) / (number + 1) * odds
-    return np.asarray(np.clip(found / inside, 0.0, np.maximum(rows - first, 0.0)))
 
 
 def _at_most(owners: Floats, scale: float, most: int) -> float | None:

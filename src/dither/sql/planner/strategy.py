@@ -15,8 +15,8 @@ from dither.sql.plan import CountRows, Measure, OwnerTotal, SumRows
 @dataclass(frozen=True)
 class Strategy:
     """At most `rows` rows of each owner are read from a table (None: as many as it declares), and at most `cut` of
-    those that WHERE and joins leave are aggregated (None: all). In each group at most `in_group` rows of an owner count
-    (None: all). With `gaussian`, a price in epsilon and delta buys Gaussian noise in place of Laplace noise.
+    those that WHERE and joins leave are aggregated (None: all). With `gaussian`, a price in epsilon and delta buys
+    Gaussian noise in place of Laplace noise.
 
     `totals` are measures that are computed from owners' clamped totals instead; `centred` are sums that are computed
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the plan's
@@ -39,7 +39,6 @@ class Strategy:
     factors: tuple[tuple[Measure, Fraction], ...] = ()
     bounds: tuple[tuple[str, int, int], ...] = ()
     centres: tuple[tuple[str, int], ...] = ()
-    in_group: int | None = None
     gaussian: bool = False
     promised: float | None = None
 
@@ -68,8 +67,6 @@ class Strategy:
             found["bounds"] = [list(bounds) for bounds in self.bounds]
         if self.factors:
             found["factors"] = [[asked.text, str(factor)] for asked, factor in self.factors]
-        if self.in_group is not None:
-            found["rows_in_group"] = self.in_group
         if self.gaussian:
             found["noise"] = "Gaussian"
         return found
@@ -78,6 +75,8 @@ class Strategy:
     def read(cls, document: Mapping[str, Any], measures: Iterable[Measure]) -> Strategy:
         """The strategy that a recipe recorded for a question with these measures."""
         version_of(document, STRATEGY, "a recorded strategy")
+        if "rows_in_group" in document:  # earlier versions could limit rows in each group: that plan is no longer made
+            raise ParameterError("the strategy limits the rows of an owner in each group, which is not supported.")
         named = {measure.text: measure for measure in measures}
         return cls(
             document.get("rows_per_owner"),
@@ -89,7 +88,6 @@ class Strategy:
             factors=tuple((named[text], Fraction(factor)) for text, factor in document.get("factors", ())),
             bounds=tuple((text, low, high) for text, low, high in document.get("bounds", ())),
             centres=tuple((text, centre) for text, centre in document.get("centres", ())),
-            in_group=document.get("rows_in_group"),
             gaussian=document.get("noise") == "Gaussian",
         )
 

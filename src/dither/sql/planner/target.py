@@ -59,7 +59,7 @@ def solve(
         chosen = choose(question, kind, cost, profile, rows_per_owner, adjust)
         found = _Plan.of(answered(question, chosen), kind, chosen, profile, buy)
         cost = found.smallest(target)
-        decided = (chosen.rows, chosen.totals, chosen.cut, chosen.factor, chosen.bounds, chosen.in_group)
+        decided = (chosen.rows, chosen.totals, chosen.cut, chosen.factor, chosen.bounds)
         if decided in tried or len(tried) == _ROUNDS:
             break
         tried.add(decided)

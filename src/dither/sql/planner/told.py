@@ -9,7 +9,6 @@ from dither.digits import counted, decimal
 from dither.sql.aggregates import Aggregator
 from dither.sql.measures import shown
 from dither.sql.plan import CountOwners, Measure
-from dither.sql.planner.expected import Expected
 from dither.sql.planner.spread import Owners
 from dither.sql.planner.totals import Clamped
 from dither.sql.planner.value_bounds import Tighter
@@ -39,18 +38,6 @@ def about_rows(owners: Owners, most: int, rows: int, parts: Sequence[Aggregator]
             f"Counts and sums are multiplied by {float(factor):.6g} for the rows left out; that share of rows is "
             f"known from the profile to about {doubt:.2g}."
         )
-
-
-def about_groups(expected: Expected, rows: int) -> str:
-    """Of a limit on the rows of an owner in each group."""
-    most = expected.in_group or rows
-    lost = float(expected.lost_in_groups(rows)) / expected.owners.total
-    return (
-        f"Of these, at most {_rows(most)} of an owner {'counts' if most == 1 else 'count'} in each group: by the "
-        f"profile at most about {expected.agree or 0:.2g} of the pairs of an owner's rows share a group, so this "
-        f"leaves out about {lost:.2g} of all rows and makes the noise {(rows / min(most, rows)) ** 0.5:.3g} times "
-        "smaller; it is the slower plan."
-    )
 
 
 def about_cut(kept: float, cut: int) -> str:

@@ -113,8 +113,7 @@ def _best(expected: Expected, value: Stored, rows: int, *, summed: bool) -> Tigh
     doubt = np.hypot(_ROUGH * (above + below), _unknown(expected, value, least - low, high - most))
     group = max(1.0, (expected.owners.total - float(expected.owners.lost(rows))) / expected.groups)
     reach = np.maximum(np.abs(least), np.abs(most)) if summed else (most - least) / 2
-    moved_by = float(expected.in_groups(np.array([float(rows)]))[0])
-    noise = expected.deviation(rows * reach, moved_by * reach) / group
+    noise = expected.deviation(rows * reach, rows * reach) / group
     if not summed:  # the count's noise too, the farther from the middle the more
         moved = np.full(len(least), float(rows))
         noise = np.hypot(noise, expected.deviation(moved, moved) / group * np.abs(middle - (least + most) / 2))

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+import dither as dt
+from dither.audit.museum.name_and_shame import NameAndShame
 from dither.errors import ParameterError
-from dither.mechanisms import NameAndShame
 
 
 def test_it_needs_to_be_told():
@@ -15,6 +16,11 @@ def test_it_needs_to_be_told():
         with pytest.raises(ParameterError, match="counter-example") as caught:
             NameAndShame(delta="0.5").release(["secret"], counterexample=flag)
         assert "secret" not in str(caught.value)
+
+
+def test_it_is_in_the_museum_alone():
+    assert not hasattr(dt, "NameAndShame")
+    assert "NameAndShame" not in dir(dt)
 
 
 def test_records_or_blanks_in_their_places():

@@ -55,12 +55,6 @@ class NameAndShame:
         size = whole(records, "records", least=0)
         return float(bounds(lambda: -((1 - ball(self.delta)).log() * size).expm1())[1]) if size else 0.0
 
-    def plot(self) -> Any:
-        """An altair chart: what is published about a record that is a, and about one that is b."""
-        from dither.mechanisms.pictures.choices import plot_shaming
-
-        return plot_shaming(self)
-
     def release(self, records: Iterable[Any], *, counterexample: bool = False) -> Outcome:
         """The records, each replaced by None except with probability delta. Refused unless counterexample=True."""
         if counterexample is not True:
