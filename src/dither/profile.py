@@ -24,7 +24,7 @@ from dither.mechanisms import Quantile
 from dither.parameters import Number, floor_units, positive
 from dither.sql.bound import measures
 from dither.sql.buying import mechanism_from
-from dither.sql.catalog import Catalog, Table
+from dither.sql.catalog import MOST_GROUPS, Catalog, Table
 from dither.sql.expressions import Stored
 from dither.sql.plan import Choice, CountRows, SumRows
 from dither.sql.planner.profile import RANKS, Agreeing, ColumnQuantiles, Distances, Present, Profile, RowsPerOwner
@@ -33,7 +33,6 @@ from dither.sql.planner.strategy import Strategy
 from dither.sql.price import PricedQuestion, price
 from dither.sql.question import Question
 from dither.sql.read import read
-from dither.sql.statement import MOST_GROUPS
 
 _FOR_PAIRS = Fraction(1, 20)  # of the share
 _FOR_ROWS = Fraction(3, 4)  # of what is left; the rest is for columns

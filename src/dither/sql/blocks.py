@@ -9,6 +9,7 @@ from typing import Any
 
 from dither.errors import PolicyError
 from dither.sql import expressions as e
+from dither.sql.catalog import MOST_ROWS
 from dither.sql.dialect import DuckDB
 from dither.sql.facts import facts
 from dither.sql.implied import Origins, equalities, parent_side
@@ -28,7 +29,7 @@ from dither.sql.plan import (
     Total,
     UnionAll,
 )
-from dither.sql.statement import MOST_ROWS, schema_name
+from dither.sql.statement import schema_name
 from dither.sql.writer import WORD, Writer
 
 OWNER, RANK = '"_owner"', '"_rank"'

@@ -12,6 +12,7 @@ from dither.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
 from dither.errors import UnsupportedQuery
 from dither.listed import Computed, Listed, Periods
 from dither.sql import calendar, grammar, literals, normal, rounding
+from dither.sql.catalog import MOST_ROWS
 from dither.sql.expressions import (
     LONGEST,
     Boolean,
@@ -30,7 +31,6 @@ from dither.sql.expressions import (
 from dither.sql.labels import LabelReader
 from dither.sql.narrowing import Kept, narrowed
 from dither.sql.scope import Scope
-from dither.sql.statement import MOST_ROWS
 
 MOST_WORDS = 10_000  # of a question when written out
 
