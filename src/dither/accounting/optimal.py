@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from dither.accounting.approx import ApproxDP
 from dither.accounting.composition import compose
-from dither.accounting.pure import PureDP, _delta
+from dither.accounting.guarantee import read_delta
+from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
 from dither.parameters import Number, non_negative, whole
 
@@ -39,8 +40,8 @@ def optimal(*, epsilon: Number, k: int, at: Number, delta: Number = 0) -> Bracke
     from dither.accounting.pld.exact import binomial_epsilon
     from dither.accounting.pld.pld import PLD
 
-    each, count, target = non_negative(epsilon, "epsilon"), whole(k, "k", least=0), _delta(at)
-    lost = _delta(delta)
+    each, count, target = non_negative(epsilon, "epsilon"), whole(k, "k", least=0), read_delta(at)
+    lost = read_delta(delta)
     if not count:
         return Bracket(0.0, 0.0)
     low, high = PLD(((TwoPoint(each, lost), count),)).bounds_at(delta=target)
