@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
-from dither.answer.columns import Key, Value, in_shown_units
+from dither.answer.columns import Key, Value, distinct, in_shown_units
 from dither.answer.frames import require
 from dither.answer.intervals import Interval, ends
 from dither.digits import counted
@@ -219,7 +219,7 @@ class Answer:
         """The answer that `to_bytes` wrote, its columns renamed to `names` if given."""
         from dither.answer.codec import from_bytes
 
-        return from_bytes(stored, names)
+        return from_bytes(cls, stored, names)
 
     def __str__(self) -> str:
         from dither.answer.text import table_text
@@ -232,22 +232,3 @@ class Answer:
         from dither.answer.html import table_html
 
         return table_html(self)
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """The names with a number after repeats, so that no column hides another.
-
-    >>> distinct(["n", "n", "n_2"])
-    ['n', 'n_3', 'n_2']
-    """
-    return list(_distinct(names))
-
-
-def _distinct(names: Sequence[str]) -> Iterator[str]:
-    taken, seen = set(names), set()
-    for name in names:
-        shown, number = name, 2
-        while shown in seen or (number > 2 and shown in taken):
-            shown, number = f"{name}_{number}", number + 1
-        seen.add(shown)
-        yield shown

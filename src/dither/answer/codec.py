@@ -9,13 +9,15 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dither.answer import numbers
-from dither.answer.answer import Answer
 from dither.answer.columns import Chosen, Key, NoiseScale, Value
 from dither.digits import counted
 from dither.errors import DitherError, ParameterError
+
+if TYPE_CHECKING:
+    from dither.answer.answer import Answer
 
 VERSION = 2  # 1 had scales as text, in units of their own
 _READ = (1, 2)
@@ -50,7 +52,7 @@ def to_bytes(answer: Answer) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def from_bytes(stored: bytes, names: Sequence[str] | None = None) -> Answer:
+def from_bytes(answer: type[Answer], stored: bytes, names: Sequence[str] | None = None) -> Answer:
     """Read an answer back; `names` gives its columns new names, in SELECT order."""
     import pyarrow as pa
 
@@ -65,7 +67,7 @@ def from_bytes(stored: bytes, names: Sequence[str] | None = None) -> Answer:
             )
         described = metadata["columns"]
         shown = [column["name"] for column in described] if names is None else list(names)
-        return Answer(
+        return answer(
             tuple(_column(name, column, batch) for name, column in zip(shown, described, strict=True)),
             price=metadata["price"],
             guarantee=metadata["guarantee"],
