@@ -161,15 +161,6 @@ class Scalars:
             raise self.refusal(node, "this value can grow too large.", hint)
 
 
-def text_hint(node: exp.Column) -> str:
-    """What to say where a name stands as a value and was perhaps meant as text; nothing elsewhere."""
-    around, value = node.parent, node.name[:40].replace("'", "''")
-    in_list = isinstance(around, exp.In) and around.this is not node
-    beside = isinstance(around, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like))
-    as_value = in_list or (beside and (node.this.args.get("quoted") or node.arg_key == "expression"))
-    return f"Text goes in single quotes: '{value}'." if as_value else ""
-
-
 def article(kind: str) -> str:
     """A kind as it is called in a sentence."""
     return {"literal": "text", "null": "NULL", "text": "text", "local": "a timestamp"}.get(kind, f"a {kind}")
