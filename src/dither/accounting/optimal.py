@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.accounting.approx import ApproxDP
+from dither.accounting.calibrate import calibrate
 from dither.accounting.composition import compose
 from dither.accounting.guarantee import read_delta
 from dither.accounting.pure import PureDP
@@ -70,6 +71,4 @@ def optimal_of(guarantees: Sequence[PureDP | ApproxDP], *, at: Number) -> Bracke
 
 def optimal_inverse(*, epsilon: Number, k: int, at: Number) -> Fraction:
     """The largest pure epsilon per step, rounded down, with which k steps are (epsilon, at)-DP."""
-    from dither.accounting.calibrate import calibrate
-
     return 1 / calibrate("pure", ApproxDP(epsilon, at), whole(k, "k")).noise
