@@ -15,10 +15,36 @@ SOURCE = ROOT / "src" / "dither"
 PAGE = ROOT / "CONTRIBUTING.md"
 BLOCK = re.compile(r"```text\nsrc/dither/\n.*?```", re.DOTALL)
 # Rooms in the order of a question's walk; others follow by name.
-WALK = (
-    "curator policy sql records ledger engines mechanisms noise exact accounting sensitivity stats graph answer plot lab "
-    "text binding scalars expressions plan bounding guard planner pricing admission lowering postprocess"
-).split(" ")
+WALK = [
+    "curator",
+    "policy",
+    "sql",
+    "records",
+    "ledger",
+    "engines",
+    "mechanisms",
+    "noise",
+    "exact",
+    "accounting",
+    "sensitivity",
+    "stats",
+    "graph",
+    "answer",
+    "plot",
+    "lab",
+    "text",
+    "binding",
+    "scalars",
+    "expressions",
+    "plan",
+    "bounding",
+    "guard",
+    "planner",
+    "pricing",
+    "admission",
+    "lowering",
+    "postprocess",
+]
 AROUND = """\
 tests/            mirrors src, plus conformance/, statistical/, crash/, threats/
 docs/             pages whose code blocks run

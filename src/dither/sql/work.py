@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dither.limits import Limits
 from dither.sql import expressions as e
-from dither.sql.flow import Flow, flow, held, longest
+from dither.sql.flow import Flow, flow, held
 from dither.sql.inlined import words
 from dither.sql.lower import used
 from dither.sql.plan import (
@@ -33,6 +33,7 @@ from dither.sql.plan import (
     UnionAll,
 )
 from dither.sql.remembered import remembered
+from dither.sql.text_work import longest
 
 # Abstract row-operations, of which a second does at least this many. `python bench/limits.py` measures what they take.
 PER_SECOND = 100_000_000
