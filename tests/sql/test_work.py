@@ -14,6 +14,7 @@ import pytest
 
 import dither as dt
 from dither.sql import flow as flows
+from dither.sql import text_work
 from dither.sql.admission import admit
 from dither.sql.blocks import Block, Blocks
 from dither.sql.bound import plan
@@ -135,13 +136,13 @@ def check_texts(real: Real, node: Filter | Project) -> int:
     for value in values:
         total = 0
         for inner in value.walk():
-            if isinstance(inner, flows._COMPUTED):
+            if isinstance(inner, text_work._COMPUTED):
                 text = real.blocks.writer(block).any(inner)
                 size = real.one(block, f"MAX(LENGTH({text}))")
-                assert size <= flows.longest(inner, lengths)
-                attained += size == flows.longest(inner, lengths)
+                assert size <= text_work.longest(inner, lengths)
+                attained += size == text_work.longest(inner, lengths)
                 total += size
-        assert total <= flows.characters(value, lengths) <= flow(node).characters
+        assert total <= text_work.characters(value, lengths) <= flow(node).characters
     return attained
 
 
@@ -161,7 +162,7 @@ def test_planted_bug_a_join_that_does_not_multiply(
 
 
 def test_planted_bug_texts_that_do_not_grow(stored: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flows, "longest", lambda node, lengths: LONGEST)
+    monkeypatch.setattr(text_work, "longest", lambda node, lengths: LONGEST)
     text = "SELECT COUNT(*) FROM visits WHERE x > 0 AND name || name || name LIKE 'ab%'"
     with pytest.raises(AssertionError):
         check_bounds(stored, planned(text))
