@@ -131,7 +131,7 @@ PLANTED = {
     "derived columns begin anew": ("derived columns", lambda patch: patch.setattr(inlined, "columns", lambda node: {})),
     "patterns by their length alone": (
         "patterns",
-        lambda patch: patch.setattr(flows, "_matching", lambda pattern: 1 + len(pattern) // 8),
+        lambda patch: patch.setattr(text_work, "_matching", lambda pattern: 1 + len(pattern) // 8),
     ),
     "plans of any length": ("a long plan", lambda patch: patch.setattr("dither.sql.admission._RECORDED", 2**40)),
     "formulas are free": (
