@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import dither as dt
+from dither.sql import expressions as e
 from dither.sql import flow as flows
-from dither.sql import text_work
 from dither.sql.admission import admit
 from dither.sql.blocks import Block, Blocks
 from dither.sql.bound import plan
@@ -131,18 +131,18 @@ def check_bounds(connection: duckdb.DuckDBPyConnection, aggregates: tuple[Aggreg
 
 def check_texts(real: Real, node: Filter | Project) -> int:
     values = [node.predicate] if isinstance(node, Filter) else [value for _, value in node.columns]
-    lengths, attained = flow(node.child).lengths, 0
+    attained = 0
     block = real.blocks.of(node.child)
     for value in values:
         total = 0
         for inner in value.walk():
-            if isinstance(inner, text_work._COMPUTED):
+            if isinstance(inner, flows._COMPUTED):
                 text = real.blocks.writer(block).any(inner)
                 size = real.one(block, f"MAX(LENGTH({text}))")
-                assert size <= text_work.longest(inner, lengths)
-                attained += size == text_work.longest(inner, lengths)
+                assert size <= inner.longest
+                attained += size == inner.longest
                 total += size
-        assert total <= text_work.characters(value, lengths) <= flow(node).characters
+        assert total <= flows.characters(value) <= flow(node).characters
     return attained
 
 
@@ -162,7 +162,7 @@ def test_planted_bug_a_join_that_does_not_multiply(
 
 
 def test_planted_bug_texts_that_do_not_grow(stored: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_work, "longest", lambda node, lengths: LONGEST)
+    monkeypatch.setattr(e.Joined, "longest", LONGEST)
     text = "SELECT COUNT(*) FROM visits WHERE x > 0 AND name || name || name LIKE 'ab%'"
     with pytest.raises(AssertionError):
         check_bounds(stored, planned(text))

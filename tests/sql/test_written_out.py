@@ -13,7 +13,8 @@ import pytest
 import dither as dt
 from dither.accounting.currency import Currency
 from dither.limits import Limits
-from dither.sql import inlined, text_work
+from dither.sql import flow as flows
+from dither.sql import inlined
 from dither.sql.admission import admit
 from dither.sql.catalog import Catalog, Table
 from dither.sql.dialect import DUCKDB
@@ -118,7 +119,7 @@ def test_a_pattern_takes_no_longer_than_is_claimed(open_: int) -> None:
         began = time.process_time()
         connection.execute(f"SELECT COUNT(*) FROM t WHERE {DUCKDB.like('s', pattern)}").fetchall()
         taken = time.process_time() - began
-    assert taken < 0.1 + 2 * letters * text_work._matching(pattern) / 4 / 100_000_000
+    assert taken < 0.1 + 2 * letters * flows._matching(pattern) / 4 / 100_000_000
 
 
 def test_columns_are_counted_as_often_as_they_are_written() -> None:
@@ -131,7 +132,7 @@ PLANTED = {
     "derived columns begin anew": ("derived columns", lambda patch: patch.setattr(inlined, "columns", lambda node: {})),
     "patterns by their length alone": (
         "patterns",
-        lambda patch: patch.setattr(text_work, "_matching", lambda pattern: 1 + len(pattern) // 8),
+        lambda patch: patch.setattr(flows, "_matching", lambda pattern: 1 + len(pattern) // 8),
     ),
     "plans of any length": ("a long plan", lambda patch: patch.setattr("dither.sql.admission._RECORDED", 2**40)),
     "formulas are free": (

@@ -7,12 +7,13 @@ row at most. A search (EXISTS, IN) looks at pairs where its condition is more th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
-from dither.columns import Text
 from dither.sql import expressions as e
+from dither.sql import patterns
 from dither.sql.catalog import most_rows
 from dither.sql.facts import facts
 from dither.sql.plan import (
@@ -30,7 +31,10 @@ from dither.sql.plan import (
     UnionAll,
 )
 from dither.sql.remembered import remembered
-from dither.sql.text_work import characters, longest, scanned
+
+# What a character costs, in characters, where all places at which a piece of a pattern may have begun are followed.
+_FOLLOWED, _FOLLOWED_EACH = 2_000, 6
+_COMPUTED = (e.Joined, e.Substring, e.Trim, e.TextCase, e.TextCoalesce)
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,12 @@ class Flow:
     totals on the way; `looked` pairs of rows are looked at. `met` are the rows of one owner that one join makes, or
     looks at, before anything limits them.
 
-    `lengths` are those of the columns that are texts; `characters` are computed of texts for one row, `written` for all
-    rows, for which `scanned` are compared and matched, `matched` of them for one row. `steps` are the words of
-    expressions, evaluated for all rows.
+    `characters` are computed of texts for one row, `written` for all rows, for which `scanned` are compared and
+    matched, `matched` of them for one row. `steps` are the words of expressions, evaluated for all rows.
     """
 
     rows: int
     read: int
-    lengths: Mapping[str, int] = field(default_factory=dict)
     made: int = 0
     looked: int = 0
     met: int = 0
@@ -59,8 +61,7 @@ class Flow:
     def computing(self, values: Iterable[e.Expression | None]) -> Flow:
         """With these expressions evaluated for each of its rows."""
         known = [value for value in values if value is not None]
-        texts = sum(characters(value, self.lengths) for value in known)
-        matched = sum(scanned(value, self.lengths) for value in known)
+        texts, matched = sum(map(characters, known)), sum(map(scanned, known))
         return replace(
             self,
             characters=self.characters + texts,
@@ -75,7 +76,6 @@ class Flow:
         return Flow(
             rows,
             self.read + other.read,
-            {**self.lengths, **other.lengths},
             self.made + other.made,
             self.looked + other.looked,
             max(self.met, other.met),
@@ -85,6 +85,42 @@ class Flow:
             self.matched + other.matched,
             self.steps + other.steps,
         )
+
+
+def characters(value: e.Expression) -> int:
+    """How many characters are written to compute a value, those of all texts on the way.
+
+    Texts are joined one after the other, so that each beginning of the whole is written too.
+    """
+    found = 0
+    for inner in value.walk():
+        if isinstance(inner, e.Joined):
+            found += sum(list(accumulate(part.longest for part in inner.values))[1:])
+        elif isinstance(inner, _COMPUTED):
+            found += inner.longest
+    return found
+
+
+def scanned(value: e.Expression) -> int:
+    """How many characters are looked at to compute a value."""
+    found = 0
+    for inner in value.walk():
+        if not isinstance(inner, e.Textual):
+            read = sum(child.longest for child in inner.children() if isinstance(child, e.Textual))
+            found += read * (_matching(inner.pattern) if isinstance(inner, (e.Like, e.ILike)) else 1)
+    return found
+
+
+def _matching(pattern: str) -> int:
+    """How often each character is looked at: for a pattern's pieces, eight of them at once at every place.
+
+    A piece that may begin anywhere and has `_` in it can have begun at many places at once. An engine keeps a state for
+    each set of them, and where those are too many to keep it follows all of them at every character.
+    """
+    _, *floating = patterns.pieces(pattern)
+    open_ = [len(piece) for piece in floating if None in piece]
+    sets = min(2 ** min(max(open_), 62), _FOLLOWED + _FOLLOWED_EACH * len(pattern)) if open_ else 0
+    return 1 + len(pattern) // 8 + sets
 
 
 @remembered(1024)
@@ -102,21 +138,18 @@ def held(node: Node, used: frozenset[str]) -> int:
     if isinstance(node, (SemiJoin, Retruncate)):
         found += _carried(node.child, used)
     if isinstance(node, OwnerAggregate):
-        known = flow(node.child)
-        found += known.rows * sum(_named(node.keys, known.lengths).values())
+        found += flow(node.child).rows * sum(key.longest for _, key in node.keys if isinstance(key, e.Textual))
     return found
 
 
 def _carried(node: Node, used: frozenset[str]) -> int:
-    known = flow(node)
-    return known.rows * sum(length for name, length in known.lengths.items() if name in used)
+    columns = [column for name, column in facts(node).schema.items() if name in used]
+    return flow(node).rows * sum(column.longest for column in columns if isinstance(column, e.Textual))
 
 
 def _scan(node: Scan | PublicScan) -> Flow:
-    rows, declared = most_rows(node.table), node.table.columns
-    texts = {name: declared[own] for own, name in node.names}
-    lengths = {name: column.max_length for name, column in texts.items() if isinstance(column, Text)}
-    return Flow(rows, rows, lengths)
+    rows = most_rows(node.table)
+    return Flow(rows, rows)
 
 
 def _same(node: OwnerLimit) -> Flow:
@@ -128,12 +161,7 @@ def _filter(node: Filter) -> Flow:
 
 
 def _project(node: Project) -> Flow:
-    known = flow(node.child)
-    return replace(known.computing([value for _, value in node.columns]), lengths=_named(node.columns, known.lengths))
-
-
-def _named(columns: Iterable[tuple[str, e.Expression]], lengths: Mapping[str, int]) -> dict[str, int]:
-    return {name: longest(value, lengths) for name, value in columns if isinstance(value, e.Textual)}
+    return flow(node.child).computing([value for _, value in node.columns])
 
 
 def _join_public(node: JoinPublic) -> Flow:
@@ -172,12 +200,8 @@ def _pairs(left: int, mine: int | None, right: int, theirs: int | None) -> int:
 def _semi_join(node: SemiJoin) -> Flow:
     left, right = flow(node.child), flow(node.other)
     found = left.beside(right, left.rows)
-    found = replace(found, lengths=left.lengths, made=found.made + left.rows + right.rows)
-    if node.condition is None:
-        return found
-    condition = replace(found, lengths={**left.lengths, **right.lengths}).computing([node.condition])
-    condition = replace(condition, lengths=left.lengths)
-    if looked_up(node):
+    condition = replace(found, made=found.made + left.rows + right.rows).computing([node.condition])
+    if node.condition is None or looked_up(node):
         return condition
     mine, theirs = facts(node.child), facts(node.other)
     if not theirs.private:
@@ -185,14 +209,13 @@ def _semi_join(node: SemiJoin) -> Flow:
     else:
         pairs = _pairs(left.rows, mine.rows, right.rows, theirs.rows)
         met = pairs if mine.rows is None or theirs.rows is None else mine.rows * theirs.rows
-    lengths = {**left.lengths, **right.lengths}
-    matched = scanned(node.condition, lengths)
+    matched = scanned(node.condition)
     return replace(
         condition,
         looked=condition.looked + pairs,
         met=max(condition.met, met),
         steps=condition.steps + pairs * node.condition.size,
-        written=condition.written + pairs * characters(node.condition, lengths),
+        written=condition.written + pairs * characters(node.condition),
         scanned=condition.scanned + pairs * matched,
         matched=condition.matched + -(-pairs // max(1, left.rows)) * matched,
     )
@@ -225,9 +248,8 @@ def _union(node: UnionAll) -> Flow:
     put = parts[0]
     for part in parts[1:]:
         both = put.beside(part, put.rows + part.rows)
-        lengths = {name: max(put.lengths.get(name, 0), part.lengths.get(name, 0)) for name in both.lengths}
         most = {"characters": max(put.characters, part.characters), "matched": max(put.matched, part.matched)}
-        put = replace(both, lengths=lengths, **most)
+        put = replace(both, **most)
     return put
 
 
@@ -235,7 +257,7 @@ def _per_owner(node: OwnerAggregate) -> Flow:
     known = flow(node.child)
     values = [*(value for _, value in node.keys), *(inner for _, total in node.totals for inner in _parts(total))]
     computed = known.computing(values)
-    return replace(computed, lengths=_named(node.keys, known.lengths), made=computed.made + known.rows)
+    return replace(computed, made=computed.made + known.rows)
 
 
 def _parts(total: Any) -> Iterator[e.Expression | None]:

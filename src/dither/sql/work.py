@@ -7,12 +7,13 @@ the largest table there can be; what is bounded then is how many rows are made f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dither.limits import Limits
 from dither.sql import expressions as e
+from dither.sql.facts import facts
 from dither.sql.flow import Flow, flow, held
 from dither.sql.inlined import words
 from dither.sql.lower import used
@@ -33,7 +34,6 @@ from dither.sql.plan import (
     UnionAll,
 )
 from dither.sql.remembered import remembered
-from dither.sql.text_work import longest
 
 # Abstract row-operations, of which a second does at least this many. `python bench/limits.py` measures what they take.
 PER_SECOND = 100_000_000
@@ -43,7 +43,7 @@ _MADE = 100  # for a row that is made, sorted or held in a table of hashes
 _TOLD_APART = 2  # rows that a value in a table of different ones takes as much memory as
 _CHARACTERS = 4  # of a text that are written or looked at for one
 _CELL = 1_000  # for a noisy number: drawn exactly, stored, and shown
-_CHOICE, _CANDIDATE = 10_000, 10  # for a value that is chosen, and for one that a choice looks at
+_CHOICE, _CANDIDATE = 1_000, 10  # for a value that is chosen, and for one that a choice looks at
 
 # Bytes of a stored answer.
 _HEADER = 65_536  # price, mechanisms, limits: the plan is bounded by the size of its text
@@ -117,7 +117,7 @@ def work(aggregates: tuple[Aggregate, ...], most_cells: int = Limits.max_cells) 
         written=max(-(-known.written // max(1, known.read)) for known in flows),
         held=max(-(-_held(part) // max(1, known.read)) for part, known in zip(aggregates, flows, strict=True)),
         matched=max(known.matched for known in flows),
-        texts=max(sum(flow(scan).lengths.values()) for scan in scans),
+        texts=max(sum(map(_longest, facts(scan).schema.values())) for scan in scans),
         words=max(map(words, aggregates)),
         bytes=_bytes(aggregates, groups),
         cost=OVERHEAD + drawn + sum(map(_cost, flows)),
@@ -152,12 +152,14 @@ def _held(aggregate: Aggregate) -> int:
 
 def _told_apart(child: Node, values: Sequence[e.Expression]) -> int:
     """Characters of the combinations of values: as many as rows, or as the table has if it is a column of its own."""
-    known = flow(child)
-    rows, renamed = known.rows, any(isinstance(node, (Project, OwnerAggregate, UnionAll)) for node in child.walk())
+    rows, renamed = (
+        flow(child).rows,
+        any(isinstance(node, (Project, OwnerAggregate, UnionAll)) for node in child.walk()),
+    )
     if len(values) == 1 and isinstance(values[0], e.StoredText) and not renamed:
         (own,) = [scan for scan in _scans(child) if values[0].name in dict(scan.names).values()]
         rows = min(rows, flow(own).rows)
-    return rows * sum(longest(value, known.lengths) for value in values if isinstance(value, e.Textual))
+    return rows * sum(map(_longest, values))
 
 
 def _scans(node: Node) -> list[Scan | PublicScan]:
@@ -197,8 +199,7 @@ def _bytes(aggregates: Sequence[Aggregate], groups: int) -> int:
     each = sum(_width(measure) for aggregate in aggregates for measure in aggregate.measures)
     first = aggregates[0]
     if not first.public:
-        lengths = flow(first.child).lengths
-        each += sum(_key(key.code, lengths) for key in first.keys)
+        each += sum(_KEY + _CHARACTER * _longest(key.code) for key in first.keys)
     return _HEADER + groups * each
 
 
@@ -208,5 +209,6 @@ def _width(measure: Measure) -> int:
     return _WORD if isinstance(measure, Choice) or not wide else _WIDE_WORD
 
 
-def _key(code: e.Expression, lengths: Mapping[str, int]) -> int:
-    return _KEY + _CHARACTER * longest(code, lengths) if isinstance(code, e.Textual) else _KEY
+def _longest(value: e.Expression) -> int:
+    """The characters of a text; a number has none."""
+    return value.longest if isinstance(value, e.Textual) else 0
