@@ -10,9 +10,8 @@ from dither.columns import Category, Column, Int, Text
 from dither.digits import counted
 from dither.errors import PolicyError
 from dither.parameters import whole
-from dither.sql.catalog import Catalog, EachRow, ForeignKey, PublicTable, Table
+from dither.sql.catalog import MOST_ROWS, Catalog, EachRow, ForeignKey, PublicTable, Table
 from dither.sql.names import meant
-from dither.sql.statement import MOST_ROWS
 
 Owner = str | ForeignKey | EachRow
 

@@ -10,7 +10,10 @@ from contextlib import contextmanager
 
 
 def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """A package's `__getattr__`: looks a name up in the table of homes, and nowhere else."""
+    """A package's `__getattr__`: looks a name up in the table of homes, and nowhere else.
+
+    A home that ends in the name is the module of that name itself.
+    """
 
     def load(name: str) -> object:
         home = homes.get(name)
@@ -18,7 +21,7 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
             raise AttributeError(f"module {package!r} has no attribute {name!r}; it has: {', '.join(sorted(homes))}.")
         with importing():
             module = importlib.import_module(home)
-        found = module if home == f"{package}.{name}" else getattr(module, name)
+        found = module if home.endswith(f".{name}") else getattr(module, name)
         setattr(sys.modules[package], name, found)
         return found
 

@@ -122,7 +122,7 @@ def imported_modules(path: Path) -> set[str]:
 
 def test_no_noise_module_uses_another_source_of_randomness(tmp_path):
     forbidden = {"random", "numpy.random", "secrets", "scipy.stats"}
-    files = sorted(Path(dither.noise.__file__).parent.glob("*.py"))
+    files = sorted(Path(dither.noise.__file__).parent.rglob("*.py"))
     assert len(files) > 10
     for path in files:
         assert not imported_modules(path) & forbidden, path.name

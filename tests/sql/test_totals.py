@@ -10,7 +10,7 @@ from dither.columns import Int
 from dither.errors import UnsupportedQuery
 from dither.sql import expressions as e
 from dither.sql.bound import plan
-from dither.sql.catalog import Catalog, Table
+from dither.sql.catalog import MOST_ROWS, Catalog, Table
 from dither.sql.check import UnsafePlan, check
 from dither.sql.facts import facts
 from dither.sql.lower import lower
@@ -26,7 +26,6 @@ from dither.sql.plan import (
     UnionAll,
 )
 from dither.sql.read import read
-from dither.sql.statement import MOST_ROWS
 
 COLUMNS = {"x": Int(0, 2**26, nullable=False, default=0), "big": Int(-(2**62), 2**62, nullable=False, default=0)}
 TABLE = Table("t", "people", "uid", 1_000, COLUMNS, owner_type="BIGINT")

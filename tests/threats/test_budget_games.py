@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import sys
@@ -77,21 +78,21 @@ def question(request: str) -> str:
 
 def _kill_at(number: int) -> None:
     left = number
-    traced = (
-        "curator.py",
-        "analyst.py",
-        "asker.py",
-        "service.py",
-        "walk.py",
-        "release.py",
-        "present.py",
-        f"engines{os.sep}duckdb.py",
-    )
-    here = [f"dither{os.sep}{name}" for name in traced]
+    traced = {
+        "dither.curator",
+        "dither.analyst",
+        "dither.asker",
+        "dither.service",
+        "dither.walk",
+        "dither.release",
+        "dither.present",
+        "dither.engines.duckdb",
+    }
+    assert all(importlib.util.find_spec(name) for name in traced)
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal left
-        if not frame.f_code.co_filename.endswith(tuple(here)):
+        if frame.f_globals.get("__name__") not in traced:
             return None
         if event == "line":
             left -= 1

@@ -23,7 +23,8 @@ def declared(package: ModuleType) -> dict[str, str]:
     for line in block.body:
         assert isinstance(line, ast.ImportFrom)
         for alias in line.names:
-            found[alias.name] = f"dither.{alias.name}" if line.module == "dither" else str(line.module)
+            whole = f"{line.module}.{alias.name}"
+            found[alias.name] = whole if package.HOMES.get(alias.name) == whole else str(line.module)
     return found
 
 
@@ -36,9 +37,18 @@ def test_the_table_is_what_type_checkers_see(package: ModuleType) -> None:
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_every_name_is_the_one_at_its_home(package: ModuleType) -> None:
     for name, home in package.HOMES.items():
-        module = importlib.import_module(home)
-        expected = module if home == f"{package.__name__}.{name}" else getattr(module, name)
+        expected = importlib.import_module(home)
+        if not home.endswith(f".{name}"):
+            expected = getattr(expected, name)
         assert getattr(package, name) is expected
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_a_home_that_ends_in_the_name_is_a_module_and_has_nothing_of_that_name(package: ModuleType) -> None:
+    for name, home in package.HOMES.items():
+        if home.endswith(f".{name}"):
+            assert isinstance(getattr(package, name), ModuleType)
+            assert not hasattr(importlib.import_module(home), name)
 
 
 def test_an_unknown_name_lists_what_exists() -> None:

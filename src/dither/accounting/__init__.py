@@ -8,12 +8,13 @@ from dither.accounting.advanced import advanced, advanced_inverse
 from dither.accounting.approx import ApproxDP
 from dither.accounting.calibrate import Calibration, calibrate
 from dither.accounting.closed_inverse import closed_inverse
-from dither.accounting.composition import Composition, compose
+from dither.accounting.composition import Composition, compose, repeat
 from dither.accounting.currency import Currency, Price
 from dither.accounting.filter import Filter
 from dither.accounting.gdp import GDP
 from dither.accounting.group import group, replace_from_add_remove
-from dither.accounting.guarantee import Guarantee
+from dither.accounting.guarantee import Guarantee, Theory
+from dither.accounting.known import certain_loss_of, law_says_all, log_moments_of, privacy_loss_of
 from dither.accounting.odometer import Odometer
 from dither.accounting.optimal import Bracket, optimal, optimal_inverse, optimal_of
 from dither.accounting.parallel import parallel
@@ -56,6 +57,8 @@ __all__ = [
     "subsample",
     "triangle",
 ]
+
+Guarantee.theory = Theory(privacy_loss_of, certain_loss_of, law_says_all, log_moments_of, repeat)
 
 # Distributions of privacy losses are many modules, and no question needs them.
 __getattr__ = loader(__name__, {"PLD": "dither.accounting.pld"})

@@ -7,7 +7,7 @@ from typing import Literal
 
 from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import Ball, ball, bounds, dyadic_up, float_down
-from dither.accounting.pure import _delta
+from dither.accounting.guarantee import read_delta
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import Number, non_negative, positive, probability, whole
@@ -40,7 +40,7 @@ def advanced(
         probability(delta_prime, "delta_prime"),
     )
     held = Relation.read(relation)
-    total_delta = count * _delta(delta) + slack
+    total_delta = count * read_delta(delta) + slack
     if not total_delta < 1:
         raise ParameterError(f"k delta + delta_prime must be less than 1; got {float(total_delta):g}.")
     if not count or not each:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from dither.accounting.balls import float_up
 from dither.accounting.conversion import delta_of_pure, epsilon_of_pure, rho_of_pure
 from dither.accounting.gaussian_curve import delta_of_gaussian, epsilon_of_gaussian
-from dither.accounting.guarantee import Guarantee
-from dither.accounting.pure import _delta
+from dither.accounting.guarantee import Guarantee, read_delta
+from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import Number, non_negative, probability
-
-if TYPE_CHECKING:
-    from dither.accounting.zcdp import ZCDP
 
 CompositionRule = Literal["zcdp", "basic"]
 
@@ -66,7 +63,7 @@ class ApproxDP(Guarantee):
         return self.proven_mu_squared
 
     def epsilon_at(self, delta: Number) -> float:
-        target = _delta(delta)
+        target = read_delta(delta)
         if self.proven_mu_squared is not None:
             return epsilon_of_gaussian(self.proven_mu_squared, target)
         if target < self.delta:
@@ -84,8 +81,6 @@ class ApproxDP(Guarantee):
         return general if self.proven_rho is None else min(general, self.zcdp().delta_at(target))
 
     def zcdp(self) -> ZCDP:
-        from dither.accounting.zcdp import ZCDP
-
         if self.proven_mu_squared is not None:
             return ZCDP(self.proven_mu_squared / 2, relation=self.relation, proven_mu_squared=self.proven_mu_squared)
         general = rho_of_pure(self.epsilon)

@@ -14,6 +14,7 @@ from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import dyadic_up
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import PureDP
+from dither.accounting.rdp import RDP, additive_delta
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.neighbours import Relation, common_relation
@@ -22,7 +23,6 @@ from dither.parameters import Number, whole
 if TYPE_CHECKING:
     from dither.accounting.pld.law import Reals
     from dither.accounting.pld.pld import PLD
-    from dither.accounting.rdp import RDP
 
 _LONGEST_SUM = 1024
 _SHARP = 1e-3
@@ -83,8 +83,6 @@ class Composition(Guarantee):
 
     def rdp(self) -> RDP:
         """The sum of the parts' Renyi curves."""
-        from dither.accounting.rdp import RDP, additive_delta
-
         delta = _total((additive_delta(guarantee), count) for guarantee, count in self.parts)
         return RDP(self.renyi, delta, self.relation, log_moments=self.log_moments)
 

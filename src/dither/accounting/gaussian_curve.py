@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from dither.accounting.balls import Ball, ball, bounds, dyadic_up, float_up, sign
+from dither.accounting.balls import Ball, ball, bounds, dyadic_up, float_down, float_up, sign
 from dither.accounting.conversion import COST_UNIT, epsilon_of_rho
 from dither.errors import ParameterError
 from dither.precision import precision
@@ -187,3 +187,28 @@ def _newton(step: Callable[[Ball], Ball], start: Fraction) -> Fraction:
         if settled:
             break
     return point
+
+
+def gaussian_epsilon_bounds(mu_squared: Fraction, delta: Fraction) -> tuple[float, float]:
+    """Certified bounds of the epsilon of Gaussian noise at delta."""
+    high = epsilon_of_gaussian(mu_squared, delta)
+    if not math.isfinite(high) or high == 0:
+        return high, high
+    for bits in (40, 30, 20, 10):
+        low = high * (1 - 2.0**-bits)
+        if low <= LARGEST_READ and _above(Fraction(low), mu_squared, delta):
+            return low, high
+    return 0.0, high
+
+
+def gaussian_delta_bounds(mu_squared: Fraction, epsilon: Fraction) -> tuple[float, float]:
+    """Certified bounds of the delta of Gaussian noise at epsilon."""
+    if mu_squared == 0 or epsilon > LARGEST_READ:
+        return 0.0, delta_of_gaussian(mu_squared, epsilon)
+    low, high = bounds(lambda: delta_ball(ball(epsilon), ball(mu_squared).sqrt()))
+    return max(0.0, float_down(low)), min(1.0, max(0.0, float_up(high)))
+
+
+def _above(epsilon: Fraction, mu_squared: Fraction, delta: Fraction) -> bool:
+    """Certainly delta(epsilon) > delta."""
+    return sign(lambda: delta_ball(ball(epsilon), ball(mu_squared).sqrt()) - ball(delta), undecided=-1) > 0

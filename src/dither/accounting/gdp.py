@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
-from dither.accounting.balls import ball, bounds, float_down, float_up, sign
-from dither.accounting.gaussian_curve import LARGEST_READ, delta_ball, delta_of_gaussian, epsilon_of_gaussian
-from dither.accounting.guarantee import Guarantee
-from dither.accounting.pure import _delta
+from dither.accounting.balls import ball, bounds, float_up
+from dither.accounting.gaussian_curve import delta_of_gaussian, epsilon_of_gaussian
+from dither.accounting.guarantee import Guarantee, read_delta
+from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import LARGEST, SMALLEST, Number, non_negative
-
-if TYPE_CHECKING:
-    from dither.accounting.approx import ApproxDP
-    from dither.accounting.pld.pld import PLD
-    from dither.accounting.pure import PureDP
-    from dither.accounting.zcdp import ZCDP
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -63,45 +56,13 @@ class GDP(Guarantee):
         return self.mu_squared
 
     def epsilon_at(self, delta: Number) -> float:
-        return epsilon_of_gaussian(self.mu_squared, _delta(delta))
+        return epsilon_of_gaussian(self.mu_squared, read_delta(delta))
 
     def delta_at(self, epsilon: Number) -> float:
         return delta_of_gaussian(self.mu_squared, non_negative(epsilon, "epsilon"))
 
-    def privacy_loss(self) -> PLD:
-        from dither.accounting.pld.pld import PLD
-
-        return PLD((), self.mu_squared, self.relation)
-
     def zcdp(self) -> ZCDP:
-        from dither.accounting.zcdp import ZCDP
-
         return ZCDP(self.mu_squared / 2, relation=self.relation, proven_mu_squared=self.mu_squared)
 
-    def basic(self) -> PureDP | ApproxDP:
+    def basic(self) -> NoReturn:
         raise ParameterError("mu has no single epsilon and delta to add up; use a budget whose rho adds.")
-
-
-def gaussian_epsilon_bounds(mu_squared: Fraction, delta: Fraction) -> tuple[float, float]:
-    """Certified bounds of the epsilon of Gaussian noise at delta."""
-    high = epsilon_of_gaussian(mu_squared, delta)
-    if not math.isfinite(high) or high == 0:
-        return high, high
-    for bits in (40, 30, 20, 10):
-        low = high * (1 - 2.0**-bits)
-        if low <= LARGEST_READ and _above(Fraction(low), mu_squared, delta):
-            return low, high
-    return 0.0, high
-
-
-def gaussian_delta_bounds(mu_squared: Fraction, epsilon: Fraction) -> tuple[float, float]:
-    """Certified bounds of the delta of Gaussian noise at epsilon."""
-    if mu_squared == 0 or epsilon > LARGEST_READ:
-        return 0.0, delta_of_gaussian(mu_squared, epsilon)
-    low, high = bounds(lambda: delta_ball(ball(epsilon), ball(mu_squared).sqrt()))
-    return max(0.0, float_down(low)), min(1.0, max(0.0, float_up(high)))
-
-
-def _above(epsilon: Fraction, mu_squared: Fraction, delta: Fraction) -> bool:
-    """Certainly delta(epsilon) > delta."""
-    return sign(lambda: delta_ball(ball(epsilon), ball(mu_squared).sqrt()) - ball(delta), undecided=-1) > 0

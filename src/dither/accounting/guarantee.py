@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dither.errors import ParameterError
 from dither.neighbours import Relation
-from dither.parameters import Number
+from dither.parameters import Number, non_negative
 
 if TYPE_CHECKING:
     from dither.accounting.approx import ApproxDP
@@ -28,6 +29,14 @@ def read_order(order: float) -> float:
     return float(order)
 
 
+def read_delta(value: Number) -> Fraction:
+    """A delta at which a curve is read: 0 included, 1 not."""
+    delta = non_negative(value, "delta")
+    if not delta < 1:
+        raise ParameterError(f"delta must be at least 0 and less than 1; got {float(delta):g}.")
+    return delta
+
+
 def _shown(value: object) -> str:
     if isinstance(value, Relation):
         return repr(value.value)
@@ -38,6 +47,7 @@ class Guarantee(ABC):
     """A proven bound on how much the output law can differ between two neighbours."""
 
     relation: Relation
+    theory: ClassVar[Theory]
 
     def __repr__(self) -> str:
         """As it was stated: exact numbers, and the relation where it is not the usual one."""
@@ -70,9 +80,7 @@ class Guarantee(ABC):
 
     def privacy_loss(self) -> PLD | None:
         """The law of the worst privacy loss under this guarantee, None where no single law is the worst."""
-        from dither.accounting.known import privacy_loss_of
-
-        return privacy_loss_of(self)
+        return self.theory.privacy_loss(self)
 
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         """Certified lower and upper bounds of delta at `epsilon`, or of epsilon at `delta`.
@@ -93,15 +101,11 @@ class Guarantee(ABC):
 
     def _certain_loss(self) -> PLD | None:
         """A loss that some mechanism with this guarantee has: what lower bounds rest on; None where none is known."""
-        from dither.accounting.known import certain_loss_of
-
-        return certain_loss_of(self)
+        return self.theory.certain_loss(self)
 
     def _law_says_all(self) -> bool:
         """Whether nothing sharper is proven about the mechanism than the law of its loss."""
-        from dither.accounting.known import law_says_all
-
-        return law_says_all(self)
+        return self.theory.law_says_all(self)
 
     def renyi(self, order: float) -> float:
         """A bound, rounded up, of the Renyi divergence of an order > 1, apart from the additive delta."""
@@ -114,14 +118,24 @@ class Guarantee(ABC):
 
     def log_moments(self, theta: Reals) -> Reals:
         """theta times the Renyi bound of order 1 + theta, for each theta > 0."""
-        from dither.accounting.known import log_moments_of
-
-        return log_moments_of(self, theta)
+        return self.theory.log_moments(self, theta)
 
     def __mul__(self, count: int) -> Composition:
         """This guarantee `count` times over."""
-        from dither.accounting.composition import repeat
-
-        return repeat(self, count)
+        return self.theory.repeat(self, count)
 
     __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Theory:
+    """What is proven about guarantees of every kind, in files that know them all.
+
+    `dither.accounting` names those files once, as `Guarantee.theory`, so that no kind imports what is built on it.
+    """
+
+    privacy_loss: Callable[[Guarantee], PLD | None]
+    certain_loss: Callable[[Guarantee], PLD | None]
+    law_says_all: Callable[[Guarantee], bool]
+    log_moments: Callable[[Guarantee, Reals], Reals]
+    repeat: Callable[[Guarantee, int], Composition]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ from dither.accounting.balls import ball, float_up, sign
 from dither.accounting.conversion import epsilon_within_rho
 from dither.accounting.guarantee import Guarantee
 from dither.accounting.pure import PureDP
+from dither.accounting.zcdp import ZCDP
+from dither.parameters import LARGEST
 
 if TYPE_CHECKING:
     from dither.accounting.pld.law import Reals
@@ -37,7 +40,8 @@ def certain_loss_of(guarantee: Guarantee) -> PLD | None:
     """The loss of a mechanism that has this guarantee; None if none is known.
 
     Where a rho is proven that randomised response with the stated epsilon does not have, one with a smaller epsilon
-    has it: it is epsilon-DP and rho-zCDP as well.
+    has it: it is epsilon-DP and rho-zCDP as well. Where only a rho is stated, Gaussian noise with mu^2 = 2 rho (or
+    less) is rho-zCDP, also if with probability delta all is lost.
     """
     from dither.accounting.pld.closed import TwoPoint
     from dither.accounting.pld.pld import PLD
@@ -45,6 +49,9 @@ def certain_loss_of(guarantee: Guarantee) -> PLD | None:
     if isinstance(guarantee, (PureDP, ApproxDP)) and has_sharper_rho(guarantee):
         law = TwoPoint(epsilon_within_rho(guarantee.epsilon, guarantee.zcdp().rho), guarantee.delta)
         return PLD(((law, 1),), relation=guarantee.relation)
+    if isinstance(guarantee, ZCDP) and guarantee.proven_mu_squared is None:
+        lost = ((TwoPoint(Fraction(0), guarantee.delta), 1),) if guarantee.delta else ()
+        return PLD(lost, min(2 * guarantee.rho, LARGEST), guarantee.relation)
     return guarantee.privacy_loss()
 
 

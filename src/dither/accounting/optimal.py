@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.accounting.approx import ApproxDP
+from dither.accounting.calibrate import calibrate
 from dither.accounting.composition import compose
-from dither.accounting.pure import PureDP, _delta
+from dither.accounting.guarantee import read_delta
+from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
 from dither.parameters import Number, non_negative, whole
 
@@ -39,8 +41,8 @@ def optimal(*, epsilon: Number, k: int, at: Number, delta: Number = 0) -> Bracke
     from dither.accounting.pld.exact import binomial_epsilon
     from dither.accounting.pld.pld import PLD
 
-    each, count, target = non_negative(epsilon, "epsilon"), whole(k, "k", least=0), _delta(at)
-    lost = _delta(delta)
+    each, count, target = non_negative(epsilon, "epsilon"), whole(k, "k", least=0), read_delta(at)
+    lost = read_delta(delta)
     if not count:
         return Bracket(0.0, 0.0)
     low, high = PLD(((TwoPoint(each, lost), count),)).bounds_at(delta=target)
@@ -69,6 +71,4 @@ def optimal_of(guarantees: Sequence[PureDP | ApproxDP], *, at: Number) -> Bracke
 
 def optimal_inverse(*, epsilon: Number, k: int, at: Number) -> Fraction:
     """The largest pure epsilon per step, rounded down, with which k steps are (epsilon, at)-DP."""
-    from dither.accounting.calibrate import calibrate
-
     return 1 / calibrate("pure", ApproxDP(epsilon, at), whole(k, "k")).noise

@@ -10,10 +10,10 @@ from fractions import Fraction
 from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import ball, bounds, float_up
 from dither.accounting.composition import Composition, compose
-from dither.accounting.guarantee import Guarantee
+from dither.accounting.guarantee import Guarantee, read_delta
 from dither.accounting.pld.closed import TwoPoint
 from dither.accounting.pld.pld import PLD
-from dither.accounting.pure import PureDP, _delta
+from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
 from dither.parameters import Number, whole
 
@@ -37,7 +37,7 @@ def prices(parts: Parts, delta: Number) -> list[Row]:
     >>> [row.theorem for row in prices([(PureDP("0.1"), 100)], "1e-6")]
     ['basic', 'advanced', 'zCDP', 'Renyi', 'optimal', 'privacy loss']
     """
-    target, plan = _delta(delta), _plan(parts)
+    target, plan = read_delta(delta), _plan(parts)
     return [
         _row("basic", True, "epsilons and deltas add", lambda: _basic(plan, target)),
         _row("advanced", False, "Dwork, Rothblum and Vadhan, tight mean", lambda: _advanced(plan, target)),

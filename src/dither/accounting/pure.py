@@ -7,14 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting.conversion import delta_of_pure, epsilon_of_pure, rho_of_pure
-from dither.accounting.guarantee import Guarantee
-from dither.errors import ParameterError
+from dither.accounting.guarantee import Guarantee, read_delta
+from dither.accounting.zcdp import ZCDP
 from dither.neighbours import Relation
 from dither.parameters import Number, non_negative, whole
 
 if TYPE_CHECKING:
     from dither.accounting.pld.pld import PLD
-    from dither.accounting.zcdp import ZCDP
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -53,41 +52,28 @@ class PureDP(Guarantee):
         return Fraction(0)
 
     def epsilon_at(self, delta: Number) -> float:
-        target = _delta(delta)
+        target = read_delta(delta)
         general = epsilon_of_pure(self.epsilon, target)
-        if self._is_randomised_response:
-            return general if self.proven_rho is None else min(general, self.zcdp().epsilon_at(target))
-        return min(general, self._law().epsilon_at(target))
+        loss = self._laplace_loss()
+        if loss is not None:
+            return min(general, loss.epsilon_at(target))
+        return general if self.proven_rho is None else min(general, self.zcdp().epsilon_at(target))
 
     def delta_at(self, epsilon: Number) -> float:
         target = non_negative(epsilon, "epsilon")
         general = delta_of_pure(self.epsilon, target)
-        if self._is_randomised_response:
-            return general if self.proven_rho is None else min(general, self.zcdp().delta_at(target))
-        return min(general, self._law().delta_at(target))
+        loss = self._laplace_loss()
+        if loss is not None:
+            return min(general, loss.delta_at(target))
+        return general if self.proven_rho is None else min(general, self.zcdp().delta_at(target))
 
-    @property
-    def _is_randomised_response(self) -> bool:
-        return self.proven_laplace_steps in (None, 1)
-
-    def _law(self) -> PLD:
-        from dither.accounting.pld.pld import PLD
-
-        return PLD.discrete_laplace(self.epsilon, self.proven_laplace_steps or 1)
+    def _laplace_loss(self) -> PLD | None:
+        """The loss of discrete Laplace noise, if that is proven; one step of it is randomised response."""
+        return None if self.proven_laplace_steps in (None, 1) else self.privacy_loss()
 
     def zcdp(self) -> ZCDP:
-        from dither.accounting.zcdp import ZCDP
-
         general = rho_of_pure(self.epsilon)
         return ZCDP(general if self.proven_rho is None else min(general, self.proven_rho), relation=self.relation)
 
     def basic(self) -> PureDP:
         return self
-
-
-def _delta(value: Number) -> Fraction:
-    """A delta at which a curve is read: 0 included, 1 not."""
-    delta = non_negative(value, "delta")
-    if not delta < 1:
-        raise ParameterError(f"delta must be at least 0 and less than 1; got {float(delta):g}.")
-    return delta

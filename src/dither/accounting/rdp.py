@@ -6,22 +6,18 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from dither.accounting.balls import Ball, ball, bounds, float_up
-from dither.accounting.guarantee import Guarantee, read_order
-from dither.accounting.pure import _delta
+from dither.accounting.guarantee import Guarantee, read_delta, read_order
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import Number, exact, non_negative
 
 if TYPE_CHECKING:
-    from dither.accounting.approx import ApproxDP
     from dither.accounting.pld.law import Reals
-    from dither.accounting.pure import PureDP
-    from dither.accounting.zcdp import ZCDP
 
 Curve = Callable[[float], float]
 _GRID = np.logspace(-8, 18, 118)
@@ -57,7 +53,7 @@ class RDP(Guarantee):
     ) -> None:
         object.__setattr__(self, "_log_moments", log_moments)
         object.__setattr__(self, "curve", _table(curve) if isinstance(curve, Mapping) else curve)
-        object.__setattr__(self, "delta", _delta(delta))
+        object.__setattr__(self, "delta", read_delta(delta))
         object.__setattr__(self, "relation", Relation.read(relation))
 
     @classmethod
@@ -78,15 +74,15 @@ class RDP(Guarantee):
         return np.array([t * self.renyi(1 + t) * (1 + 4e-16) for t in theta.tolist()])
 
     def epsilon_at(self, delta: Number) -> float:
-        return renyi_epsilon(self.log_moments, _delta(delta) - self.delta)
+        return renyi_epsilon(self.log_moments, read_delta(delta) - self.delta)
 
     def delta_at(self, epsilon: Number) -> float:
         return renyi_delta(self.log_moments, non_negative(epsilon, "epsilon"), self.delta)
 
-    def zcdp(self) -> ZCDP:
+    def zcdp(self) -> NoReturn:
         raise ParameterError("a Renyi curve has no single rho; state a ZCDP guarantee, or compose Renyi curves.")
 
-    def basic(self) -> PureDP | ApproxDP:
+    def basic(self) -> NoReturn:
         raise ParameterError("a Renyi curve has no single epsilon and delta to add up; read it at a delta.")
 
 

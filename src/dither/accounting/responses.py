@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dither.accounting.balls import Ball, ball, bounds, float_down, float_up
-from dither.accounting.pure import PureDP, _delta
+from dither.accounting.guarantee import read_delta
+from dither.accounting.pure import PureDP
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.parameters import Number, non_negative, whole
@@ -55,7 +56,7 @@ class ResponseDP(PureDP):
                 return 0.0, 0.0
             low, high = bounds(lambda: -(ball(at) - ball(self.epsilon)).expm1() * self._truth())
             return max(0.0, float_down(low)), float_up(high)
-        target = _delta(delta)  # type: ignore[arg-type]
+        target = read_delta(delta)  # type: ignore[arg-type]
         if target == 0 or self.epsilon == 0:
             return float_down(self.epsilon), float_up(self.epsilon)
         # e^epsilon' = e^epsilon (1 - delta/q), q the chance of the truth

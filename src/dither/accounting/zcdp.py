@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from dither.accounting.balls import float_up
 from dither.accounting.conversion import delta_of_rho, epsilon_of_rho
 from dither.accounting.gaussian_curve import delta_of_gaussian, epsilon_of_gaussian
-from dither.accounting.guarantee import Guarantee
-from dither.accounting.pure import PureDP, _delta
+from dither.accounting.guarantee import Guarantee, read_delta
 from dither.errors import ParameterError
 from dither.neighbours import Relation
-from dither.parameters import LARGEST, Number, non_negative
-
-if TYPE_CHECKING:
-    from dither.accounting.pld.pld import PLD
+from dither.parameters import Number, non_negative
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -43,7 +39,7 @@ class ZCDP(Guarantee):
         proven_mu_squared: Fraction | None = None,
     ) -> None:
         object.__setattr__(self, "rho", non_negative(rho, "rho"))
-        object.__setattr__(self, "delta", _delta(delta))
+        object.__setattr__(self, "delta", read_delta(delta))
         object.__setattr__(self, "relation", Relation.read(relation))
         mu_squared = None if proven_mu_squared is None else non_negative(proven_mu_squared, "proven_mu_squared")
         object.__setattr__(self, "proven_mu_squared", mu_squared)
@@ -53,7 +49,7 @@ class ZCDP(Guarantee):
         return self.proven_mu_squared
 
     def epsilon_at(self, delta: Number) -> float:
-        target = _delta(delta)
+        target = read_delta(delta)
         if self.proven_mu_squared is not None:
             return epsilon_of_gaussian(self.proven_mu_squared, target)
         if self.rho == 0:
@@ -73,17 +69,7 @@ class ZCDP(Guarantee):
         rho = min(self.rho, self.proven_mu_squared / 2)
         return ZCDP(rho, relation=self.relation, proven_mu_squared=self.proven_mu_squared)
 
-    def _certain_loss(self) -> PLD:
-        from dither.accounting.pld.closed import TwoPoint
-        from dither.accounting.pld.pld import PLD
-
-        if self.proven_mu_squared is not None:
-            return PLD((), self.proven_mu_squared, self.relation)
-        # Gaussian noise with mu^2 = 2 rho (or less) is rho-zCDP, also if with probability delta all is lost.
-        lost = ((TwoPoint(Fraction(0), self.delta), 1),) if self.delta else ()
-        return PLD(lost, min(2 * self.rho, LARGEST), self.relation)
-
-    def basic(self) -> PureDP:
+    def basic(self) -> NoReturn:
         raise ParameterError(
             "a rho has no single epsilon and delta to add up; use a budget whose rho adds, "
             "or make the mechanism by epsilon= and delta=."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
-from dither.answer.columns import Key, Value, in_shown_units
+from dither.answer.columns import Key, Value, distinct, in_shown_units
 from dither.answer.frames import require
 from dither.answer.intervals import Interval, ends
 from dither.digits import counted
@@ -219,22 +219,3 @@ class Answer:
         from dither.answer.html import table_html
 
         return table_html(self)
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """The names with a number after repeats, so that no column hides another.
-
-    >>> distinct(["n", "n", "n_2"])
-    ['n', 'n_3', 'n_2']
-    """
-    return list(_distinct(names))
-
-
-def _distinct(names: Sequence[str]) -> Iterator[str]:
-    taken, seen = set(names), set()
-    for name in names:
-        shown, number = name, 2
-        while shown in seen or (number > 2 and shown in taken):
-            shown, number = f"{name}_{number}", number + 1
-        seen.add(shown)
-        yield shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -123,3 +124,22 @@ def in_shown_units(numbers: Numbers, decimals: int) -> NDArray[Any]:
     shown = np.empty(len(numbers), dtype=object)
     shown[:] = [Decimal(f"{number}e-{decimals}") for number in numbers.tolist()]
     return shown
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names with a number after repeats, so that no column hides another.
+
+    >>> distinct(["n", "n", "n_2"])
+    ['n', 'n_3', 'n_2']
+    """
+    return list(_distinct(names))
+
+
+def _distinct(names: Sequence[str]) -> Iterator[str]:
+    taken, seen = set(names), set()
+    for name in names:
+        shown, number = name, 2
+        while shown in seen or (number > 2 and shown in taken):
+            shown, number = f"{name}_{number}", number + 1
+        seen.add(shown)
+        yield shown

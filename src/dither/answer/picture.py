@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from dither.answer.columns import Chosen, Key, Value, in_shown_units
+from dither.answer.columns import Chosen, Key, Value, distinct, in_shown_units
 from dither.answer.intervals import ends
 from dither.answer.text import percent, price_line
 from dither.errors import ParameterError
@@ -131,8 +131,6 @@ def _texts(key: Key) -> list[str]:
 
 def _rows(answer: Answer, keys: Sequence[Key]) -> list[str]:
     """One text for each row, all different: the keys, or nothing but the place where there are none."""
-    from dither.answer.answer import distinct
-
     if not keys:
         return [""] if len(answer) == 1 else [str(place + 1) for place in range(len(answer))]
     return distinct([" · ".join(row) for row in zip(*map(_texts, keys), strict=True)])

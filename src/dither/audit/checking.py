@@ -15,7 +15,8 @@ from dither.audit.columns import Outputs, read_outputs
 from dither.audit.confidence import at_least, at_most
 from dither.audit.events import Candidate, Target, search
 from dither.audit.repeats import repeats
-from dither.audit.sampling import Sampler, sampler_of
+from dither.audit.samplers import Sampler
+from dither.audit.sampling import sampler_of
 from dither.audit.verdict import Evidence, Verdict
 from dither.errors import ParameterError
 from dither.parameters import Number, probability, whole

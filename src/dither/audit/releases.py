@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dither.audit.real_draws import real_draws
 from dither.audit.rejected_draws import rejected_draws
-from dither.audit.sampling import Sampler, one_by_one
+from dither.audit.samplers import Sampler, one_by_one
 from dither.audit.tested_releases import bounded, proposed, sparse, stable
 from dither.mechanisms.additive import AdditiveNoise
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity

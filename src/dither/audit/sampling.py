@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
+from dither.audit.releases import releases
+from dither.audit.samplers import Sampler
 from dither.errors import ParameterError
-
-# data, size -> that many independent outputs
-Sampler = Callable[[Any, int], Any]
 
 
 def sampler_of(mechanism: Any, *, vectorised: bool | None = None) -> Sampler:
@@ -19,8 +17,6 @@ def sampler_of(mechanism: Any, *, vectorised: bool | None = None) -> Sampler:
     the size; any other callable is called once for each output.
     """
     if hasattr(mechanism, "guarantee") and not inspect.isroutine(mechanism):
-        from dither.audit.releases import releases
-
         return releases(mechanism)
     if not callable(mechanism):
         raise ParameterError(
@@ -40,19 +36,3 @@ def _takes_size(function: Any) -> bool:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [one for one in parameters.values() if one.kind in kinds and one.default is inspect.Parameter.empty]
     return "size" in parameters or len(needed) >= 2
-
-
-def one_by_one(release: Callable[..., Any]) -> Sampler:
-    """A release called once for each output; data are its arguments if it needs several."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    needed = [
-        one
-        for one in inspect.signature(release).parameters.values()
-        if one.kind in kinds and one.default is inspect.Parameter.empty
-    ]
-
-    def draw(data: Any, size: int) -> list[Any]:
-        arguments = tuple(data) if len(needed) > 1 else (data,)
-        return [release(*arguments) for _ in range(size)]
-
-    return draw

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither.audit.sampling import Sampler, one_by_one
+from dither.audit.samplers import Sampler, one_by_one
 from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.propose_test_release import ProposeTestRelease
 from dither.mechanisms.sparse_vector import SparseVector

@@ -8,6 +8,7 @@ from pathlib import Path
 from dither.cli.common import Commands, command
 from dither.cli.progress import ProgressBar, add_progress, progress_bar
 from dither.demo.clinic import PATIENTS
+from dither.parameters import whole
 
 _DESCRIPTION = """\
 Make a synthetic clinic, show how exact answers give one patient away, put the clinic
@@ -30,7 +31,6 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the demonstration, with the bar cleared before each thing it says."""
     from dither.cli.demonstration import demonstrate
-    from dither.parameters import whole
 
     patients = whole(arguments.patients, "--patients", least=5_000, most=1_000_000)
     with progress_bar(arguments) as bar:

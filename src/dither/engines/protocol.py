@@ -11,9 +11,9 @@ from dither.columns import Column
 from dither.digits import counted
 from dither.errors import DitherError, PolicyError
 from dither.mechanisms.exact import Exact
-from dither.sql.catalog import PublicTable, Table
+from dither.sql.catalog import MOST_ROWS, PublicTable, Table, most_rows
 from dither.sql.dialect import Dialect
-from dither.sql.statement import MOST_ROWS, Statement, most_rows
+from dither.sql.statement import Statement
 
 __all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "StatementStopped", "check_rows"]
 

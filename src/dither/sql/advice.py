@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import TokenType
 
-from dither.sql.catalog import Catalog, Table
+from dither.sql.catalog import MOST_GROUPS, Catalog, Table
 from dither.sql.names import quoted
 from dither.sql.source import Source
-from dither.sql.statement import MOST_GROUPS
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from dither.sql.after.bind import Selected, bind_after
 from dither.sql.aggregates import Aggregator, bounded
+from dither.sql.binder import Rows
 from dither.sql.catalog import Catalog
 from dither.sql.items import aggregate, is_aggregated
 from dither.sql.keys import group_key
@@ -18,7 +19,7 @@ from dither.sql.noisy.bind import bind_formula
 from dither.sql.noisy.bound import is_formula
 from dither.sql.parse import Parsed
 from dither.sql.question import GroupKey, Output, Question, Shown
-from dither.sql.relations import Binder, Rows
+from dither.sql.relations import Relations
 from dither.sql.scalar import Scalars
 from dither.sql.scope import Scope
 from dither.sql.source import Source
@@ -39,7 +40,7 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
         at = source.keyword("DISTINCT")
         hint = "Use GROUP BY, whose groups are all distinct."
         raise source.refusal(select if at is None else at, "SELECT DISTINCT is not supported.", hint)
-    binder = Binder(source, catalog, labels=LabelReader(source)).within(select)
+    binder = Relations(source, catalog, labels=LabelReader(source)).within(select)
     rows = binder.rows(select)
     if not rows.people:
         hint = "Public tables can be joined to a table of people; a question about nobody needs no privacy."

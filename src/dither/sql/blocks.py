@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from dither.errors import PolicyError
 from dither.sql import expressions as e
+from dither.sql.catalog import MOST_ROWS
 from dither.sql.dialect import WORD, Dialect
 from dither.sql.facts import facts
 from dither.sql.implied import Origins, equalities, parent_side
@@ -28,7 +29,7 @@ from dither.sql.plan import (
     Total,
     UnionAll,
 )
-from dither.sql.statement import MOST_ROWS, OWNER, PLACE, RANK
+from dither.sql.statement import OWNER, PLACE, RANK
 from dither.sql.writer import Writer
 
 

@@ -10,6 +10,11 @@ from dither.columns import Column
 from dither.errors import PolicyError
 from dither.sql.names import meant
 
+# Registration refuses larger tables, so sums of small values provably fit 64 bits.
+MOST_ROWS = 2**36
+MOST_GROUPS = 10_000_000  # that one answer may have
+MOST_CODE = 2**62  # in size, of a group's key: results come in words of 64 bits
+
 
 @dataclass(frozen=True)
 class ForeignKey:
@@ -72,6 +77,11 @@ class PublicTable:
     key: tuple[str, ...]
     snapshot: int = 0
     max_rows: int | None = None
+
+
+def most_rows(table: Table | PublicTable) -> int:
+    """How many rows a table's snapshot has at most: as declared, or as many as any table may have."""
+    return MOST_ROWS if table.max_rows is None else table.max_rows
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 from dither.neighbours import Relation
 from dither.sensitivity import Sensitivity
 from dither.sql import expressions as e
+from dither.sql.catalog import MOST_CODE, MOST_GROUPS
 from dither.sql.facts import Facts, facts
 from dither.sql.intervals import LARGEST, UnsafePlan, interval, verify
 from dither.sql.plan import (
@@ -27,7 +28,6 @@ from dither.sql.plan import (
     QuantileRows,
     SumRows,
 )
-from dither.sql.statement import MOST_CODE, MOST_GROUPS
 
 __all__ = ["UnsafePlan", "check"]
 

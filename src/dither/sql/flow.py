@@ -14,6 +14,7 @@ from typing import Any
 
 from dither.sql import expressions as e
 from dither.sql import patterns
+from dither.sql.catalog import most_rows
 from dither.sql.facts import facts
 from dither.sql.plan import (
     Filter,
@@ -30,7 +31,6 @@ from dither.sql.plan import (
     UnionAll,
 )
 from dither.sql.remembered import remembered
-from dither.sql.statement import most_rows
 
 # What a character costs, in characters, where all places at which a piece of a pattern may have begun are followed.
 _FOLLOWED, _FOLLOWED_EACH = 2_000, 6

@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from dither.errors import UnsupportedQuery
 from dither.sql import normal
+from dither.sql.binder import Binder, Rows, nullable_columns
 from dither.sql.expressions import Boolean, Expression, Stored, StoredText
 from dither.sql.facts import facts
 from dither.sql.join_conditions import Condition, Part, condition_of, equality_with, has_query
 from dither.sql.names import quoted
 from dither.sql.plan import Equality, JoinOwner, JoinPublic, Node
-from dither.sql.relations import Binder, Rows, nullable_columns
 from dither.sql.scope import Identity, Relation, Scope
 
 

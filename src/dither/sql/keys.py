@@ -17,6 +17,7 @@ from dither.listed import MICROSECONDS, Computed, Listed, Periods, Shown, Unit, 
 from dither.sql import calendar, normal
 from dither.sql.attained import Attained, attained
 from dither.sql.casts import shown
+from dither.sql.catalog import MOST_CODE, MOST_GROUPS
 from dither.sql.computed import column_of, declared
 from dither.sql.expressions import (
     Boolean,
@@ -36,7 +37,6 @@ from dither.sql.narrowing import narrowed_key
 from dither.sql.relabel import MOST_STEPS
 from dither.sql.rounding import in_units
 from dither.sql.scalar import Scalars, Value, decoded
-from dither.sql.statement import MOST_CODE, MOST_GROUPS
 from dither.sql.times import truncation
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

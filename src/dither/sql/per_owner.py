@@ -9,13 +9,13 @@ from sqlglot import exp
 from dither.columns import Coded, Column
 from dither.errors import UnsupportedQuery
 from dither.sql import normal
+from dither.sql.binder import Binder, Rows
 from dither.sql.computed import column_of, number
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored
 from dither.sql.facts.known import stored
 from dither.sql.keys import carried
 from dither.sql.limiting import most_in_all, most_rows
 from dither.sql.plan import Filter, Node, OwnerAggregate, Project, Total
-from dither.sql.relations import Binder, Rows
 from dither.sql.scalar import Scalars
 from dither.sql.scope import Relation, Scope
 

@@ -26,7 +26,8 @@ from dither.sql.expressions import (
     Textual,
     Truth,
 )
-from dither.sql.scalar import Kind, Scalars, Value, article, text_hint
+from dither.sql.scalar import Kind, Scalars, Value, article
+from dither.sql.scope import text_hint
 
 _MOMENTS: frozenset[Kind] = frozenset({"date", "timestamp", "local"})
 _TURNED: dict[Comparison, Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from dither.columns import Coded, Column
 from dither.records.keys import question_key
 from dither.sql.aggregates import Aggregator, ValueColumn
-from dither.sql.catalog import PublicTable, Table
+from dither.sql.catalog import MOST_GROUPS, PublicTable, Table
 from dither.sql.expressions import Numeric, Textual
 from dither.sql.plan import Node, PublicScan, Scan
-from dither.sql.statement import MOST_GROUPS
 
 if TYPE_CHECKING:
     from dither.sql.after import After

@@ -12,6 +12,7 @@ from dither.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
 from dither.errors import UnsupportedQuery
 from dither.listed import Computed, Listed, Periods
 from dither.sql import calendar, grammar, literals, normal, rounding
+from dither.sql.catalog import MOST_ROWS
 from dither.sql.expressions import (
     LONGEST,
     Boolean,
@@ -30,7 +31,6 @@ from dither.sql.expressions import (
 from dither.sql.labels import LabelReader
 from dither.sql.narrowing import Kept, narrowed
 from dither.sql.scope import Scope
-from dither.sql.statement import MOST_ROWS
 
 MOST_WORDS = 10_000  # of a question when written out
 
@@ -159,15 +159,6 @@ class Scalars:
         if not value.reach < literals.LARGEST:
             hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
             raise self.refusal(node, "this value can grow too large.", hint)
-
-
-def text_hint(node: exp.Column) -> str:
-    """What to say where a name stands as a value and was perhaps meant as text; nothing elsewhere."""
-    around, value = node.parent, node.name[:40].replace("'", "''")
-    in_list = isinstance(around, exp.In) and around.this is not node
-    beside = isinstance(around, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like))
-    as_value = in_list or (beside and (node.this.args.get("quoted") or node.arg_key == "expression"))
-    return f"Text goes in single quotes: '{value}'." if as_value else ""
 
 
 def article(kind: str) -> str:

@@ -98,8 +98,6 @@ class Scope:
             raise self.source.refusal(node, f"{wanted!r} is the owner of a row, not a declared column.", hint)
         if self.around is not None and (not node.table or not self._called(node.table)):
             return self.around.place(node)
-        from dither.sql.scalar import text_hint
-
         declared = [name for relation in among for name in relation.columns]
         hint = " ".join(filter(None, (text_hint(node), meant(wanted, declared), known)))
         of = f"table {among[0].called!r}" if len(among) == 1 else "any table of FROM"
@@ -142,3 +140,12 @@ class Scope:
 
 def _same(one: str, other: str) -> bool:
     return one.lower() == other.lower()
+
+
+def text_hint(node: exp.Column) -> str:
+    """What to say where a name stands as a value and was perhaps meant as text; nothing elsewhere."""
+    around, value = node.parent, node.name[:40].replace("'", "''")
+    in_list = isinstance(around, exp.In) and around.this is not node
+    beside = isinstance(around, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like))
+    as_value = in_list or (beside and (node.this.args.get("quoted") or node.arg_key == "expression"))
+    return f"Text goes in single quotes: '{value}'." if as_value else ""

@@ -7,20 +7,10 @@ from dataclasses import dataclass
 from dither.sql.catalog import PublicTable, Table
 from dither.sql.plan import Key
 
-# Registration refuses larger tables, so sums of small values provably fit 64 bits.
-MOST_ROWS = 2**36
-MOST_GROUPS = 10_000_000  # that one answer may have
-MOST_CODE = 2**62  # in size, of a group's key: results come in words of 64 bits
-
 
 def schema_name(table: Table | PublicTable) -> str:
     """What generated SQL calls the place where a table's snapshot, the table `rows`, is found."""
     return f"t_{table.name.lower()}"
-
-
-def most_rows(table: Table | PublicTable) -> int:
-    """How many rows a table's snapshot has at most: as declared, or as many as any table may have."""
-    return MOST_ROWS if table.max_rows is None else table.max_rows
 
 
 OWNER, RANK = "_owner", "_rank"  # the columns of a snapshot beside those declared

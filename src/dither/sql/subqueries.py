@@ -7,11 +7,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dither.sql import normal
+from dither.sql.binder import Binder, Rows
 from dither.sql.expressions import Boolean, Stored, StoredText
 from dither.sql.names import quoted
 from dither.sql.plan import Node, SemiJoin
 from dither.sql.predicates import compare_values
-from dither.sql.relations import Binder, Rows
 from dither.sql.scope import Relation, Scope
 
 

@@ -8,13 +8,13 @@ from sqlglot import exp
 
 from dither.columns import Category, Coded, Column, Text
 from dither.sql.aggregates import bounded
+from dither.sql.binder import Binder
 from dither.sql.computed import nullable, number
 from dither.sql.expressions import Expression, Numeric
 from dither.sql.facts import facts
 from dither.sql.keys import plain_column
 from dither.sql.normal import rescaled
 from dither.sql.plan import Project, UnionAll
-from dither.sql.relations import Binder
 from dither.sql.scope import Relation
 
 

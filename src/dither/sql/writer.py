@@ -12,9 +12,9 @@ from typing import Any
 from dither.errors import PolicyError
 from dither.sql import expressions as e
 from dither.sql import writing
+from dither.sql.catalog import MOST_ROWS
 from dither.sql.dialect import DOUBLE_WORD, WORD, Dialect
 from dither.sql.intervals import Schema, no_op
-from dither.sql.statement import MOST_ROWS
 
 TURNED: dict[e.Comparison, e.Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

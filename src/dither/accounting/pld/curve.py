@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dither.accounting.balls import ball, bounds, float_down, float_up
-from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
+from dither.accounting.gaussian_curve import gaussian_delta_bounds, gaussian_epsilon_bounds
 from dither.accounting.pld.adaptive import adaptive_delta, adaptive_epsilon
 from dither.accounting.pld.atoms import Atoms
 from dither.accounting.pld.closed import ContinuousLaplace, TwoPoint

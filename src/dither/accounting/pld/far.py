@@ -6,8 +6,7 @@ import math
 from fractions import Fraction
 
 from dither.accounting.balls import float_down, float_up
-from dither.accounting.gaussian_curve import LARGEST_READ
-from dither.accounting.gdp import gaussian_delta_bounds, gaussian_epsilon_bounds
+from dither.accounting.gaussian_curve import LARGEST_READ, gaussian_delta_bounds, gaussian_epsilon_bounds
 
 Bracket = tuple[float, float]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from dither.accounting.approx import ApproxDP
 from dither.accounting.balls import ball, bounds, dyadic_up
 from dither.accounting.conversion import rho_of_discrete_laplace, rho_of_pure
-from dither.accounting.guarantee import Guarantee
+from dither.accounting.guarantee import Guarantee, read_delta
 from dither.accounting.pld.atoms import exact_pair, one_sided_pair
 from dither.accounting.pld.closed import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.curve import delta_bracket, epsilon_bracket, lost, sums
@@ -17,7 +17,7 @@ from dither.accounting.pld.law import Law
 from dither.accounting.pld.subsampled import subsampled_gaussian_law
 from dither.accounting.pld.sums import Sum
 from dither.accounting.pld.three_point import ThreePoint
-from dither.accounting.pure import PureDP, _delta
+from dither.accounting.pure import PureDP
 from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.neighbours import Relation
@@ -61,7 +61,7 @@ class PLD(Guarantee):
     @classmethod
     def approximate(cls, epsilon: Number, delta: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
         """Everything that is (epsilon, delta)-DP, by its four-point pair."""
-        law = TwoPoint(non_negative(epsilon, "epsilon"), _delta(delta))
+        law = TwoPoint(non_negative(epsilon, "epsilon"), read_delta(delta))
         return cls(((law, 1),), relation=Relation.read(relation))
 
     @classmethod
@@ -128,7 +128,7 @@ class PLD(Guarantee):
         return True
 
     def epsilon_at(self, delta: Number) -> float:
-        return epsilon_bracket(self.laws, self.mu_squared, _delta(delta))[1]
+        return epsilon_bracket(self.laws, self.mu_squared, read_delta(delta))[1]
 
     def delta_at(self, epsilon: Number) -> float:
         return delta_bracket(self.laws, self.mu_squared, non_negative(epsilon, "epsilon"))[1]
@@ -137,7 +137,7 @@ class PLD(Guarantee):
         if (epsilon is None) == (delta is None):
             raise ParameterError("read the curve at epsilon= or at delta=, one of them.")
         if delta is not None:
-            return epsilon_bracket(self.laws, self.mu_squared, _delta(delta))
+            return epsilon_bracket(self.laws, self.mu_squared, read_delta(delta))
         return delta_bracket(self.laws, self.mu_squared, non_negative(epsilon, "epsilon"))  # type: ignore[arg-type]
 
     def zcdp(self) -> ZCDP:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from dither.columns import Column
 from dither.sql import expressions as e
+from dither.sql.catalog import MOST_ROWS
 from dither.sql.facts.known import Facts, Of, Stored, computed, stored, verify_condition
 from dither.sql.intervals import UnsafePlan
 from dither.sql.plan import Filter, OwnerLimit, Project, PublicScan, Retruncate, Scan
-from dither.sql.statement import MOST_ROWS
 
 
 def scan(node: Scan, facts: Of) -> Facts:
