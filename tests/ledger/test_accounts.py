@@ -219,7 +219,7 @@ def test_events_cannot_pose_as_the_ledgers_own(ledger: Ledger, kind: str) -> Non
 
 
 def test_entries_are_read_in_pages(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither.ledger.ledger._PAGE_OF_ENTRIES", 2)
+    monkeypatch.setattr("dither.ledger.history._PAGE_OF_ENTRIES", 2)
     for number in range(6):
         ledger.record("refresh", {"snapshot": str(number)})
     assert [entry.sequence for entry in ledger.entries()] == list(range(1, 10))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,7 +13,6 @@ from dither.ledger.anchor import Anchor
 from dither.ledger.answers import Answers
 from dither.ledger.book import Account
 from dither.ledger.breaker import Breaker
-from dither.ledger.chain import Link
 from dither.ledger.checks import (
     CURRENCIES,
     account_of,
@@ -28,18 +26,16 @@ from dither.ledger.checks import (
     whose,
 )
 from dither.ledger.files import Folder
+from dither.ledger.history import History
 from dither.ledger.journal import Journal
-from dither.ledger.kinds import KINDS, VERSION
-from dither.ledger.page import Page, check_row, links_after
+from dither.ledger.page import Page, check_row
 from dither.ledger.restore import count_as_spent
 from dither.ledger.units import Units, cap_units, exact_charge
-from dither.ledger.values import Balance, Charge, Entry, Reservation
-from dither.ledger.verify import verify, verify_page
-
-_PAGE_OF_ENTRIES = 1000
+from dither.ledger.values import Balance, Charge, Reservation
+from dither.ledger.verify import verify_page
 
 
-class Ledger(Answers):
+class Ledger(Answers, History):
     """Exactly-once charging: no budget is ever overrun, and whatever was released was charged.
 
     reserved -> settled with the stored answer -> returned. A charge is never given back. Any number of processes and
@@ -253,44 +249,6 @@ class Ledger(Answers):
     def breaker(self) -> Breaker:
         """Incidents, and who is frozen because of them."""
         return Breaker(self._journal)
-
-    def record(self, kind: str, body: Mapping[str, str]) -> None:
-        """Append an event of the curator, such as "register" or "refresh"; it touches no budget."""
-        if kind in KINDS[VERSION] or not kind.isidentifier() or not kind.isascii():
-            raise PolicyError(
-                f"{kind!r} cannot name an event; use a word such as 'register' that the ledger does not use."
-            )
-        check_texts(body, "event")
-        with self._journal.writing() as page:
-            page.append("event", {"event": kind, "body": dict(body)})
-
-    def events(self, kinds: Collection[str], *, after: int = 0, most: int | None = None) -> list[Entry]:
-        """Events of these kinds after that entry, the newest first, found without a walk over all entries."""
-        with self._journal.reading() as page:
-            found = map(index.entry_of, index.events(page, after))
-            return list(islice((entry for entry in found if entry.kind in kinds), most))
-
-    def entries(self) -> Iterator[Entry]:
-        """Every entry there is now, in order, each proven to follow the one before; events under their own kind."""
-        with self._journal.reading() as page:
-            goal = page.head.sequence
-        last: Link | None = None
-        while last is None or last.sequence < goal:
-            with self._journal.reading() as page:
-                links = list(links_after(page.connection, self._key, last, _PAGE_OF_ENTRIES))
-            yield from (index.entry_of(link) for link in links if link.sequence <= goal)
-            last = links[-1]
-
-    def verify(self) -> int:
-        """Walk the whole ledger and prove every figure and answer in it; the number of entries, or LedgerCorrupt.
-
-        Others may charge and settle meanwhile: no lock is held for longer than it takes to read a page of entries.
-        """
-        mark = self._journal.anchor_mark()
-        with self._journal.reading() as page:
-            self._journal.hold_to(page, mark)
-        self._journal.check_file()
-        return verify(self._journal.reading, self._folder)
 
     def close(self) -> None:
         """Let go of the files. Everything that was returned is durable already."""
