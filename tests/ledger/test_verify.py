@@ -12,8 +12,7 @@ from weakref import WeakSet
 import pytest
 
 from dither.errors import LedgerCorrupt
-from dither.ledger import Ledger, page
-from dither.ledger import ledger as ledger_module
+from dither.ledger import Ledger, history, page
 from dither.ledger import verify as verify_module
 from dither.ledger.answers import LARGEST_INLINE_ANSWER
 from dither.ledger.chain import Link
@@ -27,7 +26,7 @@ BEFORE, ROUNDS = 15, 4
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of three entries."""
     monkeypatch.setattr(verify_module, "PAGE_OF_ENTRIES", 3)
-    monkeypatch.setattr(ledger_module, "_PAGE_OF_ENTRIES", 3)
+    monkeypatch.setattr(history, "_PAGE_OF_ENTRIES", 3)
 
 
 @pytest.fixture
@@ -105,13 +104,13 @@ def test_planted_bug_one_transaction_for_all(
     filled: Ledger, ask: Ask, reserve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted bug: the walk is one transaction, which holds the lock of this process."""
-    walk = ledger_module.verify
+    walk = history.verify
 
     def held(reading: Any, folder: Any) -> int:
         with reading() as page:
             return walk(lambda: nullcontext(page), folder)
 
-    monkeypatch.setattr(ledger_module, "verify", held)
+    monkeypatch.setattr(history, "verify", held)
     with writing(filled, reserve, ask, wait=0.2) as tell, pytest.raises(AssertionError, match="the writer waits"):
         check_goes_on(filled, monkeypatch, tell)
 
