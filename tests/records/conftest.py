@@ -27,17 +27,23 @@ def golden() -> list[dict[str, Any]]:
     return found
 
 
-@pytest.fixture(scope="session")
-def written() -> dict[str, Any]:
+@pytest.fixture(params=["clinic1", "clinic3"])
+def format_(request: pytest.FixtureRequest) -> str:
+    """A folder of each format of ledgers and plans (`fixtures/write.py` makes one)."""
+    return str(request.param)
+
+
+@pytest.fixture
+def written(format_: str) -> dict[str, Any]:
     """What was asked in the old folder: answers with the numbers that were shown, and questions left reserved."""
-    found: dict[str, Any] = json.loads((_HERE / "fixtures/clinic1.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((_HERE / f"fixtures/{format_}.json").read_text(encoding="utf-8"))
     return found
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A folder of a curator with plans of version 1: two tables, a profile, answers, and three open reservations."""
-    with tarfile.open(_HERE / "fixtures/clinic1.tar.xz") as archive:
+def old(format_: str, tmp_path: Path) -> Path:
+    """A folder of a curator: two tables, a profile, answers, and three open reservations."""
+    with tarfile.open(_HERE / f"fixtures/{format_}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     folder = tmp_path / "clinic"
     for path in (folder, *folder.rglob("*")):

@@ -78,12 +78,12 @@ def plans() -> dict[str, str]:
 
 
 def test_keys_and_measures_are_as_first_written(golden: Golden) -> None:
-    assert len(golden) == 62
+    assert len(golden) == 61
     check_keys(golden)
 
 
 def test_plans_are_as_first_written(plans: dict[str, str]) -> None:
-    assert len(plans) == 12
+    assert len(plans) == 11
     check_plans(plans)
 
 
