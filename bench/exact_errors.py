@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dither.mechanisms import Quantile
-from dither.mechanisms.rank_choice import near_runs
+from dither.mechanisms.quantiles.rank_choice import near_runs
 
 Array = np.ndarray[Any, Any]
 

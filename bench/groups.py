@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 import dither as dt
-from dither.mechanisms.groups import choose_values, seal_histogram
+from dither.mechanisms.keys.groups import choose_values, seal_histogram
 
 VALUES = 100_000
 FORMS = {"MEDIAN": ("MEDIAN(x)", "median(x)"), "MODE": ("MODE() WITHIN GROUP (ORDER BY x)", "mode(x)")}

@@ -188,7 +188,7 @@ def main() -> int:
         return 0
 
     import dither as dt
-    from dither.sql.work import work
+    from dither.sql.admission.work import work
 
     limits, bad = dt.Limits(), 0
     with tempfile.TemporaryDirectory() as made:

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import stats
 
 from dither.mechanisms import SmoothCauchy, SmoothStudentT
-from dither.sensitivity.order_statistic import quantile as order_statistic
+from dither.sensitivity.order.order_statistic import quantile as order_statistic
 from exact_errors import Array, Pieces, exponential_pieces, noise_edges, noise_pieces, on_grid, pooled
 
 DATASETS = 24

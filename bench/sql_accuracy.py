@@ -323,7 +323,7 @@ class Guarantee:
 
 def guarantees() -> list[Guarantee]:
     import dither as dt
-    from dither.accounting.currency import Currency
+    from dither.accounting.currency.currency import Currency
 
     default = dt.ApproxDP(1, "1e-6"), dt.ApproxDP(2000, "1e-6")
     basic = dt.ApproxDP(1, "1e-6", composition="basic"), dt.ApproxDP(9000, "0.01", composition="basic")
@@ -378,7 +378,7 @@ def measure(
     curator: Any, guarantee: Guarantee, truth: dict[str, Any], runs: int, queries: Sequence[str]
 ) -> dict[str, Measured]:
     """Each run: a profile, then every question, as if it were the only one, for the rest of the whole budget."""
-    from dither.accounting.currency import Currency
+    from dither.accounting.currency.currency import Currency
 
     cap, lasting = (Currency.of(budget).cap_cost for budget in (guarantee.whole, guarantee.lasting))
     off: dict[str, list[float]] = {name: [] for name in queries}

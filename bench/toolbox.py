@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dither import Quantile, sensitivity
-from dither.sensitivity.graphs import Graph
+from dither.sensitivity.graphs.graph import Graph
 
 RECORDS = 10**7
 VERTICES, EDGES = 200_000, 10**6

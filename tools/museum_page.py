@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from dither.audit.museum.catalogue import EXHIBITS, ROOMS
-from dither.audit.museum.exhibit import AnyExhibit, Reckoning
+from dither.lab.museum.catalogue import EXHIBITS, ROOMS
+from dither.lab.museum.exhibit import AnyExhibit, Reckoning
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "museum.md"
 
@@ -33,7 +33,7 @@ In the code below `steps` is exact discrete Laplace noise of the given scale, `l
 continuous noise rounded to a public grid, `uniform` is uniform in (0, 1), and `choose` draws positions by weights.
 
 ```python
-from dither.audit import museum
+from dither.lab import museum
 
 rows = museum.run([exhibit for exhibit in museum.EXHIBITS if exhibit.name == "a threshold off by one"])
 print(museum.table(rows))

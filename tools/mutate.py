@@ -1,9 +1,9 @@
 """Mutation testing: small bugs are put into one module, one at a time, and its tests should notice each.
 
     python tools/mutate.py --log mutants.jsonl                       # every module of tools/mutation.toml
-    python tools/mutate.py --log mutants.jsonl --only noise/table.py --mutants 50
+    python tools/mutate.py --log mutants.jsonl --only noise/integers/table.py --mutants 50
     python tools/mutate.py --log mutants.jsonl --survivors           # those in the log, again
-    python tools/mutate.py --log mutants.jsonl --at ledger/index.py:24 noise/table.py:60
+    python tools/mutate.py --log mutants.jsonl --at ledger/index.py:24 noise/integers/table.py:60
     python tools/mutate.py --log mutants.jsonl --summary
 
 Mutants live in a private copy of a commit, never in the work tree. What the log holds is run again only where that is
@@ -111,7 +111,7 @@ def survivors(log: Path) -> Choice:
 
 
 def lines(places: list[str]) -> tuple[list[str], Choice]:
-    """The modules of words such as noise/table.py:60, and every mutant of these lines."""
+    """The modules of words such as noise/integers/table.py:60, and every mutant of these lines."""
     wanted = [(module, int(line)) for module, _, line in (place.rpartition(":") for place in places)]
     modules = list(dict.fromkeys(module for module, _ in wanted))
     return modules, lambda module, source: [

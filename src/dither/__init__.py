@@ -8,7 +8,6 @@ from dither.lazy import homes, loader
 
 if TYPE_CHECKING:
     from dither import accounting as accounting
-    from dither import audit as audit
     from dither import divergence as divergence
     from dither import graph as graph
     from dither import sensitivity as sensitivity
@@ -24,17 +23,10 @@ if TYPE_CHECKING:
     from dither.accounting import calibrate as calibrate
     from dither.accounting import compose as compose
     from dither.accounting import parallel as parallel
-    from dither.analyst import Analyst as Analyst
     from dither.answer import Answer as Answer
-    from dither.budgets import BudgetView as BudgetView
-    from dither.columns import Bool as Bool
-    from dither.columns import Category as Category
-    from dither.columns import Date as Date
-    from dither.columns import Fixed as Fixed
-    from dither.columns import Int as Int
-    from dither.columns import Text as Text
-    from dither.columns import Timestamp as Timestamp
-    from dither.curator import Curator as Curator
+    from dither.curator.analyst import Analyst as Analyst
+    from dither.curator.budgets import BudgetView as BudgetView
+    from dither.curator.curator import Curator as Curator
     from dither.errors import BudgetExceeded as BudgetExceeded
     from dither.errors import Busy as Busy
     from dither.errors import DitherError as DitherError
@@ -48,7 +40,7 @@ if TYPE_CHECKING:
     from dither.errors import RelationMismatch as RelationMismatch
     from dither.errors import Stranger as Stranger
     from dither.errors import UnsupportedQuery as UnsupportedQuery
-    from dither.limits import Limits as Limits
+    from dither.lab import audit as audit
     from dither.mechanisms import REFUSED as REFUSED
     from dither.mechanisms import BoundedLocalSensitivity as BoundedLocalSensitivity
     from dither.mechanisms import Exponential as Exponential
@@ -72,27 +64,35 @@ if TYPE_CHECKING:
     from dither.mechanisms import SparseVector as SparseVector
     from dither.mechanisms import StableRelease as StableRelease
     from dither.neighbours import Relation as Relation
-    from dither.sql.catalog import EACH_ROW as EACH_ROW
-    from dither.sql.catalog import ForeignKey as ForeignKey
+    from dither.policy.catalog import EACH_ROW as EACH_ROW
+    from dither.policy.catalog import ForeignKey as ForeignKey
+    from dither.policy.columns import Bool as Bool
+    from dither.policy.columns import Category as Category
+    from dither.policy.columns import Date as Date
+    from dither.policy.columns import Fixed as Fixed
+    from dither.policy.columns import Int as Int
+    from dither.policy.columns import Text as Text
+    from dither.policy.columns import Timestamp as Timestamp
+    from dither.policy.limits import Limits as Limits
 
 __version__ = "0.1.0"
 
 HOMES = homes(
     {
         "dither.accounting": "accounting ApproxDP calibrate compose Filter GDP Odometer parallel PLD PureDP RDP ZCDP",
-        "dither.analyst": "Analyst",
+        "dither.curator.analyst": "Analyst",
         "dither.answer": "Answer",
-        "dither.audit": "audit",
-        "dither.budgets": "BudgetView",
-        "dither.columns": "Bool Category Date Fixed Int Text Timestamp",
-        "dither.curator": "Curator",
+        "dither.lab.audit": "audit",
+        "dither.curator.budgets": "BudgetView",
+        "dither.policy.columns": "Bool Category Date Fixed Int Text Timestamp",
+        "dither.curator.curator": "Curator",
         "dither.divergence": "divergence",
         "dither.errors": (
             "BudgetExceeded Busy DitherError LedgerCorrupt LedgerError NotPublic ParameterError PeopleFrozen "
             "PolicyError QueryFailed RelationMismatch Stranger UnsupportedQuery"
         ),
         "dither.graph": "graph",
-        "dither.limits": "Limits",
+        "dither.policy.limits": "Limits",
         "dither.mechanisms": (
             "BoundedLocalSensitivity Exponential Gaussian KeySelection Laplace ListedQuantile "
             "ListedQuantiles NoisyMax PermuteAndFlip ProposeTestRelease Quantile Quantiles "
@@ -101,7 +101,7 @@ HOMES = homes(
         ),
         "dither.neighbours": "Relation",
         "dither.sensitivity": "sensitivity",
-        "dither.sql.catalog": "EACH_ROW ForeignKey",
+        "dither.policy.catalog": "EACH_ROW ForeignKey",
         "dither.stats": "stats",
     }
 )

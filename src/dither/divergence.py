@@ -1,7 +1,7 @@
 """Divergences between two finite distributions: exact rationals in, certified bounds out.
 
 A distribution is a mapping from outcomes to probabilities or a sequence of probabilities; probabilities are exact (see
-`dither.parameters`) and add up to 1. `law` makes one of a mechanism's noise. Every function returns `Bounds`.
+`dither.exact.parameters`) and add up to 1. `law` makes one of a mechanism's noise. Every function returns `Bounds`.
 
 >>> from fractions import Fraction
 >>> uniform, skewed = ["1/2", "1/2"], ["3/4", "1/4"]
@@ -19,9 +19,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
-from dither.accounting.balls import Ball, ball, bounds, float_down, float_up
 from dither.errors import ParameterError
-from dither.parameters import Number, exact, non_negative, whole
+from dither.exact.balls import Ball, ball, bounds, float_down, float_up
+from dither.exact.parameters import Number, exact, non_negative, whole
 
 Probabilities = Mapping[Hashable, Number] | Sequence[Number]
 

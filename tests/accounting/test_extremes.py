@@ -249,7 +249,7 @@ def test_every_calibration_is_right_or_refused(family, target):
 
 @pytest.mark.parametrize("epsilon", ["1e5", "1.5e5", "1e6", "1e9"])
 def test_gaussian_deltas_at_large_epsilons_are_exact(epsilon, reference):
-    from dither.accounting.balls import precision
+    from dither.exact.balls import precision
 
     at = Fraction(epsilon)
     mu = Fraction(2) * at  # near mu^2/2 the curve falls from 1 to 0

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, PureDP, advanced, calibrate, compose, optimal
-from dither.accounting.balls import precision
 from dither.divergence import hockey_stick
+from dither.exact.balls import precision
 
 small = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
 deltas = st.sampled_from([Fraction(1, 10**k) for k in (1, 3, 6, 9, 14)])

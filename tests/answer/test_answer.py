@@ -16,9 +16,9 @@ import pytest
 
 from dither.answer import Answer, Key, Value, dense_keys
 from dither.answer.cells import Cell
-from dither.columns import Category, Date, Int
 from dither.errors import DitherError, ParameterError
 from dither.plot import MissingPackage
+from dither.policy.columns import Category, Date, Int
 
 
 def answer(*columns: Key | Value, notes: tuple[str, ...] = ()) -> Answer:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from dither.answer import Answer, Value, dense_keys
 from dither.answer.keys import sparse_keys
-from dither.columns import Bool, Category, Coded, Column, Date, Fixed, Int, Text, Timestamp
 from dither.errors import PolicyError
-from dither.listed import Listed, Periods, Unlisted
+from dither.policy.columns import Bool, Category, Coded, Column, Date, Fixed, Int, Text, Timestamp
+from dither.policy.columns.key_domains import Listed, Periods, Unlisted
 
 COLUMNS = st.sampled_from(
     [

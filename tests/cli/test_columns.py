@@ -9,8 +9,8 @@ import pytest
 
 from dither.cli.columns import column, columns
 from dither.cli.tables import column_text
-from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 from dither.errors import DitherError
+from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from dither.cli.columns import column
 from dither.cli.tables import column_text
-from dither.columns import Category
+from dither.policy.columns import Category
 
 BY_REGION = "SELECT region, COUNT(*) AS visits, AVG(age) AS age FROM visits GROUP BY region"
 

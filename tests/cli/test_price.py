@@ -12,11 +12,11 @@ from fractions import Fraction
 import pytest
 
 from dither.accounting import GDP, ApproxDP, PureDP
-from dither.accounting.prices import growth, prices
-from dither.cli import price_plan
+from dither.accounting.currency.price_list import growth, prices
 from dither.cli.price import _shown, repetitions
-from dither.cli.price_plan import read_plan
-from dither.cli.price_plot import draw
+from dither.cli.pricing import price_plan
+from dither.cli.pricing.price_plan import read_plan
+from dither.cli.pricing.price_plot import draw
 from dither.errors import ParameterError
 
 PLAN = "100 counts at 0.1, 1 median at 0.5"

@@ -18,15 +18,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
-from dither.engines.duckdb import DuckDBEngine
+from dither.engines.duckdb.engine import DuckDBEngine
 from dither.engines.protocol import Engine
-from dither.mechanisms.exact import _unseal
-from dither.sql.bound import plan
-from dither.sql.catalog import Catalog, Table
-from dither.sql.check import check
-from dither.sql.lower import lower
-from dither.sql.read import read
+from dither.mechanisms.sealed_values import _unseal
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
+from dither.sql.binding.reading import read
+from dither.sql.bounding.aggregations import plan
+from dither.sql.guard.check import check
+from dither.sql.lowering.lower import lower
 
 ENGINES: dict[str, Callable[[Path], Engine]] = {
     "duckdb": DuckDBEngine,

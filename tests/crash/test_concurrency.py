@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from dither.errors import BudgetExceeded, LedgerError
-from dither.ledger import Charge, Ledger, schema
+from dither.ledger import Charge, Ledger
+from dither.ledger.storage import schema
 from dither.ledger.units import Units
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

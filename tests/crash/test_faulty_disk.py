@@ -19,8 +19,9 @@ import pytest
 from crash_faulty import Action, On
 
 from dither.errors import LedgerError
-from dither.ledger import Ledger, anchor, journal
-from dither.ledger.anchor import Anchor
+from dither.ledger import Ledger, journal
+from dither.ledger.storage import anchor
+from dither.ledger.storage.anchor import Anchor
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 Ask = Callable[..., bytes]

@@ -18,7 +18,7 @@ from crash_faulty import Action, On
 
 from dither.errors import LedgerCorrupt
 from dither.ledger import Charge, Ledger, journal
-from dither.ledger.anchor import Anchor
+from dither.ledger.storage.anchor import Anchor
 from dither.ledger.totals import unpack
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from dither.errors import LedgerCorrupt, LedgerError
-from dither.ledger import Charge, Ledger, anchor, book, chain, journal, kinds, page, totals
-from dither.ledger.anchor import Anchor, Mark
-from dither.ledger.schema import STATEMENTS
+from dither.ledger import Charge, Ledger, book, chain, journal, kinds, page, totals
+from dither.ledger.storage import anchor
+from dither.ledger.storage.anchor import Anchor, Mark
+from dither.ledger.storage.schema import STATEMENTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 Ask = Callable[..., bytes]

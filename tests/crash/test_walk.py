@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from dither.accounting import PureDP
-from dither.columns import Int, Text
-from dither.curator import Curator
-from dither.release import release as run_and_add_noise
-from dither.walk import Walk
+from dither.curator.curator import Curator
+from dither.curator.run import release as run_and_add_noise
+from dither.curator.walk import Walk
+from dither.policy.columns import Int, Text
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 PRICE = Fraction(1, 10)

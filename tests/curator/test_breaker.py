@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import dither as dt
-from dither.release import release
-from dither.walk import Walk
+from dither.curator.run import release
+from dither.curator.walk import Walk
 
 COUNT = "SELECT COUNT(*) FROM visits"
 PLANTED = {
@@ -139,7 +139,7 @@ def test_noise_that_fails_is_an_incident(clinic: dt.Curator, monkeypatch: pytest
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("dither.release._noisy", fails)
+    monkeypatch.setattr("dither.curator.run._noisy", fails)
     with pytest.raises(dt.QueryFailed):
         clinic.sql(COUNT, epsilon=1)
     assert kinds(clinic)[-3:] == ["reserve", "fail", "incident"]

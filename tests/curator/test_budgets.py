@@ -9,8 +9,17 @@ from fractions import Fraction
 import pytest
 
 import dither as dt
-from dither.accounting.currency import Currency
-from dither.budgets import Amount, budget_from, cap_of, taken_by_others, terms_of, together_within, too_dear, view
+from dither.accounting.currency.currency import Currency
+from dither.curator.budgets import (
+    Amount,
+    budget_from,
+    cap_of,
+    taken_by_others,
+    terms_of,
+    together_within,
+    too_dear,
+    view,
+)
 from dither.errors import PolicyError
 from dither.ledger import Balance, Charge
 
@@ -147,7 +156,7 @@ def test_a_cap_into_which_no_epsilon_fits_is_refused(make: object) -> None:
 def test_a_cap_that_is_there_already_stays(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
     clinic = make(dt.ApproxDP(8000, "0.5"))  # type: ignore[operator]
     with monkeypatch.context() as before:
-        before.setattr("dither.accounts.check_usable", lambda people, cap: None)
+        before.setattr("dither.curator.accounts.check_usable", lambda people, cap: None)
         clinic.analyst("alice", budget=dt.ApproxDP(1, "1e-6"))
     alice = clinic.analyst("alice", budget=dt.ApproxDP(1, "1e-6"))
     assert len(alice.sql("SELECT COUNT(*) FROM visits", rho="0.001")) == 1

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import dither as dt
-from dither.accounting.currency import Currency
-from dither.sql.price import price
-from dither.sql.read import read
+from dither.accounting.currency.currency import Currency
+from dither.sql.binding.reading import read
+from dither.sql.pricing.price import price
 
 ONE = "SELECT COUNT(*) FROM visits"
 TWO = "SELECT COUNT(*), SUM(age) FROM visits"

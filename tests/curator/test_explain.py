@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import dither as dt
-from dither.accounting.currency import Currency
-from dither.sql.price import PricedQuestion, mechanism_from, price
-from dither.sql.read import read
+from dither.accounting.currency.currency import Currency
+from dither.sql.binding.reading import read
+from dither.sql.pricing.price import PricedQuestion, mechanism_from, price
 
 COUNT = "SELECT COUNT(*) FROM visits"
 ALL = "SELECT region, COUNT(*) AS n, SUM(paid), AVG(age), COUNT(DISTINCT patient) FROM visits GROUP BY region"

@@ -79,7 +79,7 @@ def test_an_edited_number_is_refused(make: Make, folder: Path) -> None:
 
 
 def test_a_folder_of_the_format_before_opens(clinic: dt.Curator, folder: Path) -> None:
-    from dither.policy import _checksum
+    from dither.policy.store import _checksum
 
     path = folder / "policy.json"
     content = json.loads(path.read_text())

@@ -10,8 +10,8 @@ import pytest
 
 import dither as dt
 from dither.errors import DitherError, PolicyError
-from dither.policy import Policy, PolicyFile
-from dither.sql.catalog import Table
+from dither.policy.catalog import Table
+from dither.policy.store import Policy, PolicyFile
 
 COLUMNS = {
     "a": dt.Int(-5, 5),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dither as dt
-from dither.answer.released import NoisyMeasure, Released
-from dither.present import present
+from dither.answer.noisy_measures import NoisyMeasure, Released
+from dither.curator.present import present
 
 QUESTIONS = [
     "SELECT COUNT(*), SUM(age), SUM(paid), AVG(age), AVG(paid), COUNT(DISTINCT patient) FROM visits",

@@ -13,7 +13,7 @@ import pytest
 
 import dither as dt
 from dither.ledger import Ledger
-from dither.policy import PolicyFile
+from dither.policy.store import PolicyFile
 
 COUNT = "SELECT COUNT(*) FROM visits"
 

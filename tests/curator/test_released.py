@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dither.answer.released import NoisyMeasure, Released
+from dither.answer.noisy_measures import NoisyMeasure, Released
 from dither.errors import LedgerError
 
 SMALL = NoisyMeasure('["CountRows", null]', np.array([3, -4, 2**63 - 1, -(2**63)]), {"mechanism": "Laplace"})

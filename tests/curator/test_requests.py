@@ -90,7 +90,7 @@ def test_a_request_that_is_run_again_and_fails_is_one_incident(
     clinic: dt.Curator, folder: Path, killed: Killed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed(lambda: die_while_asking(folder, "r1"))
-    monkeypatch.setattr("dither.release._noisy", lambda *_: 1 // 0)
+    monkeypatch.setattr("dither.curator.run._noisy", lambda *_: 1 // 0)
     for _ in range(2):
         with pytest.raises(dt.QueryFailed):
             clinic.analyst("alice").sql(COUNT, epsilon=1, request="r1")

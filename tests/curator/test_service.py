@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import dither as dt
+from dither.curator.principal import Principal
 from dither.errors import Stranger
-from dither.principal import Principal
-from dither.sql.read import Readings
+from dither.sql.binding.reading import Readings
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 CURATOR, ALICE = Principal.curator(), Principal.analyst("Alice")

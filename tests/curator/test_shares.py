@@ -65,6 +65,6 @@ def test_slow_questions_of_one_analyst_leave_a_worker_to_others(clinic: dt.Curat
 
 
 def test_planted_bug_no_share_of_the_workers(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither.engines.slots.share", lambda most: most)
+    monkeypatch.setattr("dither.engines.duckdb.slots.share", lambda most: most)
     with pytest.raises(dt.Busy):
         check_others_are_answered(clinic)

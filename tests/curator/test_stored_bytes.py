@@ -11,7 +11,7 @@ import pytest
 
 import dither as dt
 from dither.ledger.index import recorded
-from dither.sql.work import work
+from dither.sql.admission.work import work
 
 Make = Callable[..., dt.Curator]
 
@@ -51,7 +51,7 @@ def test_no_answer_is_larger_than_its_bound(
 def test_planted_bug_names_of_measures_that_are_not_counted(
     make: Make, visits: Callable[..., pa.Table], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dither.sql.work._said", lambda aggregates: 0)
+    monkeypatch.setattr("dither.sql.admission.work._said", lambda aggregates: 0)
     with pytest.raises(AssertionError):
         test_no_answer_is_larger_than_its_bound(make, visits, LONG, "1")
 
@@ -101,14 +101,14 @@ def fails(*_: Any) -> None:
 
 def test_questions_that_fail_take_room(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threat 58: their plans stay in the ledger for good."""
-    monkeypatch.setattr("dither.release.released", fails)
+    monkeypatch.setattr("dither.curator.run.released", fails)
     assert 1 <= ask_until_full(clinic, 500_000) <= 500_000 // 20_000  # the literal is in the plan and in the question
     assert clinic._ledger.stored_bytes("alice") <= 500_000
     clinic.verify()
 
 
 def test_planted_bug_plans_that_are_not_counted(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither.release.released", fails)
+    monkeypatch.setattr("dither.curator.run.released", fails)
     monkeypatch.setattr("dither.ledger.index.recorded", lambda texts: 0)
     with pytest.raises(AssertionError, match="fill the disk"):
         ask_until_full(clinic, 500_000)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dither as dt
-from dither.sql.catalog import PublicTable, Table
+from dither.policy.catalog import PublicTable, Table
 
 ORDERS = {"id": dt.Int(1, 100), "price": dt.Int(0, 9)}
 ITEMS = {"order_id": dt.Int(1, 100), "piece": dt.Category(["nut", "bolt"])}
@@ -104,7 +104,7 @@ def test_edited_declarations_are_refused(shop: dt.Curator, tmp_path: Path, place
 
 def test_an_older_file_is_read(shop: dt.Curator, tmp_path: Path) -> None:
     """Format 1 knew neither keys nor the type of owners; that is looked up when another table joins them."""
-    from dither.policy import _checksum
+    from dither.policy.store import _checksum
 
     path = tmp_path / "shop" / "policy.json"
     content = json.loads(path.read_text())

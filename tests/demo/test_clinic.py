@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from dither.columns import Category, Coded, Text
 from dither.demo.clinic import COLUMNS, MOST_VISITS, visits, write_visits
+from dither.policy.columns import Category, Coded, Text
 
 
 def test_a_patient_is_the_same_in_a_clinic_of_any_size() -> None:

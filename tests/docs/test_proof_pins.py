@@ -33,22 +33,22 @@ def test_every_function_a_page_names_in_its_steps_is_pinned(page):
 
 
 def test_each_mechanism_and_composition_has_a_page():
-    from dither.mechanisms.registry import EVERY
+    from dither.lab.registry import EVERY
 
     names = {page.stem for page in PAGES}
     assert {entry.make.__name__.lower() for entry in EVERY} | {"composition"} <= names
 
 
 def test_a_changed_function_is_noticed_and_a_refresh_settles_it():
-    page = "- `dither.accounting.composition:_total` 0123456789abcdef\n"
-    assert proof_pins.stale(page) == ["dither.accounting.composition:_total"]
+    page = "- `dither.accounting.composition.composition:_total` 0123456789abcdef\n"
+    assert proof_pins.stale(page) == ["dither.accounting.composition.composition:_total"]
     assert proof_pins.stale(proof_pins.refreshed(page)) == []
 
 
 def test_properties_cached_functions_and_class_methods_are_found():
     for name in (
-        "dither.mechanisms.laplace:Laplace.guarantee",
-        "dither.accounting.conversion:rho_of_pure",
-        "dither.accounting.currency:Currency.of",
+        "dither.mechanisms.additive.laplace:Laplace.guarantee",
+        "dither.accounting.guarantees.conversion:rho_of_pure",
+        "dither.accounting.currency.currency:Currency.of",
     ):
         assert len(proof_pins.source_hash(name)) == 16

@@ -7,13 +7,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from dither.columns import Column
-from dither.engines.duckdb import DuckDBEngine
+from dither.engines.duckdb.engine import DuckDBEngine
 from dither.engines.protocol import LoadReport
-from dither.mechanisms.exact import _unseal
-from dither.sql.catalog import Table
-from dither.sql.plan import Key
-from dither.sql.statement import Statement, schema_name
+from dither.mechanisms.sealed_values import _unseal
+from dither.policy.catalog import Table
+from dither.policy.columns import Column
+from dither.sql.lowering.statement import Statement, schema_name
+from dither.sql.plan.nodes import Key
 
 
 class Loaded:

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dither.columns import Category, Fixed, Int, Text
-from dither.engines import owners
+from dither.engines.duckdb.snapshots import owners
 from dither.engines.protocol import EngineError
+from dither.policy.columns import Category, Fixed, Int, Text
 from dither.sql.expressions import Stored
-from dither.sql.plan import Key
+from dither.sql.plan.nodes import Key
 
 SPECIAL = [math.nan, math.inf, -math.inf, 2.0**63, -(2.0**63), 1.7976931348623157e308, 5e-324, None]
 COLUMNS = {
@@ -104,9 +104,9 @@ def test_planted_bug_dropping_nan_instead_of_null(load: Any, monkeypatch: pytest
 
 def test_planted_bug_clamps_that_pass_over_null(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """LEAST and GREATEST ignore NULL, so a clamp made of them turns NULL into a bound."""
-    from dither.engines import sanitise
+    from dither.engines.duckdb.snapshots import sanitising
 
-    stored = sanitise.Reading.stored
+    stored = sanitising.Reading.stored
 
     def careless(self: Any) -> str:
         if self.name != "amount":
@@ -115,7 +115,7 @@ def test_planted_bug_clamps_that_pass_over_null(load: Any, monkeypatch: pytest.M
 
     rows = owner_4217(24)
     assert load(source(rows), COLUMNS).one('SELECT COUNT("amount") AS m0 FROM "rows"') == 12
-    monkeypatch.setattr(sanitise.Reading, "stored", careless)
+    monkeypatch.setattr(sanitising.Reading, "stored", careless)
     assert load(source(rows), COLUMNS).one('SELECT COUNT("amount") AS m0 FROM "rows"') == 24
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from dither.engines.protocol import EngineError
 from dither.engines.result import dense, sealed
-from dither.mechanisms.exact import _unseal
+from dither.mechanisms.sealed_values import _unseal
 from dither.sql.expressions import Stored
-from dither.sql.plan import Key
-from dither.sql.statement import Statement
+from dither.sql.lowering.statement import Statement
+from dither.sql.plan.nodes import Key
 
 COLOUR, SIZE = (
     Key(Stored("colour", 0, 2, 0, True), True, 0, 2, True),

@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 
 import dither as dt
-from dither.audit.museum.name_and_shame import NameAndShame
+from dither.lab.museum.name_and_shame import NameAndShame
 
 
 def test_differencing_attack(example):

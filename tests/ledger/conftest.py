@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dither.ledger import Charge, Ledger
-from dither.ledger.schema import STATEMENTS
+from dither.ledger.storage.schema import STATEMENTS
 
 _spec = importlib.util.spec_from_file_location("ledger_unpack", Path(__file__).parent / "fixtures" / "unpack.py")
 _loaded = importlib.util.module_from_spec(_spec)

@@ -12,9 +12,9 @@ import pytest
 
 from dither.errors import LedgerCorrupt
 from dither.ledger import Charge, Ledger
-from dither.ledger.anchor import Mark
 from dither.ledger.book import Book
 from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, seal
+from dither.ledger.storage.anchor import Mark
 from dither.ledger.verify import verify_page
 
 Edit = Callable[..., None]

@@ -16,11 +16,11 @@ import pytest
 
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger import Charge, Ledger
-from dither.ledger.anchor import Anchor
 from dither.ledger.chain import seal
 from dither.ledger.kinds import VERSION
-from dither.ledger.schema import LAYOUT
-from dither.ledger.store import Store
+from dither.ledger.storage.anchor import Anchor
+from dither.ledger.storage.schema import LAYOUT
+from dither.ledger.storage.store import Store
 
 Reserve = Callable[..., Any]
 Ask = Callable[..., bytes]
@@ -174,7 +174,7 @@ def test_a_lost_anchor_is_replaced_only_on_purpose(ledger: Ledger, folder: Path,
 
 def test_creation_cut_short_is_finished(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("dither.ledger.anchor.Anchor.create", _power_cut)
+        patch.setattr("dither.ledger.storage.anchor.Anchor.create", _power_cut)
         with pytest.raises(OSError, match="power"):
             Ledger.open(folder, create=True)
     with Ledger.open(folder, create=True) as ledger:
@@ -247,7 +247,7 @@ def test_durability_settings_are_read_back(ledger: Ledger, monkeypatch: pytest.M
     with ledger._journal._store.transaction(write=False) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    monkeypatch.setattr("dither.ledger.store._SETTINGS", {"synchronous": 7})
+    monkeypatch.setattr("dither.ledger.storage.store._SETTINGS", {"synchronous": 7})
     with pytest.raises(LedgerError, match="SQLite does not accept synchronous = 7; charges would not be durable"):
         Ledger.open(folder)
 
@@ -277,7 +277,7 @@ def test_opening_waits_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert connection.in_transaction
     release.join()
     other.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("dither.ledger.store._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("dither.ledger.storage.store._WAIT_SECONDS", 0.05)
     with (
         pytest.raises(LedgerError, match="in use by another process that does not let go"),
         Store(tmp_path / "x").transaction(write=True),
@@ -310,7 +310,7 @@ def test_opening_tries_again_when_others_open_too(
         assert other.verify() == 3
     assert Contended.refusals == 0
     Contended.refusals = 10**6
-    monkeypatch.setattr("dither.ledger.store._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("dither.ledger.storage.store._WAIT_SECONDS", 0.05)
     with pytest.raises(LedgerError, match="in use by another process"):
         Ledger.open(folder)
     Contended.refusals = 0
@@ -325,7 +325,7 @@ def test_an_anchor_that_cannot_be_written_stops_the_ledger(
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dither.ledger.anchor.sync", fails)
+        patch.setattr("dither.ledger.storage.anchor.sync", fails)
         with pytest.raises(LedgerError, match=r"anchor .* cannot be written: Input/output error"):
             reserve(ledger, request="r1")
     with pytest.raises(LedgerError, match=r"anchor .* cannot be written"):

@@ -12,8 +12,8 @@ import pytest
 
 from dither.errors import BudgetExceeded, LedgerCorrupt, LedgerError, PeopleFrozen, PolicyError, QueryFailed
 from dither.ledger import Charge, Ledger, restore
-from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Book
+from dither.ledger.storage.anchor import Anchor, Mark
 from dither.ledger.totals import Total, unpack
 from dither.ledger.units import NOTHING, Units
 

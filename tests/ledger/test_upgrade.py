@@ -13,11 +13,11 @@ import pytest
 
 from dither.errors import BudgetExceeded, LedgerCorrupt, LedgerError, PeopleFrozen, PolicyError
 from dither.ledger import Charge, Ledger, chain, index, kinds, page, totals
-from dither.ledger.anchor import Anchor
 from dither.ledger.journal import Journal
 from dither.ledger.kinds import VERSION
 from dither.ledger.page import Page
-from dither.ledger.schema import LAYOUT
+from dither.ledger.storage.anchor import Anchor
+from dither.ledger.storage.schema import LAYOUT
 
 OLDER = (1, 2)
 

@@ -16,7 +16,7 @@ import mechanisms_checks_of_noise as noise
 import mechanisms_checks_of_smooth as smooth
 import pytest
 
-from dither.mechanisms.registry import AnyEntry, LawEntry, NoiseEntry, SmoothEntry
+from dither.lab.registry import AnyEntry, LawEntry, NoiseEntry, SmoothEntry
 
 BATTERIES: dict[type, Any] = {NoiseEntry: noise, LawEntry: laws, SmoothEntry: smooth}
 

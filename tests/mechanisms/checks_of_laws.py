@@ -15,7 +15,7 @@ from scipy import stats
 from dither.accounting import PureDP
 from dither.errors import ParameterError
 from dither.mechanisms import REFUSED
-from dither.mechanisms.bands import Bands
+from dither.mechanisms.quantiles.bands import Bands
 from dither.neighbours import Relation
 
 SLACK = 1e-11

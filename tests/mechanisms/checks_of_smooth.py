@@ -17,10 +17,10 @@ from scipy import stats
 
 from dither import sensitivity
 from dither.accounting import ApproxDP, PureDP
-from dither.accounting.balls import precision
 from dither.errors import NotPublic, ParameterError, RelationMismatch
+from dither.exact.balls import precision
 from dither.neighbours import Relation
-from dither.noise.laplace_log_normal import LaplaceLogNormal
+from dither.noise.reals.laplace_log_normal import LaplaceLogNormal
 
 FALSE_ALARM = 1e-9
 HERE = (Fraction(0), Fraction(1))

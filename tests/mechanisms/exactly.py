@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from dither.accounting.balls import ball, bounds
+from dither.exact.balls import ball, bounds
 
 
 def law(mechanism, tail="1e-14"):

@@ -13,7 +13,7 @@ import dither.mechanisms
 import dither.sensitivity
 import dither.stats
 
-MODULES = ["dither.parameters", "dither.neighbours"] + [
+MODULES = ["dither.exact.parameters", "dither.neighbours"] + [
     found.name
     for package in (dither.accounting, dither.mechanisms, dither.sensitivity, dither.stats)
     for found in pkgutil.iter_modules(package.__path__, package.__name__ + ".")

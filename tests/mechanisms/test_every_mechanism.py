@@ -10,9 +10,9 @@ import pytest
 from mechanisms_check_mechanism import BATTERIES, cases, check_mechanism
 
 import dither
+from dither.lab.registry import EVERY, LAWS, NOISES, SMOOTH
 from dither.mechanisms import Exponential, Laplace, SmoothCauchy
 from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.registry import EVERY, LAWS, NOISES, SMOOTH
 
 
 @pytest.mark.parametrize("case", [case for entry in EVERY for case in cases(entry)], ids=str)

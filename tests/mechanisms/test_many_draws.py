@@ -10,21 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dither.audit.releases import releases
-from dither.mechanisms import (
-    Exponential,
-    ListedQuantiles,
-    NoisyMax,
-    PermuteAndFlip,
-    Quantile,
-    Quantiles,
-    permute_and_flip,
-    race,
-)
-from dither.mechanisms.rank_choice import RankChoice
-from dither.mechanisms.ranked import sorted_column
-from dither.mechanisms.registry.laws import LAWS
+from dither.lab.audit.draws.releases import releases
+from dither.lab.registry.distributions import LAWS
+from dither.mechanisms import Exponential, ListedQuantiles, NoisyMax, PermuteAndFlip, Quantile, Quantiles
+from dither.mechanisms.quantiles.rank_choice import RankChoice
+from dither.mechanisms.quantiles.rank_window import sorted_column
 from dither.mechanisms.scores import read_scores
+from dither.mechanisms.selection import permute_and_flip, race
 
 MANY = 200_000
 FALSE_ALARM = 1e-9

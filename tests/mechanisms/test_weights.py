@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dither.accounting.balls import ball, bounds
+from dither.exact.balls import ball, bounds
 from dither.mechanisms.probabilities import nearest
 from dither.mechanisms.weights import choose, flip, weights_of
 

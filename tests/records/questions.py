@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dither.accounting import ApproxDP, PureDP
-from dither.accounting.currency import Currency
-from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
-from dither.sql.bound import measures
-from dither.sql.catalog import Catalog, PublicTable, Table
+from dither.accounting.currency.currency import Currency
+from dither.policy.catalog import Catalog, PublicTable, Table
+from dither.policy.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
+from dither.sql.binding.reading import read
+from dither.sql.bounding.aggregations import measures
 from dither.sql.planner.strategy import Strategy
-from dither.sql.price import PricedQuestion, price
-from dither.sql.read import read
+from dither.sql.pricing.price import PricedQuestion, price
 
 VISITS = {
     "id": Int(0, 1000, nullable=False, default=0),

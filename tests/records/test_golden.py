@@ -13,18 +13,18 @@ import pytest
 from records_questions import CATALOG, asked, records
 
 import dither as dt
-from dither.columns import Int
+from dither.policy.catalog import Table
+from dither.policy.columns import Int
 from dither.records import tags as registry
 from dither.records import text_of
 from dither.records.tags import tagged
-from dither.sql import buying
 from dither.sql import expressions as e
-from dither.sql.aggregates.average import AverageFrom
-from dither.sql.aggregates.centred_sum import CentredSum
-from dither.sql.catalog import Table
-from dither.sql.noisy import terms
-from dither.sql.plan import OwnerLimit, Retruncate, Scan
-from dither.sql.recipe import Recipe
+from dither.sql.plan.aggregates.average import AverageFrom
+from dither.sql.plan.aggregates.centred_sum import CentredSum
+from dither.sql.plan.nodes import OwnerLimit, Retruncate, Scan
+from dither.sql.planner import mechanism_choice
+from dither.sql.postprocess.formulas import terms
+from dither.sql.pricing.recipe import Recipe
 
 Golden = list[dict[str, Any]]
 X = e.Stored("x", 0, 9, 0, may_be_null=False)
@@ -61,7 +61,7 @@ def check_plans(plans: dict[str, str]) -> None:
 @contextmanager
 def renamed() -> Iterator[None]:
     """Every class that is recorded has another name."""
-    kinds = {kind: kind.__name__ for kind in (*tagged(), *buying._RECORDED)}
+    kinds = {kind: kind.__name__ for kind in (*tagged(), *mechanism_choice._RECORDED)}
     try:
         for kind, name in kinds.items():
             kind.__name__ = f"Renamed{name}"
@@ -124,11 +124,11 @@ def test_planted_bug_a_class_is_recorded_by_its_name(golden: Golden, monkeypatch
 
 
 def _by_name(mechanism: Any) -> dict[str, str]:
-    return {**buying.parameters_of(mechanism), "mechanism": type(mechanism).__name__}
+    return {**mechanism_choice.parameters_of(mechanism), "mechanism": type(mechanism).__name__}
 
 
 def test_planted_bug_a_mechanism_is_recorded_by_its_name(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither.sql.price.parameters_of", _by_name)
+    monkeypatch.setattr("dither.sql.pricing.price.parameters_of", _by_name)
     check_keys(golden)
     with renamed(), pytest.raises(AssertionError, match="mechanisms"):
         check_keys(golden)
@@ -149,14 +149,14 @@ def test_every_tag_is_in_a_record_here(golden: Golden, monkeypatch: pytest.Monke
     for value, text in OTHERS:
         assert text_of(value) == value.text == text
     used = {parameters["mechanism"] for question in golden for parameters in question["mechanisms"]}
-    assert used == {tag for tag, _ in buying._RECORDED.values()} == set(buying._BUILT)
+    assert used == {tag for tag, _ in mechanism_choice._RECORDED.values()} == set(mechanism_choice._BUILT)
 
 
 def test_a_price_writes_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(aggregate: Any) -> Any:
         raise AssertionError("lowered")
 
-    monkeypatch.setattr("dither.sql.price.lower", refuse)
+    monkeypatch.setattr("dither.sql.pricing.price.lower", refuse)
     priced = asked({"text": "SELECT COUNT(*) FROM visits", "currency": "pure", "stated": {"epsilon": "1"}})
     assert "SELECT" not in priced.recipe()
     with pytest.raises(AssertionError, match="lowered"):

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pytest
 
 import dither as dt
-from dither.accounting.currency import Currency, Price
-from dither.answer.released import Released
+from dither.accounting.currency.currency import Currency, Price
+from dither.answer.noisy_measures import Released
 from dither.ledger import Charge
 from dither.sensitivity import Sensitivity
-from dither.sql import price as pricing
-from dither.sql.recipe import Recipe
+from dither.sql.pricing import price as pricing
+from dither.sql.pricing.recipe import Recipe
 
 TEXT = "SELECT ward, COUNT(*), AVG(hours) FROM shifts GROUP BY ward"
 KEYS = "SELECT name, COUNT(*) FROM shifts GROUP BY name"
@@ -248,6 +248,6 @@ def test_planted_bug_statements_are_compared(clinic: dt.Curator, monkeypatch: py
 def test_planted_bug_a_higher_price_is_not_seen(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     leave(clinic)
     monkeypatch.setattr(Currency, "price_of", dearer)
-    monkeypatch.setattr("dither.recall.repriced", _never)
+    monkeypatch.setattr("dither.curator.recall.repriced", _never)
     with pytest.raises(dt.PolicyError, match="used before"):
         check_failed(clinic)

@@ -9,18 +9,18 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from dither.columns import Column
+from dither.policy.catalog import PublicTable, Table
+from dither.policy.columns import Column
 from dither.records import recorded, tags, text_of
 from dither.records.tags import tagged
-from dither.sql.aggregates import Aggregator
-from dither.sql.aggregates.value import ValueColumn
-from dither.sql.buying import _RECORDED, Mechanism
-from dither.sql.catalog import PublicTable, Table
 from dither.sql.expressions import Expression
 from dither.sql.expressions.base import Boolean, Numeric, Opaque, Textual
 from dither.sql.expressions.numbers import Binary, Divided, Several
-from dither.sql.noisy.terms import Condition, Term
-from dither.sql.plan import Aggregate, Choice, Measure, Node
+from dither.sql.plan.aggregates import Aggregator
+from dither.sql.plan.nodes import Aggregate, Choice, Measure, Node
+from dither.sql.planner.mechanism_choice import _RECORDED, Mechanism
+from dither.sql.postprocess.formulas.terms import Condition, Term
+from dither.sql.postprocess.value_column import ValueColumn
 
 # What all of a kind have in common: none of them stands anywhere by itself.
 BASES = {Expression, Numeric, Opaque, Boolean, Textual, Binary, Divided, Several, Term, Condition}

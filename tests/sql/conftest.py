@@ -14,13 +14,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
-from dither.sql.bound import plan
-from dither.sql.catalog import Catalog, Table
-from dither.sql.check import check
-from dither.sql.duckdb_dialect import DUCKDB
-from dither.sql.lower import lower
-from dither.sql.read import read
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
+from dither.sql.binding.reading import read
+from dither.sql.bounding.aggregations import plan
+from dither.sql.guard.check import check
+from dither.sql.lowering.duckdb_dialect import DUCKDB
+from dither.sql.lowering.lower import lower
 
 # Helpers that tests import by name: the reference evaluator, and the questions of the neighbour harness.
 _HERE = Path(__file__).parent

@@ -13,20 +13,20 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dither.columns import Bool, Category, Date, Fixed, Int, Text
 from dither.errors import PolicyError
-from dither.sql import blocks, lower, writer
+from dither.policy.catalog import Catalog, PublicTable, Table
+from dither.policy.columns import Bool, Category, Date, Fixed, Int, Text
 from dither.sql import expressions as e
-from dither.sql.bound import plan
-from dither.sql.catalog import Catalog, PublicTable, Table
-from dither.sql.check import check
-from dither.sql.dialect import Dialect
-from dither.sql.duckdb_dialect import DUCKDB
-from dither.sql.intervals import LARGEST
-from dither.sql.plan import Aggregate
-from dither.sql.postgresql_dialect import POSTGRESQL
-from dither.sql.read import read
-from dither.sql.statement import Statement
+from dither.sql.binding.reading import read
+from dither.sql.bounding.aggregations import plan
+from dither.sql.guard.check import check
+from dither.sql.guard.ranges import LARGEST
+from dither.sql.lowering import blocks, lower, writer
+from dither.sql.lowering.dialect import Dialect
+from dither.sql.lowering.duckdb_dialect import DUCKDB
+from dither.sql.lowering.postgresql_dialect import POSTGRESQL
+from dither.sql.lowering.statement import Statement
+from dither.sql.plan.nodes import Aggregate
 
 FIXTURE = Path(__file__).parent / "fixtures" / "dialects.sql"
 TABLES = Catalog(

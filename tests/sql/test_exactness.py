@@ -29,13 +29,13 @@ from threats_generator import Generator, supported
 
 from dither.accounting import ApproxDP
 from dither.answer import Answer, Value
-from dither.answer.released import NoisyMeasure, Released
-from dither.curator import Curator
+from dither.answer.noisy_measures import NoisyMeasure, Released
+from dither.curator.curator import Curator
+from dither.curator.present import present
 from dither.errors import DitherError
-from dither.mechanisms.exact import _unseal
-from dither.mechanisms.groups import _Groups, _Histogram
-from dither.present import present
-from dither.sql.aggregates import Variance
+from dither.mechanisms.keys.groups import _Groups, _Histogram
+from dither.mechanisms.sealed_values import _unseal
+from dither.sql.plan.aggregates import Variance
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 WORLDS, QUESTIONS = 3 * min(CAMPAIGN, 20), 300 * max(1, CAMPAIGN // 20)

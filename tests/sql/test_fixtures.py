@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dither.errors import PolicyError, UnsupportedQuery
-from dither.sql.bound import plan
-from dither.sql.check import check
-from dither.sql.lower import lower
-from dither.sql.read import read
+from dither.sql.binding.reading import read
+from dither.sql.bounding.aggregations import plan
+from dither.sql.guard.check import check
+from dither.sql.lowering.lower import lower
 
 FOLDER = Path(__file__).parent / "fixtures"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from dither.sql import grammar
-from dither.sql.limits import tokens
-from dither.sql.parse import parse
+from dither.sql.text import grammar
+from dither.sql.text.limits import tokens
+from dither.sql.text.parse import parse
 
 ACCEPTED = (Path(__file__).parent / "fixtures" / "accepted.sql").read_text(encoding="utf-8").strip().split("\n\n")
 MORE = [

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import dither as dt
-from dither.sql import grammar, labels, limits, scalar
+from dither.sql.scalars import labels, scalar
+from dither.sql.text import grammar, limits
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
 (SETTING,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dither.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
 from dither.errors import UnsupportedQuery
-from dither.sql.catalog import Catalog, Table
-from dither.sql.read import read
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
+from dither.sql.binding.reading import read
 
 PAGE = (Path(__file__).parents[2] / "docs" / "values.md").read_text(encoding="utf-8")
 COLUMNS = {

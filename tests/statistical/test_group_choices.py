@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dither.mechanisms import Exponential, Quantile, group_choice
-from dither.mechanisms.groups import choose_values, seal_histogram
+from dither.mechanisms import Exponential, Quantile
+from dither.mechanisms.keys.groups import choose_values, seal_histogram
+from dither.mechanisms.quantiles import group_choice
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 ALARM = 1e-11  # the chi-square tail is an approximation for counts; this leaves room below the promised 1e-9

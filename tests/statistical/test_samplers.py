@@ -14,13 +14,13 @@ from scipy.stats import chi2
 
 from dither import noise
 from dither.noise.balls import precision
-from dither.noise.discrete_gaussian import many_by_rejection
-from dither.noise.discrete_gaussian_law import DiscreteGaussianLaw
-from dither.noise.gaussian import RoundedGaussianLaw
-from dither.noise.geometric_law import GeometricLaw
-from dither.noise.laplace import LaplaceLaw
-from dither.noise.table import draw_from_table
-from dither.noise.tables import kept_table
+from dither.noise.integers.discrete_gaussian import many_by_rejection
+from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
+from dither.noise.integers.gaussian import RoundedGaussianLaw
+from dither.noise.integers.geometric_tail import GeometricLaw
+from dither.noise.integers.laplace import LaplaceLaw
+from dither.noise.integers.table import draw_from_table
+from dither.noise.integers.tables import kept_table
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 # The chi-square tail is an approximation for counts; this leaves room below the promised 1e-9.

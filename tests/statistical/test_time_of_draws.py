@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dither import noise
-from dither.audit import timing
+from dither.lab.audit import timing
 
 
 def geometric_by_trials():

@@ -12,12 +12,12 @@ from scipy.stats import binom, chi2
 
 from dither import stats
 from dither.mechanisms import Laplace, PermuteAndFlip, SmoothCauchy
-from dither.sensitivity.order_statistic import quantile as quantile_sensitivity
-from dither.sensitivity.trimmed_mean import trimmed_mean as trimmed_sensitivity
+from dither.sensitivity.order.order_statistic import quantile as quantile_sensitivity
+from dither.sensitivity.order.trimmed_mean import trimmed_mean as trimmed_sensitivity
 from dither.stats.columns import exact_sum, exact_sum_of_squares
 from dither.stats.moments import _variance_of, _variance_range
 from dither.stats.price import Price
-from dither.stats.smooth import smooth_estimate
+from dither.stats.smooth_noise import smooth_estimate
 
 LOUD = {"epsilon": 500}  # noise of about no step at all: what is published is the exact statistic
 VALUES = (-3, 0, 1, 4, 9, 14)

@@ -21,11 +21,11 @@ import pytest
 
 import dither as dt
 from dither.errors import DitherError
-from dither.mechanisms.candidates import standing
 from dither.mechanisms.codes import Grid, column_codes
-from dither.sensitivity import reading
-from dither.sensitivity.reading import Reading, read_column
-from dither.sensitivity.records import Records
+from dither.mechanisms.quantiles.candidates import standing
+from dither.sensitivity.columns import reading
+from dither.sensitivity.columns.reading import Reading, read_column
+from dither.sensitivity.columns.records import Records
 from dither.stats.histogram import category_counts
 from dither.stats.kinds import holds_numbers, number_column
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import chi2
 
 from dither import stats
-from dither.accounting.gaussian_curve import analytic_sigma
+from dither.accounting.guarantees.gaussian_curve import analytic_sigma
 from dither.errors import ParameterError
 from dither.neighbours import Relation
 from dither.stats.regression import _UNIT, _noisy_table, _scaled

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from dither.accounting import PureDP
-from dither.columns import Category, Int, Text
-from dither.curator import Curator
+from dither.curator.curator import Curator
+from dither.policy.columns import Category, Int, Text
 
 COLUMNS = {
     "age": Int(0, 120),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dither.curator import Curator
+from dither.curator.curator import Curator
 
 for _name in (
     "population", "generator", "mutations", "harness", "hostile", "queries", "clinic", "extremes", "limits_relations",

@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow as pa
 
 from dither.accounting import ApproxDP
-from dither.audit.sides import Side
-from dither.columns import Bool, Category, Coded, Column, Date, Fixed, Int, Text, Timestamp
-from dither.curator import Curator
+from dither.curator.curator import Curator
 from dither.errors import PolicyError
-from dither.limits import Limits
-from dither.sql.catalog import EACH_ROW
-from dither.sql.price import PricedQuestion
+from dither.lab.audit.neighbours.sides import Side
+from dither.policy.catalog import EACH_ROW
+from dither.policy.columns import Bool, Category, Coded, Column, Date, Fixed, Int, Text, Timestamp
+from dither.policy.limits import Limits
+from dither.sql.pricing.price import PricedQuestion
 
 GONE = 74
 EVENTS, ITEMS = 4, 6  # most rows of an owner

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
+from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 
 Kinds = dict[type[Column], str]
 KINDS: Kinds = {Int: "number", Fixed: "number", Bool: "bool", Date: "date", Timestamp: "time", Category: "label"}

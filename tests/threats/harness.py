@@ -9,11 +9,11 @@ from typing import Any
 import threats_population as population
 
 from dither.accounting import ApproxDP
-from dither.audit.gaps import Vector, check_gap, check_keys, difference
-from dither.audit.neighbours import check_neighbours, check_same_aggregates
-from dither.audit.observing import Observed, observe, wire
-from dither.audit.sides import Leak, Listening, Side
-from dither.curator import Curator
+from dither.curator.curator import Curator
+from dither.lab.audit.neighbours.gaps import Vector, check_gap, check_keys, difference
+from dither.lab.audit.neighbours.observation import Observed, observe, wire
+from dither.lab.audit.neighbours.recorder import check_neighbours, check_same_aggregates
+from dither.lab.audit.neighbours.sides import Leak, Listening, Side
 
 __all__ = [
     "Leak",

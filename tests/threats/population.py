@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
-from dither.sql.catalog import EACH_ROW
+from dither.policy.catalog import EACH_ROW
+from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 
 NASTY = 4217
 CANARY = "canary-4217-tango"

@@ -21,13 +21,13 @@ import threats_population as population
 from threats_clinic import COUNT, add_table, open_clinic, patients, spent
 
 from dither.accounting import ApproxDP, PureDP
-from dither.analyst import Analyst
-from dither.curator import Curator
+from dither.curator.analyst import Analyst
+from dither.curator.curator import Curator
+from dither.curator.run import release
+from dither.curator.walk import Walk
 from dither.errors import BudgetExceeded, PolicyError
 from dither.ledger import Charge, Ledger
-from dither.release import release
-from dither.sql.price import PricedQuestion
-from dither.walk import Walk
+from dither.sql.pricing.price import PricedQuestion
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 PRICE = Fraction(1, 10)
@@ -79,14 +79,14 @@ def question(request: str) -> str:
 def _kill_at(number: int) -> None:
     left = number
     traced = {
-        "dither.curator",
-        "dither.analyst",
-        "dither.asker",
-        "dither.service",
-        "dither.walk",
-        "dither.release",
-        "dither.present",
-        "dither.engines.duckdb",
+        "dither.curator.curator",
+        "dither.curator.analyst",
+        "dither.curator.asker",
+        "dither.curator.service",
+        "dither.curator.walk",
+        "dither.curator.run",
+        "dither.curator.present",
+        "dither.engines.duckdb.engine",
     }
     assert all(importlib.util.find_spec(name) for name in traced)
 

@@ -11,7 +11,7 @@ import pytest
 from threats_clinic import COUNT, open_clinic, spent
 
 from dither.accounting import PureDP
-from dither.curator import Curator
+from dither.curator.curator import Curator
 from dither.errors import BudgetExceeded
 from dither.ledger import Charge, Ledger
 

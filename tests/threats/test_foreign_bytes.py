@@ -15,8 +15,8 @@ import yaml
 from threats_clinic import COLUMNS, COUNT, open_clinic
 
 import dither
-from dither.answer.released import Released
-from dither.curator import Curator
+from dither.answer.noisy_measures import Released
+from dither.curator.curator import Curator
 from dither.errors import DitherError
 
 Reader = Callable[[Path], object]  # reads a file of an attacker's making

@@ -15,9 +15,9 @@ from threats_generator import Generator
 from threats_mutations import DIALECTS, Mutator
 
 from dither.accounting import ApproxDP
-from dither.curator import Curator
+from dither.curator.curator import Curator
+from dither.curator.walk import Walk
 from dither.errors import BudgetExceeded, DitherError, UnsupportedQuery
-from dither.walk import Walk
 
 PARTS, TEXTS = 2, 1500
 QUICK = 0.05 if population.CAMPAIGN > 1 else 0.25  # seconds of work; the tests run on slower machines than campaigns

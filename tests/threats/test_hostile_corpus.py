@@ -14,11 +14,11 @@ import threats_harness as harness
 import threats_population as population
 from threats_hostile import Hostile, corpus
 
-from dither.curator import Curator
+from dither.curator.curator import Curator
+from dither.curator.walk import Walk
 from dither.errors import PolicyError, UnsupportedQuery
 from dither.ledger import Charge
-from dither.sql.statement import Statement
-from dither.walk import Walk
+from dither.sql.lowering.statement import Statement
 
 LONGEST_REFUSAL = 1000
 

@@ -20,7 +20,7 @@ from dither import escape
 from dither.answer import Answer, Key, Value
 from dither.answer.document import csv_bytes
 from dither.errors import ParameterError, UnsupportedQuery
-from dither.sql.explain import Explanation
+from dither.sql.pricing.explain import Explanation
 
 LABELS = [
     "plain",
@@ -180,7 +180,7 @@ from pathlib import Path
 import numpy as np, pyarrow as pa
 import dither as dt
 from dither.answer import Answer, Key, Value
-from dither.plot.words import words as said
+from dither.plot.outcome_text import words as said
 
 labels, folder, planted = json.loads(sys.stdin.read()), Path(sys.argv[1]), sys.argv[2] == "planted"
 if planted:  # as it once was: "<" alone is replaced

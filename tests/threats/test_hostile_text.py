@@ -15,10 +15,10 @@ import threats_harness as harness
 import threats_queries as queries
 from threats_clinic import COUNT
 
-from dither.curator import Curator
+from dither.curator.curator import Curator
+from dither.curator.walk import Walk
 from dither.errors import DitherError, ParameterError, PolicyError, UnsupportedQuery
-from dither.sql.statement import Statement
-from dither.walk import Walk
+from dither.sql.lowering.statement import Statement
 
 HOSTILE = [text.replace("FROM t", "FROM visits") for text in queries.REFUSED]
 HOSTILE_NUMBERS: list[Any] = [

@@ -12,10 +12,10 @@ import pytest
 from threats_clinic import COLUMNS, COUNT, add_table, open_clinic, patients, spent
 
 from dither.accounting import PureDP
-from dither.columns import Int
-from dither.curator import Curator
+from dither.curator.curator import Curator
 from dither.errors import PolicyError
-from dither.sql.catalog import EACH_ROW
+from dither.policy.catalog import EACH_ROW
+from dither.policy.columns import Int
 
 PRICE = Fraction(1, 4)
 NUMBERED = {"id": Int(0, 10_000), **COLUMNS}

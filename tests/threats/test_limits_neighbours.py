@@ -16,16 +16,18 @@ import threats_population as population
 from threats_harness import Leak, Side, check_neighbours
 from threats_limits_generator import AXES, Aiming
 
-from dither.accounting.currency import Price
-from dither.columns import Text
+from dither.accounting.currency.currency import Price
 from dither.errors import PolicyError
-from dither.mechanisms import additive
-from dither.mechanisms.exact import _unseal, seal
-from dither.mechanisms.groups import _Groups, seal_groups
-from dither.sql import blocks, computed, intervals, lower, writer
+from dither.mechanisms.additive import addition
+from dither.mechanisms.keys.groups import _Groups, seal_groups
+from dither.mechanisms.sealed_values import _unseal, seal
+from dither.policy.columns import Text
 from dither.sql import expressions as e
-from dither.sql.facts import known
-from dither.sql.plan import Retruncate
+from dither.sql.binding import computed_columns
+from dither.sql.guard import ranges
+from dither.sql.guard.facts import knowledge
+from dither.sql.lowering import blocks, lower, writer
+from dither.sql.plan.nodes import Retruncate
 
 Pairs = dict[str, tuple[Side, Side]]
 QUESTIONS, PARTS = 2000 * population.CAMPAIGN, 4
@@ -93,9 +95,9 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def lengths_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A text that a derived table computes counts as one of a thousand characters at most, however it was made."""
-    sound = known.longest
-    patch.setattr(known, "longest", lambda value, schema: min(1000, sound(value, schema)))
-    patch.setattr(computed, "Text", lambda max_length: Text(max_length=min(1000, max_length)))
+    sound = knowledge.longest
+    patch.setattr(knowledge, "longest", lambda value, schema: min(1000, sound(value, schema)))
+    patch.setattr(computed_columns, "Text", lambda max_length: Text(max_length=min(1000, max_length)))
 
 
 def lengths_forgotten_and_bare_codes(patch: pytest.MonkeyPatch) -> None:
@@ -135,10 +137,10 @@ def truncated_days_misjudged(patch: pytest.MonkeyPatch) -> None:
     """The first day of a period may be a year before the first day of all: a fault, since no plan goes so far back."""
 
     def first_day(node: Any, schema: Any) -> Any:
-        low, high = intervals.interval(node.value, schema)
+        low, high = ranges.interval(node.value, schema)
         return low - 365, high
 
-    patch.setitem(intervals.NUMBERS, e.FirstDay, first_day)
+    patch.setitem(ranges.NUMBERS, e.FirstDay, first_day)
 
 
 def rows_not_cut_after_joins(patch: pytest.MonkeyPatch) -> None:
@@ -147,19 +149,19 @@ def rows_not_cut_after_joins(patch: pytest.MonkeyPatch) -> None:
 
 def types_by_exact_numbers(patch: pytest.MonkeyPatch) -> None:
     """An answer is stored in wide numbers if the exact ones are, whatever the noise made of them."""
-    sound = additive.add
+    sound = addition.add
 
     def add(steps: Any, noise: Any) -> Any:
         total = sound(steps, noise)
         return total.astype(object) if getattr(steps, "dtype", None) == np.dtype(object) else total
 
-    patch.setattr("dither.mechanisms.additive.add", add)
-    patch.setattr("dither.audit.gaps.add", add)
+    patch.setattr("dither.mechanisms.additive.addition.add", add)
+    patch.setattr("dither.lab.audit.neighbours.gaps.add", add)
 
 
 def noise_that_overflows(patch: pytest.MonkeyPatch) -> None:
     """Noise is added in words, which some exact numbers do not fit."""
-    patch.setattr(additive, "add", lambda steps, noise: np.asarray(steps).astype(np.int64) + np.asarray(noise))
+    patch.setattr(addition, "add", lambda steps, noise: np.asarray(steps).astype(np.int64) + np.asarray(noise))
 
 
 PLANTS: dict[str, tuple[Plant, tuple[str, ...], str]] = {

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from threats_clinic import COLUMNS, COUNT, add_table, open_clinic, patients
 
-from dither import registration
-from dither.analyst import Analyst
-from dither.curator import Curator
-from dither.engines import files, relations
+from dither.curator import registration
+from dither.curator.analyst import Analyst
+from dither.curator.curator import Curator
+from dither.engines.duckdb.sources import files, relations
 from dither.errors import DitherError, PolicyError
 
 CANARY = "canary4217"

@@ -14,12 +14,12 @@ import threats_queries as queries
 from threats_clinic import COUNT, open_clinic, spent
 from threats_population import few
 
-from dither.columns import Fixed, Int
-from dither.curator import Curator
+from dither.curator.curator import Curator
+from dither.curator.walk import Walk
 from dither.errors import DitherError, ParameterError, PolicyError
 from dither.mechanisms import Gaussian, Laplace
-from dither.sql.price import PricedQuestion
-from dither.walk import Walk
+from dither.policy.columns import Fixed, Int
+from dither.sql.pricing.price import PricedQuestion
 
 DECLARED = {"age": Int(0, 120), "visits": Fixed(0, 20, decimals=3), "region": Int(0, 5, nullable=False, default=1)}
 
@@ -78,7 +78,7 @@ def test_an_edited_declaration_is_refused(folder: Path) -> None:
 
 
 def test_planted_default_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dither import policy
+    from dither.policy import store
 
     def lenient(name: str, declared: Any) -> Any:
         whole = {
@@ -89,11 +89,11 @@ def test_planted_default_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -
             "columns": {},
         } | declared
         columns = {column: Int(0, 1) for column in whole["columns"]}
-        return policy.Table(
+        return store.Table(
             name, whole["people"], whole["owner"], whole["max_rows_per_owner"], columns, whole["snapshot"]
         )
 
-    monkeypatch.setattr(policy, "_table", lenient)
+    monkeypatch.setattr(store, "_table", lenient)
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         check_every_field_is_needed(folder)
 

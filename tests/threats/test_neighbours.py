@@ -20,19 +20,19 @@ import threats_queries as queries
 from threats_generator import Generator, supported
 from threats_harness import Leak, Side, check_neighbours, check_same_aggregates
 
-from dither.accounting.currency import Price
-from dither.engines import snapshot
+from dither.accounting.currency.currency import Price
+from dither.engines.duckdb.snapshots import snapshot
 from dither.errors import PolicyError
 from dither.mechanisms import Gaussian, KeySelection
-from dither.mechanisms.exact import _unseal, seal
+from dither.mechanisms.sealed_values import _unseal, seal
 from dither.sensitivity import Sensitivity
-from dither.sql.check import UnsafePlan, check
 from dither.sql.expressions import Constant
-from dither.sql.facts import facts
-from dither.sql.lower import lower
-from dither.sql.plan import Aggregate, CountOwners, CountRows, Filter, OwnerLimit, Retruncate, SumRows
-from dither.sql.price import PricedQuestion
-from dither.sql.statement import Statement
+from dither.sql.guard.check import UnsafePlan, check
+from dither.sql.guard.facts import facts
+from dither.sql.lowering.lower import lower
+from dither.sql.lowering.statement import Statement
+from dither.sql.plan.nodes import Aggregate, CountOwners, CountRows, Filter, OwnerLimit, Retruncate, SumRows
+from dither.sql.pricing.price import PricedQuestion
 
 Sides = dict[str, Side]
 SUPPORTED = queries.FORMS | queries.NASTY

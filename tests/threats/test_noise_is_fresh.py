@@ -14,9 +14,9 @@ import threats_population as population
 from threats_clinic import COUNT, open_clinic
 
 from dither.accounting import ApproxDP, PureDP
-from dither.curator import Curator
+from dither.curator.curator import Curator
 from dither.mechanisms import Gaussian, Laplace
-from dither.mechanisms.additive import AdditiveNoise
+from dither.mechanisms.additive.addition import AdditiveNoise
 from dither.mechanisms.release import Release
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -154,7 +154,9 @@ def test_planted_float_noise(clinic: Curator, monkeypatch: pytest.MonkeyPatch) -
 
     release = AdditiveNoise.release
     monkeypatch.setattr(AdditiveNoise, "release", lambda self, value: FloatRelease(release(self, value).steps, self))
-    monkeypatch.setattr("dither.answer.released._encode", lambda values: ("float", repr(values.tolist()).encode()))
-    monkeypatch.setattr("dither.answer.released._decode", lambda _, body: np.array(eval(body.decode())))
+    monkeypatch.setattr(
+        "dither.answer.noisy_measures._encode", lambda values: ("float", repr(values.tolist()).encode())
+    )
+    monkeypatch.setattr("dither.answer.noisy_measures._decode", lambda _, body: np.array(eval(body.decode())))
     with pytest.raises(AssertionError, match="off the grid"):
         check_noisy(clinic)

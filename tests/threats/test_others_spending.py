@@ -13,14 +13,14 @@ import pytest
 from threats_clinic import COUNT, open_clinic
 
 from dither.accounting import ApproxDP, PureDP
-from dither.accounts import Accounts
-from dither.analyst import Analyst
-from dither.budgets import too_dear
 from dither.cli.main import main
+from dither.curator.accounts import Accounts
+from dither.curator.analyst import Analyst
+from dither.curator.budgets import too_dear
+from dither.curator.service import Service
 from dither.errors import DitherError, PolicyError
 from dither.ledger import Ledger, caps
 from dither.mechanisms import Gaussian, Laplace
-from dither.service import Service
 
 BUDGETS = [PureDP(4), ApproxDP(4, "1e-6"), ApproxDP(4, "1e-6", composition="basic")]
 KEYS = "SELECT remark, COUNT(*) AS n FROM visits GROUP BY remark"

@@ -17,17 +17,17 @@ import threats_harness as harness
 import threats_population as population
 from threats_harness import Leak, Side, check_neighbours
 
-from dither.accounting.currency import Currency
-from dither.columns import Category, Fixed, Int
-from dither.curator import Curator
+from dither.accounting.currency.currency import Currency
+from dither.curator.curator import Curator
+from dither.curator.profiling import known_parts, parts
+from dither.curator.recall import profile_of
 from dither.ledger import Charge
 from dither.mechanisms import Laplace
-from dither.mechanisms.exact import _unseal
-from dither.profile import known_parts, parts
-from dither.recall import profile_of
-from dither.sql.planner.profile import RowsPerOwner
-from dither.sql.price import PricedQuestion, price
-from dither.sql.read import read
+from dither.mechanisms.sealed_values import _unseal
+from dither.policy.columns import Category, Fixed, Int
+from dither.sql.binding.reading import read
+from dither.sql.planner.profiles.profile import RowsPerOwner
+from dither.sql.pricing.price import PricedQuestion, price
 
 LIMIT = 64
 COLUMNS = {"x": Int(0, 100, nullable=False, default=0), "paid": Fixed(-50, 50, decimals=2), "g": Category(["a", "b"])}

@@ -14,10 +14,10 @@ import pytest
 from scipy.stats import binom
 
 from dither.accounting import PureDP
-from dither.columns import Int, Text
-from dither.curator import Curator
+from dither.curator.curator import Curator
 from dither.errors import BudgetExceeded
 from dither.ledger import Charge, Ledger
+from dither.policy.columns import Int, Text
 
 SEATS = 400
 EPSILON = 1

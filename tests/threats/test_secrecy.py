@@ -14,11 +14,11 @@ import threats_queries as queries
 from threats_clinic import open_clinic, patients
 from threats_population import CANARY, everybody
 
-from dither.curator import Curator
+from dither.curator.curator import Curator
+from dither.curator.walk import Walk
 from dither.errors import DitherError, QueryFailed
-from dither.mechanisms.exact import Exact
-from dither.sql.statement import Statement
-from dither.walk import Walk
+from dither.mechanisms.sealed_values import Exact
+from dither.sql.lowering.statement import Statement
 
 COUNT = "SELECT region, COUNT(*), AVG(age) FROM visits WHERE remark LIKE 'canary%' GROUP BY region"
 

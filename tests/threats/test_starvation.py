@@ -22,11 +22,11 @@ from typing import Any
 import pytest
 from threats_clinic import COUNT, patients
 
-from dither import policy
 from dither.accounting import PureDP
-from dither.curator import Curator
+from dither.curator.curator import Curator
 from dither.errors import PolicyError
-from dither.policy import PolicyFile
+from dither.policy import store
+from dither.policy.store import PolicyFile
 
 
 class Locks:
@@ -78,7 +78,7 @@ class Process(Actor):
 from __future__ import annotations
 import fcntl, sys
 from pathlib import Path
-from dither import policy
+from dither.policy import store as policy
 {inspect.getsource(Locks)}
 policy.fcntl = Locks(lambda what: print(what, flush=True))
 with policy.PolicyFile(Path(sys.argv[1])).steady():
@@ -107,7 +107,7 @@ with policy.PolicyFile(Path(sys.argv[1])).steady():
 def check_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four questions are under way, a refresh asks to change the tables, and four more questions come."""
     told: Any = queue.Queue()
-    monkeypatch.setattr(policy, "fcntl", Locks(lambda what: told.put((threading.current_thread().name, what))))
+    monkeypatch.setattr(store, "fcntl", Locks(lambda what: told.put((threading.current_thread().name, what))))
     file = PolicyFile(folder)
 
     def question(number: int) -> Actor:
@@ -138,7 +138,7 @@ def test_a_waiting_change_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def _only(path: Path, how: int) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        policy.fcntl.flock(descriptor, how)
+        store.fcntl.flock(descriptor, how)
         yield
     finally:
         os.close(descriptor)
@@ -214,7 +214,7 @@ def test_a_fork_does_not_let_go_of_its_parents_lock(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_planted_locks_that_a_fork_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: a lock is let go of by closing it, though a fork has a copy."""
-    monkeypatch.setattr(policy, "_held", _only)
+    monkeypatch.setattr(store, "_held", _only)
     with pytest.raises(pytest.fail.Exception, match="a fork holds the lock"):
         check_fork(tmp_path)
 

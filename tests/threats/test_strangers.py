@@ -12,14 +12,14 @@ import pytest
 from threats_clinic import COUNT, add_table, open_clinic, patients
 
 from dither.accounting import PureDP
-from dither.accounts import Accounts
-from dither.analyst import Analyst
 from dither.cli.main import main
-from dither.curator import Curator
+from dither.curator.accounts import Accounts
+from dither.curator.analyst import Analyst
+from dither.curator.curator import Curator
+from dither.curator.principal import Principal
+from dither.curator.service import Service
 from dither.errors import DitherError, PolicyError, Stranger
 from dither.ledger import Charge, Ledger, caps, checks
-from dither.principal import Principal
-from dither.service import Service
 
 NAMES = ["mallory", "patients", "none", "alic", "alice2", "root"]
 

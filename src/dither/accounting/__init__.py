@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dither.accounting.advanced import advanced, advanced_inverse
-from dither.accounting.approx import ApproxDP
-from dither.accounting.calibrate import Calibration, calibrate
-from dither.accounting.closed_inverse import closed_inverse
-from dither.accounting.composition import Composition, compose, repeat
-from dither.accounting.currency import Currency, Price
-from dither.accounting.filter import Filter
-from dither.accounting.gdp import GDP
-from dither.accounting.group import group, replace_from_add_remove
-from dither.accounting.guarantee import Guarantee, Theory
-from dither.accounting.known import certain_loss_of, law_says_all, log_moments_of, privacy_loss_of
-from dither.accounting.odometer import Odometer
-from dither.accounting.optimal import Bracket, optimal, optimal_inverse, optimal_of
-from dither.accounting.parallel import parallel
-from dither.accounting.pure import PureDP
-from dither.accounting.rdp import RDP
-from dither.accounting.subsampling import subsample
-from dither.accounting.triangle import triangle
-from dither.accounting.zcdp import ZCDP
+from dither.accounting.composition.advanced import advanced, advanced_inverse
+from dither.accounting.composition.calibration import Calibration, calibrate
+from dither.accounting.composition.closed_inverse import closed_inverse
+from dither.accounting.composition.composition import Composition, compose, repeat
+from dither.accounting.composition.group import group, replace_from_add_remove
+from dither.accounting.composition.losses import certain_loss_of, law_says_all, log_moments_of, privacy_loss_of
+from dither.accounting.composition.optimal import Bracket, optimal, optimal_inverse, optimal_of
+from dither.accounting.composition.parallel import parallel
+from dither.accounting.composition.subsampling import subsample
+from dither.accounting.composition.triangle import triangle
+from dither.accounting.currency.currency import Currency, Price
+from dither.accounting.currency.filter import Filter
+from dither.accounting.currency.odometer import Odometer
+from dither.accounting.guarantees.approx import ApproxDP
+from dither.accounting.guarantees.gdp import GDP
+from dither.accounting.guarantees.guarantee import Guarantee, Theory
+from dither.accounting.guarantees.pure import PureDP
+from dither.accounting.guarantees.rdp import RDP
+from dither.accounting.guarantees.zcdp import ZCDP
 from dither.lazy import loader
 
 if TYPE_CHECKING:

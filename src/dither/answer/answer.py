@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dither.answer.columns import Key, Value, distinct, in_shown_units
 from dither.answer.frames import require
 from dither.answer.intervals import Interval, ends
-from dither.digits import counted
 from dither.errors import DitherError, ParameterError
+from dither.exact.digits import counted
 
 if TYPE_CHECKING:
     import pandas as pd

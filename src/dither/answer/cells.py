@@ -9,8 +9,8 @@ from typing import Any
 
 from dither.answer.columns import Key, Value
 from dither.answer.intervals import ends
-from dither.digits import plain, write
 from dither.escape import shortened
+from dither.exact.digits import plain, write
 
 NO_VALUE, NO_ERROR, NO_INFORMATION = "unknown", "?", "no information"
 

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dither.answer.columns import Chosen, Key, Value
-from dither.digits import number_above
 from dither.escape import json_text, spreadsheet_cell
+from dither.exact.digits import number_above
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key
 from dither.answer.text import MOST_ROWS, footer
-from dither.digits import counted
 from dither.escape import markup, shortened
+from dither.exact.digits import counted
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer

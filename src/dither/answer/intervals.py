@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.answer.columns import Numbers, Value
-from dither.digits import float_above
+from dither.exact.digits import float_above
 
 _WORD = 2**63
 

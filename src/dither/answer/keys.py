@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.answer.columns import Key
-from dither.columns import Bool, Category, Coded, Column, Date, Timestamp
 from dither.errors import PolicyError
-from dither.listed import Computed, Shown
+from dither.policy.columns import Bool, Category, Coded, Column, Date, Timestamp
+from dither.policy.columns.key_domains import Computed, Shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def dense_keys(keys: Sequence[tuple[str, Coded]]) -> tuple[Key, ...]:
     """Key columns for (shown name, declaration) pairs, one row for each combination.
 
-    >>> from dither.columns import Bool, Category
+    >>> from dither.policy.columns import Bool, Category
     >>> [key.values.to_pylist() for key in dense_keys([("a", Bool()), ("b", Category(["x"]))])]
     [[False, False, True, True, None, None], ['x', None, 'x', None, 'x', None]]
     """
@@ -42,7 +42,7 @@ def dense_keys(keys: Sequence[tuple[str, Coded]]) -> tuple[Key, ...]:
 def sparse_keys(keys: Sequence[tuple[str, Column]], codes: Sequence[Any]) -> tuple[Key, ...]:
     """Key columns for (shown name, declaration) pairs and the code or text of each row, None where it is NULL.
 
-    >>> from dither.columns import Category, Text
+    >>> from dither.policy.columns import Category, Text
     >>> keys = sparse_keys([("a", Category(["x", "y"])), ("b", Text())], [[1, None, 0], ["p", "q", None]])
     >>> [key.values.to_pylist() for key in keys]
     [['y', None, 'x'], ['p', 'q', None]]

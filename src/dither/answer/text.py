@@ -10,8 +10,8 @@ import numpy as np
 
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key, Value
-from dither.digits import counted
 from dither.escape import shortened
+from dither.exact.digits import counted
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer

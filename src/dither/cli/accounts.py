@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dither.budgets import Budget, budget_from
+from dither.curator.budgets import Budget, budget_from
 
 if TYPE_CHECKING:
     from dither import Curator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dither.cli.common import Commands, add_json, command, print_json
 from dither.cli.progress import ProgressBar, add_progress, progress_bar
 from dither.errors import DitherError, ParameterError
-from dither.parameters import positive, whole
+from dither.exact.parameters import positive, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,12 +92,12 @@ def _chosen(arguments: argparse.Namespace) -> Callable[..., tuple[list[dict[str,
 
 def _mechanisms(arguments: argparse.Namespace, bar: ProgressBar | None) -> tuple[list[dict[str, Any]], str]:
     """Ours, or those of another library."""
-    from dither.audit.registered import audits, cases, table
+    from dither.lab.audit.registry_audit import audits, cases, table
 
     samples = whole(_count(arguments.samples), "samples", least=1000)
     seconds = float(positive(arguments.seconds, "seconds"))
     if arguments.peer is not None:
-        from dither.audit.peers import peer_cases
+        from dither.lab.peers import peer_cases
 
         chosen = list(peer_cases(arguments.peer))
     else:
@@ -111,7 +111,7 @@ def _mechanisms(arguments: argparse.Namespace, bar: ProgressBar | None) -> tuple
 
 
 def _neighbours(arguments: argparse.Namespace, bar: ProgressBar | None) -> tuple[list[dict[str, Any]], str]:
-    from dither.audit.rehearsal import rehearse, table
+    from dither.lab.audit.neighbours.rehearsal import rehearse, table
 
     rows = list(_shown(rehearse(arguments.neighbours, arguments.question), bar))
     return rows, table(rows)
@@ -125,7 +125,7 @@ def _shown(rows: Iterator[dict[str, Any]], bar: ProgressBar | None) -> Iterator[
 
 
 def _museum(arguments: argparse.Namespace, bar: ProgressBar | None) -> tuple[list[dict[str, Any]], str]:
-    from dither.audit.museum import table, visit
+    from dither.lab.museum import table, visit
 
     found = list(visit(progress=bar))
     return [row.document() for row in found], table(found)

@@ -11,7 +11,7 @@ from dither.errors import PolicyError
 
 if TYPE_CHECKING:
     from dither import Curator
-    from dither.budgets import BudgetView
+    from dither.curator.budgets import BudgetView
 
 _DESCRIPTION = """\
 Show budgets: of all people and analysts, or of those named. Spent is rounded up and

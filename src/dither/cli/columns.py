@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp, column_from
 from dither.errors import DitherError, OutsideDeclared, PolicyError
+from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp, column_from
 
 SYNTAX = """\
 column declarations, one --column each (values that do not fit become NULL):

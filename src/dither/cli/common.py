@@ -72,7 +72,7 @@ def read_budget(arguments: argparse.Namespace) -> PureDP | ApproxDP:
     """The budget that `add_budget`'s options state."""
     from dither import ApproxDP, PureDP
     from dither.errors import ParameterError
-    from dither.parameters import positive
+    from dither.exact.parameters import positive
 
     epsilon = positive(arguments.epsilon, "epsilon")
     if arguments.pure:

@@ -8,7 +8,7 @@ from pathlib import Path
 from dither.cli.common import Commands, command
 from dither.cli.progress import ProgressBar, add_progress, progress_bar
 from dither.demo.clinic import PATIENTS
-from dither.parameters import whole
+from dither.exact.parameters import whole
 
 _DESCRIPTION = """\
 Make a synthetic clinic, show how exact answers give one patient away, put the clinic

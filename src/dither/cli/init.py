@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dither.accounting import PureDP
-from dither.budgets import Budget, cap_of, decimal_text
 from dither.cli.accounts import Account, accounts, shown
 from dither.cli.common import Commands, add_budget, add_folder, command, open_curator, read_budget
+from dither.curator.budgets import Budget, cap_of, decimal_text
 from dither.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _draft(arguments: argparse.Namespace) -> None:
     """Write a policy file to fill in; an existing file is never touched."""
-    from dither.declarations import draft
+    from dither.curator.policy_files import draft
 
     if arguments.analyst is not None:
         arguments.parser.error("--analyst cannot be given with --from; write the cap into the draft")

@@ -6,8 +6,8 @@ import argparse
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dither.budgets import decimal_text
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.curator.budgets import decimal_text
 from dither.escape import visible
 
 if TYPE_CHECKING:

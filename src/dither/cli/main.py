@@ -12,9 +12,9 @@ from typing import TextIO
 from dither import __version__
 from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, tables
 from dither.cli.common import Formatter
+from dither.cli.flag_names import words
 from dither.cli.output import visible_output
 from dither.cli.usage import Parser, UsageError
-from dither.cli.words import words
 from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed
 from dither.escape import visible_lines
 

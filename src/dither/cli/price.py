@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dither.cli.common import Commands, add_json, command, print_json
-from dither.cli.price_plan import read_plan
+from dither.cli.pricing.price_plan import read_plan
 from dither.errors import ParameterError
-from dither.parameters import probability
+from dither.exact.parameters import probability
 
 if TYPE_CHECKING:
     from dither.accounting import Guarantee
-    from dither.accounting.prices import Row
+    from dither.accounting.currency.price_list import Row
 
 _DESCRIPTION = """\
 Price a plan of releases that is fixed in advance. A plan is a list such as
@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the plan, price it, print and draw."""
-    from dither.accounting.prices import growth, prices
+    from dither.accounting.currency.price_list import growth, prices
 
     if arguments.plot is not None and arguments.plot.suffix.lower() != ".svg":
         raise ParameterError(f"--plot draws SVG: name it {arguments.plot.with_suffix('.svg')}, say.")
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     parts, delta = plan.parts, probability(written, "delta")
     rows = prices(parts, delta)
     if arguments.plot is not None:
-        from dither.cli.price_plot import draw
+        from dither.cli.pricing.price_plot import draw
 
         counts = repetitions(parts, delta)
         draw(counts, growth(parts, delta, counts), float(delta)).save(str(arguments.plot))
@@ -83,9 +83,9 @@ def _is_pure(parts: list[tuple[Guarantee, int]]) -> bool:
 
 def _print_pure(arguments: argparse.Namespace, parts: list[tuple[Guarantee, int]]) -> None:
     """Without a delta epsilons add up, and no other theorem applies."""
-    from dither.accounting.balls import float_up
-    from dither.accounting.prices import Row
-    from dither.budgets import decimal_text
+    from dither.accounting.currency.price_list import Row
+    from dither.curator.budgets import decimal_text
+    from dither.exact.balls import float_up
 
     total = sum((guarantee.basic().epsilon * count for guarantee, count in parts), Fraction(0))
     if arguments.json:
@@ -108,7 +108,7 @@ def _one_delta(in_plan: str | None, option: str | None) -> str:
 
 def repetitions(parts: list[tuple[Guarantee, int]], delta: Fraction) -> list[int]:
     """How often the plan is carried out in a picture: until the best epsilon is near 20, or delta is spent."""
-    from dither.accounting.prices import prices
+    from dither.accounting.currency.price_list import prices
 
     def best(times: int) -> float:
         rows = prices([(guarantee, count * times) for guarantee, count in parts], delta)

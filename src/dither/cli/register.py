@@ -11,7 +11,7 @@ from dither.cli.columns import SYNTAX, columns
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.cli.progress import add_progress, progress_bar
 from dither.errors import PolicyError
-from dither.sql.catalog import EACH_ROW
+from dither.policy.catalog import EACH_ROW
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,7 +157,7 @@ def _flag(name: str) -> str:
 
 
 def _apply(arguments: argparse.Namespace) -> None:
-    from dither.declarations import check, read_policy
+    from dither.curator.policy_files import check, read_policy
 
     plan = read_policy(arguments.policy)
     if not arguments.folder.exists():

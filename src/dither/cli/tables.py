@@ -6,11 +6,11 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
-from dither.digits import counted
+from dither.exact.digits import counted
 
 if TYPE_CHECKING:
-    from dither.columns import Column
-    from dither.sql.catalog import PublicTable, Table
+    from dither.policy.catalog import PublicTable, Table
+    from dither.policy.columns import Column
 
 _TABLES = """\
 Show the declared tables: whose they are, how many rows of each owner count, and the
@@ -68,7 +68,7 @@ def drop(arguments: argparse.Namespace) -> None:
 def column_text(column: Column) -> str:
     """A declaration as `register --column` takes it, with long lists of labels cut.
 
-    >>> from dither.columns import Category, Int
+    >>> from dither.policy.columns import Category, Int
     >>> column_text(Int(0, 105, nullable=False, default=0)), column_text(Category(["north", "south"]))
     ('int:0:105 default 0', 'category:north,south')
     """
@@ -104,7 +104,7 @@ def _text(table: Table | PublicTable) -> str:
 
 
 def _whose(table: Table | PublicTable) -> str:
-    from dither.sql.catalog import PublicTable
+    from dither.policy.catalog import PublicTable
 
     if isinstance(table, PublicTable):
         return "public"
@@ -120,7 +120,7 @@ def _key(table: Table | PublicTable) -> str:
 
 
 def _document(table: Table | PublicTable) -> dict[str, object]:
-    from dither.sql.catalog import PublicTable
+    from dither.policy.catalog import PublicTable
 
     columns = {name: column.declaration() for name, column in table.columns.items()}
     if isinstance(table, PublicTable):

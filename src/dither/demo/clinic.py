@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.columns import Category, Column, Date, Fixed, Int, Text
 from dither.demo.hashing import below, weighted
+from dither.policy.columns import Category, Column, Date, Fixed, Int, Text
 
 if TYPE_CHECKING:
     import pyarrow as pa

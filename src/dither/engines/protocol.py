@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dither.columns import Column
-from dither.digits import counted
 from dither.errors import DitherError, PolicyError
-from dither.mechanisms.exact import Exact
-from dither.sql.catalog import MOST_ROWS, PublicTable, Table, most_rows
-from dither.sql.dialect import Dialect
-from dither.sql.statement import Statement
+from dither.exact.digits import counted
+from dither.mechanisms.sealed_values import Exact
+from dither.policy.catalog import MOST_ROWS, PublicTable, Table, most_rows
+from dither.policy.columns import Column
+from dither.sql.lowering.dialect import Dialect
+from dither.sql.lowering.statement import Statement
 
 __all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "StatementStopped", "check_rows"]
 

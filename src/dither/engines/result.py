@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.engines.protocol import EngineError
-from dither.mechanisms.exact import Exact, seal
-from dither.mechanisms.groups import seal_groups, seal_histogram
-from dither.sql.plan import Key
-from dither.sql.statement import Statement
+from dither.mechanisms.keys.groups import seal_groups, seal_histogram
+from dither.mechanisms.sealed_values import Exact, seal
+from dither.sql.lowering.statement import Statement
+from dither.sql.plan.nodes import Key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

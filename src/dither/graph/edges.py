@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dither.exact.parameters import Number
 from dither.graph.estimates import with_interval
 from dither.graph.price import public_noise
 from dither.graph.reading import GraphLike, Vertices, read_graph
-from dither.parameters import Number
-from dither.sensitivity.edges import edges as edges_sensitivity
+from dither.sensitivity.graphs.edges import edges as edges_sensitivity
 from dither.stats.estimate import Estimate
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.mechanisms.bounded_local_sensitivity import BoundedOutcome
 from dither.mechanisms.release import Release
-from dither.mechanisms.smooth import SmoothOutcome
+from dither.mechanisms.smooth.smooth_noise import SmoothOutcome
+from dither.mechanisms.stability.bounded_local_sensitivity import BoundedOutcome
 from dither.stats.estimate import Estimate, plain
 
 _HIDDEN = "the noise follows the smooth sensitivity of this graph, which is private; another method= has an interval."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dither.exact.parameters import Number
 from dither.graph.estimates import with_interval
 from dither.graph.price import public_noise
 from dither.graph.reading import GraphLike, Vertices, read_graph
-from dither.parameters import Number
-from dither.sensitivity.max_degree import max_degree as max_degree_sensitivity
+from dither.sensitivity.graphs.max_degree import max_degree as max_degree_sensitivity
 from dither.stats.estimate import Estimate
 
 

@@ -6,16 +6,16 @@ from fractions import Fraction
 from typing import Literal
 
 from dither.errors import ParameterError
+from dither.exact.parameters import Number, positive, sqrt_up
 from dither.graph.estimates import with_interval, without_interval
 from dither.graph.price import one_currency, public_noise
 from dither.graph.reading import GraphLike, read_weights
-from dither.mechanisms.propose_test_release import fine_grid
-from dither.mechanisms.smooth import SmoothNoise
-from dither.mechanisms.smooth_cauchy import SmoothCauchy
-from dither.mechanisms.smooth_laplace_log_normal import SmoothLaplaceLogNormal
+from dither.mechanisms.smooth.cauchy import SmoothCauchy
+from dither.mechanisms.smooth.laplace_log_normal import SmoothLaplaceLogNormal
+from dither.mechanisms.smooth.smooth_noise import SmoothNoise
+from dither.mechanisms.stability.propose_test_release import fine_grid
 from dither.neighbours import Relation
-from dither.parameters import Number, positive, sqrt_up
-from dither.sensitivity.mst_cost import mst_cost as sensitivity
+from dither.sensitivity.graphs.mst_cost import mst_cost as sensitivity
 from dither.stats.estimate import Estimate
 
 Method = Literal["global", "smooth"]

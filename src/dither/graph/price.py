@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dither.errors import ParameterError
-from dither.mechanisms.additive import AdditiveNoise
-from dither.mechanisms.gaussian import Gaussian
-from dither.mechanisms.laplace import Laplace
-from dither.parameters import Number
+from dither.exact.parameters import Number
+from dither.mechanisms.additive.addition import AdditiveNoise
+from dither.mechanisms.additive.gaussian import Gaussian
+from dither.mechanisms.additive.laplace import Laplace
 from dither.sensitivity.norms import Sensitivity
 
 

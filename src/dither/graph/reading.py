@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.parameters import whole
-from dither.sensitivity.graphs import Graph, is_igraph, is_networkx
-from dither.sensitivity.reading import listed, place_of
-from dither.sensitivity.tables import table_columns
-from dither.sensitivity.vertices import MOST_VERTICES, NO_VERTEX, vertex_numbers
+from dither.exact.parameters import whole
+from dither.sensitivity.columns.reading import listed, place_of
+from dither.sensitivity.columns.tables import table_columns
+from dither.sensitivity.columns.vertices import MOST_VERTICES, NO_VERTEX, vertex_numbers
+from dither.sensitivity.graphs.graph import Graph, is_igraph, is_networkx
 
 Vertices = Any  # None, how many there are, or their names
 GraphLike = Any  # a networkx or igraph graph, a SciPy sparse matrix, or a table of edges

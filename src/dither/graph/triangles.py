@@ -7,17 +7,17 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dither.errors import ParameterError
+from dither.exact.parameters import Number
 from dither.graph.estimates import with_bound, with_interval, without_interval
 from dither.graph.price import public_noise
 from dither.graph.reading import GraphLike, Vertices, read_graph
-from dither.mechanisms.additive import check_scale
-from dither.mechanisms.bounded_local_sensitivity import BoundedLocalSensitivity
-from dither.mechanisms.smooth import SmoothNoise
-from dither.mechanisms.smooth_cauchy import SmoothCauchy
-from dither.mechanisms.smooth_laplace_log_normal import SmoothLaplaceLogNormal
+from dither.mechanisms.additive.addition import check_scale
+from dither.mechanisms.smooth.cauchy import SmoothCauchy
+from dither.mechanisms.smooth.laplace_log_normal import SmoothLaplaceLogNormal
+from dither.mechanisms.smooth.smooth_noise import SmoothNoise
+from dither.mechanisms.stability.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.neighbours import Relation
-from dither.parameters import Number
-from dither.sensitivity.triangles import triangles as sensitivity
+from dither.sensitivity.graphs.triangles import triangles as sensitivity
 from dither.stats.estimate import Estimate
 
 Method = Literal["global", "smooth", "bounded"]

@@ -1,4 +1,4 @@
-"""The durable record of every charge: a budget that no crash, race, retry or edited file can overrun."""
+"""TRUSTED. The durable record of every charge: a budget that no crash, race, retry or edited file can overrun."""
 
 from dither.ledger.ledger import Ledger
 from dither.ledger.values import Balance, Charge, Entry, Reservation

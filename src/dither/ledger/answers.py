@@ -7,9 +7,9 @@ from hashlib import sha256
 from dither.errors import QueryFailed
 from dither.ledger import index
 from dither.ledger.checks import account_of, canonical_names
-from dither.ledger.files import Folder
 from dither.ledger.journal import Journal
 from dither.ledger.names import canonical_name
+from dither.ledger.storage.files import Folder
 from dither.ledger.units import charge_units
 from dither.ledger.values import Charge, Reservation
 

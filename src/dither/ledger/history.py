@@ -9,10 +9,10 @@ from dither.errors import PolicyError
 from dither.ledger import index
 from dither.ledger.chain import Link
 from dither.ledger.checks import check_texts
-from dither.ledger.files import Folder
 from dither.ledger.journal import Journal
 from dither.ledger.kinds import KINDS, VERSION
 from dither.ledger.page import links_after
+from dither.ledger.storage.files import Folder
 from dither.ledger.values import Entry
 from dither.ledger.verify import verify
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from dither.errors import LedgerCorrupt, PolicyError
 from dither.ledger.chain import Link, canonical_json, same
-from dither.ledger.files import Folder
 from dither.ledger.page import Page
+from dither.ledger.storage.files import Folder
 from dither.ledger.units import Units
 from dither.ledger.values import ASKED, Charge, Entry, Reservation
 

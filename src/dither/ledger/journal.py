@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dither.errors import LedgerCorrupt, LedgerError
-from dither.ledger.anchor import Anchor, Mark
 from dither.ledger.book import Book
 from dither.ledger.chain import NO_SEAL, Link, canonical_json, same, seal
-from dither.ledger.files import Folder
 from dither.ledger.kinds import VERSION
 from dither.ledger.page import COLUMNS, Page, links_after, load
-from dither.ledger.schema import LAYOUT
-from dither.ledger.store import Store, change_tables, has_tables, make_tables, older_layout
+from dither.ledger.storage.anchor import Anchor, Mark
+from dither.ledger.storage.files import Folder
+from dither.ledger.storage.schema import LAYOUT
+from dither.ledger.storage.store import Store, change_tables, has_tables, make_tables, older_layout
 from dither.ledger.totals import unpack
 from dither.ledger.units import NOTHING
 

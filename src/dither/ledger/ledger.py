@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from dither.errors import BudgetExceeded, PeopleFrozen, PolicyError
 from dither.ledger import caps, index
-from dither.ledger.anchor import Anchor
 from dither.ledger.answers import Answers
 from dither.ledger.book import Account
 from dither.ledger.breaker import Breaker
@@ -25,11 +24,12 @@ from dither.ledger.checks import (
     prices,
     whose,
 )
-from dither.ledger.files import Folder
 from dither.ledger.history import History
 from dither.ledger.journal import Journal
 from dither.ledger.page import Page, check_row
 from dither.ledger.restore import count_as_spent
+from dither.ledger.storage.anchor import Anchor
+from dither.ledger.storage.files import Folder
 from dither.ledger.units import Units, cap_units, exact_charge
 from dither.ledger.values import Balance, Charge, Reservation
 from dither.ledger.verify import verify_page

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dither.errors import LedgerCorrupt, LedgerError
-from dither.ledger.anchor import Mark
 from dither.ledger.book import Account, Book, packed
 from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
 from dither.ledger.kinds import VERSION, check_body
-from dither.ledger.schema import OF_THE_BOOK
-from dither.ledger.store import check_tables
+from dither.ledger.storage.anchor import Mark
+from dither.ledger.storage.schema import OF_THE_BOOK
+from dither.ledger.storage.store import check_tables
 from dither.ledger.units import Units
 
 COLUMNS = "sequence, version, kind, body, state, mac"

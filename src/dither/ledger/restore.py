@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dither.errors import LedgerCorrupt
 from dither.ledger import index
-from dither.ledger.anchor import Mark
 from dither.ledger.page import Page
+from dither.ledger.storage.anchor import Mark
 from dither.ledger.totals import unpack
 
 

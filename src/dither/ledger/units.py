@@ -10,8 +10,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 
 from dither.errors import PolicyError
+from dither.exact.parameters import SMALLEST, ceil_units, floor_units
 from dither.ledger.values import Charge
-from dither.parameters import SMALLEST, ceil_units, floor_units
 
 SCALE = 10**15
 COST_UNIT = Fraction(1, SCALE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from dither.parameters import non_negative
+from dither.exact.parameters import non_negative
 
 State = Literal["reserved", "settled", "failed"]
 

@@ -14,8 +14,8 @@ from dither.errors import LedgerCorrupt
 from dither.ledger import index
 from dither.ledger.book import Book
 from dither.ledger.chain import Link, same
-from dither.ledger.files import Folder
 from dither.ledger.page import Page, account_rows, links_after
+from dither.ledger.storage.files import Folder
 
 PAGE_OF_ENTRIES = 500
 _ROUNDS = 3  # up to what was the newest entry when each began: what others added meanwhile becomes less and less

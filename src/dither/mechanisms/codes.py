@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.parameters import Number, exact, interval, positive
-from dither.sensitivity.reading import Reading, read_column
-from dither.sensitivity.records import _number
+from dither.exact.parameters import Number, exact, interval, positive
+from dither.sensitivity.columns.reading import Reading, read_column
+from dither.sensitivity.columns.records import _number
 
 Codes = npt.NDArray[np.int64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from dither.accounting.guarantee import Guarantee
+from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import NotPublic
-from dither.parameters import Number, probability
+from dither.exact.parameters import Number, probability
 
 
 class HasGuarantee(Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from dither.accounting.balls import MOST_BITS, START_BITS, Ball, lower, upper
-from dither.precision import precision
+from dither.exact.balls import MOST_BITS, START_BITS, Ball, lower, upper
+from dither.exact.precision import precision
 
 Pair = tuple[Fraction, Fraction]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dither.accounting.guarantee import Guarantee
-from dither.digits import decimal, write
+from dither.accounting.guarantees.guarantee import Guarantee
+from dither.exact.digits import decimal, write
+from dither.exact.parameters import Number, probability
 from dither.mechanisms.values import Steps, add, shift, size_of, times_grid
-from dither.parameters import Number, probability
 
 if TYPE_CHECKING:
-    from dither.mechanisms.additive import AdditiveNoise
+    from dither.mechanisms.additive.addition import AdditiveNoise
 
 _CONFIDENCE = "0.95"
 _MOST_SHOWN = 10  # coordinates of a vector

@@ -14,12 +14,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from dither.accounting.balls import Ball
 from dither.errors import ParameterError, RelationMismatch
-from dither.mechanisms.exact import Exact, _unseal
+from dither.exact.balls import Ball
+from dither.exact.parameters import Number, positive
+from dither.mechanisms.sealed_values import Exact, _unseal
 from dither.mechanisms.values import whole_steps
 from dither.neighbours import Relation
-from dither.parameters import Number, positive
 
 ScoreTable = Mapping[Any, Any] | Iterable[Any] | npt.NDArray[Any] | Exact
 # One ball for each distinct gap, at the working precision of the moment.

@@ -1,13 +1,13 @@
-"""Exact noise: every draw has exactly the stated law, given uniform bits from the kernel-keyed cipher. TRUSTED."""
+"""TRUSTED. Exact noise: every draw has exactly the stated law, given uniform bits from the kernel-keyed cipher."""
 
 from __future__ import annotations
 
-from dither.noise.bernoulli import bernoulli_exp
-from dither.noise.discrete_gaussian import discrete_gaussian
-from dither.noise.gaussian import rounded_gaussian
-from dither.noise.geometric import geometric
-from dither.noise.laplace import discrete_laplace
-from dither.noise.uniform import uniform_below
+from dither.noise.integers.bernoulli import bernoulli_exp
+from dither.noise.integers.discrete_gaussian import discrete_gaussian
+from dither.noise.integers.gaussian import rounded_gaussian
+from dither.noise.integers.geometric import geometric
+from dither.noise.integers.laplace import discrete_laplace
+from dither.noise.integers.uniform import uniform_below
 
 __all__ = [
     "bernoulli_exp",

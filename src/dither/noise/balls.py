@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dither.exact.precision import precision
 from dither.noise.entropy import Learn, learn_bits, random_bits
-from dither.precision import precision
 
 # An arb: whatever the working precision, the true number lies inside it.
 Ball = Any

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
-from dither.parameters import Number, positive, whole
+from dither.exact.parameters import Number, positive, whole
 
 SMALLEST_SCALE = Fraction(1, 1000)
 LARGEST_SCALE = Fraction(1 << 60)

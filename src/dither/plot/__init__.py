@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dither.plot.bars import Panel, bars
 from dither.plot.choices import neighbouring_scores, two_choices
-from dither.plot.laws import Law, Neighbours, steps_around, steps_of_runs, two_laws
+from dither.plot.distributions import Law, Neighbours, steps_around, steps_of_runs, two_laws
+from dither.plot.outcome_text import words
 from dither.plot.style import MissingPackage, say
-from dither.plot.words import words
 
 __all__ = [
     "Law",

@@ -10,22 +10,22 @@ from dither.sensitivity import brute_force, distance
 from dither.sensitivity.centred_sum import centred_sum
 from dither.sensitivity.count import count
 from dither.sensitivity.counts import counts
-from dither.sensitivity.edges import edges
-from dither.sensitivity.extremes import max_ as max  # a statistic's own name is the public one
-from dither.sensitivity.extremes import min_ as min
+from dither.sensitivity.graphs.edges import edges
+from dither.sensitivity.graphs.max_degree import max_degree
+from dither.sensitivity.graphs.mst_cost import mst_cost
+from dither.sensitivity.graphs.triangles import triangles
 from dither.sensitivity.histogram import histogram
-from dither.sensitivity.max_degree import max_degree
 from dither.sensitivity.max_difference import max_difference
 from dither.sensitivity.mean import mean
-from dither.sensitivity.median import median
-from dither.sensitivity.mst_cost import mst_cost
 from dither.sensitivity.norms import Sensitivity
-from dither.sensitivity.order_statistic import order_statistic, quantile
+from dither.sensitivity.order.extremes import max_ as max  # a statistic's own name is the public one
+from dither.sensitivity.order.extremes import min_ as min
+from dither.sensitivity.order.median import median
+from dither.sensitivity.order.order_statistic import order_statistic, quantile
+from dither.sensitivity.order.trimmed_mean import trimmed_mean
 from dither.sensitivity.ratio import ratio
 from dither.sensitivity.reciprocal import reciprocal
 from dither.sensitivity.sum import sum_ as sum
-from dither.sensitivity.triangles import triangles
-from dither.sensitivity.trimmed_mean import trimmed_mean
 from dither.sensitivity.variance import variance
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dither.errors import ParameterError
-from dither.parameters import Number, interval
+from dither.exact.parameters import Number, interval
 
 
 def declared(lower: Number | None, upper: Number | None) -> tuple[Fraction, Fraction]:

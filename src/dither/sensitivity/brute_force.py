@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dither.accounting.balls import ball, sign
 from dither.errors import ParameterError
+from dither.exact.balls import ball, sign
+from dither.exact.parameters import Number, non_negative
 from dither.neighbours import Relation
-from dither.parameters import Number, non_negative
-from dither.sensitivity.neighbouring import (
+from dither.sensitivity.neighbours import (
     Data,
     Domain,
     Neighbours,

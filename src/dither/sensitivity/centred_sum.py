@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dither.exact.parameters import Number
 from dither.neighbours import Relation
-from dither.parameters import Number
 from dither.sensitivity.bounds import declared
 from dither.sensitivity.norms import Sensitivity, row_relation
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dither.exact.parameters import whole
 from dither.neighbours import Relation
-from dither.parameters import whole
 from dither.sensitivity.norms import Sensitivity, row_relation
 
 

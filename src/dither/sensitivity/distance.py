@@ -14,10 +14,10 @@ import math
 from collections.abc import Hashable, Iterable, Sequence, Sized
 
 from dither.errors import ParameterError
+from dither.exact.parameters import whole
 from dither.neighbours import Relation
-from dither.parameters import whole
+from dither.sensitivity.columns.reading import listed, place_of
 from dither.sensitivity.norms import row_relation
-from dither.sensitivity.reading import listed, place_of
 
 Distance = int | float  # a float only when infinite
 

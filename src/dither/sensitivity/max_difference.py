@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dither.errors import ParameterError
+from dither.exact.parameters import Number, whole
 from dither.neighbours import Relation
-from dither.parameters import Number, whole
 from dither.sensitivity.bounds import declared
+from dither.sensitivity.columns.reading import Column
+from dither.sensitivity.columns.records import Records
 from dither.sensitivity.norms import Sensitivity, row_relation
-from dither.sensitivity.reading import Column
-from dither.sensitivity.records import Records
 
 
 class MaxDifference:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.errors import ParameterError, RelationMismatch
+from dither.exact.parameters import Number, exact, positive, sqrt_up
 from dither.neighbours import Relation
-from dither.parameters import Number, exact, positive, sqrt_up
 
 
 @dataclass(frozen=True, init=False)

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 from dither.errors import ParameterError
+from dither.exact.parameters import Number, non_negative, whole
 from dither.neighbours import Relation
-from dither.parameters import Number, non_negative, whole
 from dither.sensitivity.norms import Sensitivity, only
 from dither.sensitivity.smoothing import certify, smoothness
 

@@ -17,10 +17,10 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from dither.accounting.balls import ball, dyadic_up, upper
 from dither.errors import ParameterError
-from dither.parameters import Number, exact
-from dither.precision import precision
+from dither.exact.balls import ball, dyadic_up, upper
+from dither.exact.parameters import Number, exact
+from dither.exact.precision import precision
 
 FLOOR_BITS = 200
 _HELD_BACK_BITS = 80

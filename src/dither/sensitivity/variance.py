@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dither.exact.parameters import Number, whole
 from dither.neighbours import Relation
-from dither.parameters import Number, whole
 from dither.sensitivity.bounds import declared
 from dither.sensitivity.norms import Sensitivity, only
 

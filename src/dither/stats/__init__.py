@@ -15,7 +15,7 @@ from dither.stats.selection import mode, model_selection, top_k, vote
 from dither.stats.shares import ratio, reciprocal
 from dither.stats.totals import count
 from dither.stats.totals import sum_ as sum  # a statistic's own name is the public one
-from dither.stats.trimmed import trimmed_mean
+from dither.stats.trimmed_mean import trimmed_mean
 
 __all__ = [
     "Estimate",

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.sensitivity.reading import place_of, read_column
-from dither.sensitivity.records import _number
-from dither.sensitivity.tables import table_columns
+from dither.sensitivity.columns.reading import place_of, read_column
+from dither.sensitivity.columns.records import _number
+from dither.sensitivity.columns.tables import table_columns
 from dither.stats.columns import booleans
 from dither.stats.kinds import column_type, holds_numbers
 

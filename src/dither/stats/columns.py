@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
+from dither.exact.parameters import Number, positive
 from dither.mechanisms.codes import Codes, Grid, column_codes
 from dither.neighbours import Relation
-from dither.parameters import Number, positive
 from dither.sensitivity.bounds import declared
-from dither.sensitivity.reading import Reading
-from dither.sensitivity.records import _number
+from dither.sensitivity.columns.reading import Reading
+from dither.sensitivity.columns.records import _number
 from dither.stats.kinds import number_column
 
 # A sum of so many 64-bit integers, high and low 32 bits apart, stays below 2^53 on each side: 2^20 * 2^32 at most.

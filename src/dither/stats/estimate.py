@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dither.accounting.guarantee import Guarantee
+from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import NotPublic
-from dither.parameters import Number, probability
+from dither.exact.parameters import Number, probability
 
 # From a confidence to bounds around the value.
 Bounds = Callable[[Fraction], tuple[Any, Any]]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither.digits import decimal
 from dither.errors import ParameterError
-from dither.mechanisms.exact import seal
+from dither.exact.digits import decimal
+from dither.exact.parameters import Number, exact
+from dither.mechanisms.sealed_values import seal
 from dither.neighbours import Relation
-from dither.parameters import Number, exact
+from dither.sensitivity.columns.reading import Reading, place_of, read_column
+from dither.sensitivity.columns.records import _number
 from dither.sensitivity.histogram import histogram as cells_moved
-from dither.sensitivity.reading import Reading, place_of, read_column
-from dither.sensitivity.records import _number
 from dither.stats.estimate import Estimate
 from dither.stats.kinds import number_column, one_column
 from dither.stats.price import Price

@@ -9,8 +9,8 @@ import numpy as np
 
 from dither.errors import ParameterError
 from dither.mechanisms.codes import plain_column
-from dither.sensitivity.reading import Reading
-from dither.sensitivity.tables import table_columns
+from dither.sensitivity.columns.reading import Reading
+from dither.sensitivity.columns.tables import table_columns
 
 # Types of NumPy, Arrow, pandas and polars that hold numbers; of Python objects each record is looked at by itself.
 _NUMBERS = r"(u?int\d+|float\d*|double|half_?float|bool(ean)?|decimal\d*|null|object|sparse)\b"

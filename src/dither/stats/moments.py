@@ -7,11 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dither.mechanisms.additive import AdditiveNoise
+from dither.exact.parameters import Number
+from dither.mechanisms.additive.addition import AdditiveNoise
 from dither.mechanisms.codes import Grid
-from dither.mechanisms.exact import seal
+from dither.mechanisms.sealed_values import seal
 from dither.neighbours import Relation
-from dither.parameters import Number
 from dither.stats.columns import exact_sum, exact_sum_of_squares, power_below, present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate
 from dither.stats.kinds import number_column

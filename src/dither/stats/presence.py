@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dither.sensitivity.reading import read_column
+from dither.sensitivity.columns.reading import read_column
 from dither.stats.kinds import one_column
 
 _NO_VALUE = ("NaTType", "NAType")  # of pandas, told by name: it need not be installed

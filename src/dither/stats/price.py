@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.accounting.approx import ApproxDP
-from dither.accounting.pure import PureDP
-from dither.accounting.zcdp import ZCDP
+from dither.accounting.guarantees.approx import ApproxDP
+from dither.accounting.guarantees.pure import PureDP
+from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
-from dither.mechanisms.additive import AdditiveNoise
-from dither.mechanisms.gaussian import Gaussian
-from dither.mechanisms.laplace import Laplace
-from dither.mechanisms.quantile import epsilon_of_rho
+from dither.exact.parameters import Number, positive, probability, sqrt_down, sqrt_up
+from dither.mechanisms.additive.addition import AdditiveNoise
+from dither.mechanisms.additive.gaussian import Gaussian
+from dither.mechanisms.additive.laplace import Laplace
+from dither.mechanisms.quantiles.quantile import epsilon_of_rho
 from dither.neighbours import Relation
-from dither.parameters import Number, positive, probability, sqrt_down, sqrt_up
 from dither.sensitivity.norms import row_relation
 
 

@@ -9,21 +9,25 @@ from typing import Any
 import numpy as np
 
 from dither.errors import ParameterError, RelationMismatch
-from dither.mechanisms.candidates import Standing, standing
+from dither.exact.parameters import Number, probability
 from dither.mechanisms.codes import Grid
-from dither.mechanisms.listed_quantile import ListedQuantile
-from dither.mechanisms.listed_quantiles import ListedQuantiles
-from dither.mechanisms.permute_and_flip import PermuteAndFlip
-from dither.mechanisms.quantiles import Quantiles
-from dither.mechanisms.rank_choice import Target
-from dither.mechanisms.smooth import SmoothNoise
-from dither.mechanisms.smooth_cauchy import SmoothCauchy
-from dither.mechanisms.smooth_lomax import SmoothLomax
-from dither.mechanisms.smooth_student_t import SmoothStudentT
+from dither.mechanisms.quantiles.candidates import Standing, standing
+from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
+from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
+from dither.mechanisms.quantiles.quantiles import Quantiles
+from dither.mechanisms.quantiles.rank_choice import Target
+from dither.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from dither.mechanisms.smooth.cauchy import SmoothCauchy
+from dither.mechanisms.smooth.lomax import SmoothLomax
+from dither.mechanisms.smooth.smooth_noise import SmoothNoise
+from dither.mechanisms.smooth.student_t import SmoothStudentT
 from dither.neighbours import Relation
-from dither.parameters import Number, probability
-from dither.sensitivity.order_statistic import quantile as rank_statistic
-from dither.stats.bought_ranks import (
+from dither.sensitivity.order.order_statistic import quantile as rank_statistic
+from dither.stats.columns import present_codes, public_size, read_grid
+from dither.stats.estimate import Estimate, plain
+from dither.stats.kinds import number_column
+from dither.stats.price import Price
+from dither.stats.rank_intervals import (
     BUY,
     InList,
     OnGrid,
@@ -35,11 +39,7 @@ from dither.stats.bought_ranks import (
     with_interval,
     with_intervals,
 )
-from dither.stats.columns import present_codes, public_size, read_grid
-from dither.stats.estimate import Estimate, plain
-from dither.stats.kinds import number_column
-from dither.stats.price import Price
-from dither.stats.smooth import smooth_estimate
+from dither.stats.smooth_noise import smooth_estimate
 
 _GRID_BITS = 32
 _HALF = Fraction(1, 2)

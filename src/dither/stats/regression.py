@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither.accounting.approx import ApproxDP
-from dither.accounting.gaussian_curve import analytic_sigma
-from dither.accounting.guarantee import Guarantee
-from dither.accounting.zcdp import ZCDP
+from dither.accounting.guarantees.approx import ApproxDP
+from dither.accounting.guarantees.gaussian_curve import analytic_sigma
+from dither.accounting.guarantees.guarantee import Guarantee
+from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
+from dither.exact.parameters import Number, interval, probability, sqrt_up
+from dither.mechanisms.additive.gaussian import Gaussian
 from dither.mechanisms.codes import Grid, column_codes
-from dither.mechanisms.exact import seal
-from dither.mechanisms.gaussian import Gaussian
+from dither.mechanisms.sealed_values import seal
 from dither.neighbours import Relation
-from dither.parameters import Number, interval, probability, sqrt_up
-from dither.sensitivity.tables import table_columns
+from dither.sensitivity.columns.tables import table_columns
 from dither.stats.kinds import number_column
 from dither.stats.price import Price
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.mechanisms.exponential import Exponential
-from dither.mechanisms.permute_and_flip import PermuteAndFlip
-from dither.mechanisms.refused import REFUSED
-from dither.mechanisms.stable_release import StableRelease
+from dither.exact.parameters import Number, whole
+from dither.mechanisms.refusal import REFUSED
+from dither.mechanisms.selection.exponential import Exponential
+from dither.mechanisms.selection.permute_and_flip import PermuteAndFlip
+from dither.mechanisms.stability.stable_release import StableRelease
 from dither.neighbours import Relation
-from dither.parameters import Number, whole
 from dither.sensitivity import distance
 from dither.stats.ballots import likes
 from dither.stats.estimate import Estimate

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.mechanisms.exact import seal
-from dither.mechanisms.smooth_cauchy import SmoothCauchy
+from dither.exact.parameters import Number, probability, whole
+from dither.mechanisms.sealed_values import seal
+from dither.mechanisms.smooth.cauchy import SmoothCauchy
 from dither.neighbours import Relation
-from dither.parameters import Number, probability, whole
 from dither.sensitivity.reciprocal import reciprocal as reciprocal_statistic
 from dither.stats.columns import booleans
 from dither.stats.estimate import Estimate
 from dither.stats.presence import counted
 from dither.stats.price import Price
-from dither.stats.smooth import noisy_estimate, value_price
+from dither.stats.smooth_noise import noisy_estimate, value_price
 
 
 def ratio(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from dither.mechanisms.additive import AdditiveNoise
-from dither.mechanisms.exact import seal
+from dither.exact.parameters import Number
+from dither.mechanisms.additive.addition import AdditiveNoise
+from dither.mechanisms.sealed_values import seal
 from dither.neighbours import Relation
-from dither.parameters import Number
 from dither.stats.columns import exact_sum, present_codes, read_grid
 from dither.stats.estimate import Estimate, plain
 from dither.stats.kinds import number_column

@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from dither.errors import LedgerError
-from dither.ledger import Charge, Ledger, store
+from dither.ledger import Charge, Ledger
+from dither.ledger.storage import store
 
 disk = ctypes.CDLL(None)
 disk.disk_counted.restype = ctypes.c_long

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 import dither as dt
-from dither.accounting.currency import Currency
-from dither.columns import Int
+from dither.accounting.currency.currency import Currency
 from dither.mechanisms import Laplace, Quantile
 from dither.neighbours import Relation
-from dither.sql.aggregates.average import AverageFrom
-from dither.sql.bound import measures
-from dither.sql.catalog import Catalog, Table
-from dither.sql.plan import SumRows
-from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Int
+from dither.sql.binding.reading import read
+from dither.sql.bounding.aggregations import measures
+from dither.sql.plan.aggregates.average import AverageFrom
+from dither.sql.plan.nodes import SumRows
+from dither.sql.planner.profiles.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
 from dither.sql.planner.strategy import Strategy
-from dither.sql.price import PricedQuestion, price
-from dither.sql.read import read
+from dither.sql.pricing.price import PricedQuestion, price
 
 OWNERS, LOW, HIGH = 100_000, 0, 1000
 COLUMNS = {"x": Int(LOW, HIGH, nullable=False, default=0), "g": Int(0, 9, nullable=False, default=0)}

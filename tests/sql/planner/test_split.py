@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 from dither.accounting import ApproxDP, PureDP
-from dither.accounting.currency import Currency
-from dither.columns import Category, Fixed, Int
+from dither.accounting.currency.currency import Currency
 from dither.mechanisms import Gaussian, Laplace
-from dither.sql.aggregates import Sum
-from dither.sql.aggregates.centred_sum import CentredSum
-from dither.sql.catalog import Catalog, Table
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Category, Fixed, Int
+from dither.sql.binding.reading import read
 from dither.sql.expressions import Stored
-from dither.sql.planner.decide import answered
+from dither.sql.plan.aggregates import Sum
+from dither.sql.plan.aggregates.centred_sum import CentredSum
+from dither.sql.planner.error_sums import errors_of
+from dither.sql.planner.passes import answered
 from dither.sql.planner.split import Weights, least_error, shares
 from dither.sql.planner.strategy import Strategy
-from dither.sql.planner.together import errors_of
-from dither.sql.price import again, price
-from dither.sql.read import read
+from dither.sql.pricing.price import again, price
 
 COLUMNS = {
     "x": Int(0, 100, nullable=False, default=0),

@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import binom
 
 import dither as dt
-from dither.accounting.currency import Currency
-from dither.columns import Category, Fixed, Int
+from dither.accounting.currency.currency import Currency
 from dither.mechanisms import Gaussian, Laplace
-from dither.mechanisms.exact import seal
-from dither.sql.catalog import Catalog, Table
-from dither.sql.price import PricedQuestion, price
-from dither.sql.read import read
+from dither.mechanisms.sealed_values import seal
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Category, Fixed, Int
+from dither.sql.binding.reading import read
+from dither.sql.pricing.price import PricedQuestion, price
 
 COLUMNS = {
     "x": Int(0, 100, nullable=False, default=0),
@@ -32,7 +32,7 @@ def priced(text: str, budget: Any = PURE, **stated: Any) -> PricedQuestion:
 
 
 def widest(made: PricedQuestion, confidence: str = "0.95") -> Fraction:
-    from dither.sql.planner.together import errors_of
+    from dither.sql.planner.error_sums import errors_of
 
     by_measure = {item.measure: item.mechanism for item in made.measures}
     found = []

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 import dither as dt
-from dither.accounting.currency import Currency
-from dither.columns import Int
+from dither.accounting.currency.currency import Currency
 from dither.mechanisms import Laplace, Quantile
 from dither.neighbours import Relation
-from dither.sql.bound import measures
-from dither.sql.catalog import Catalog, Table
-from dither.sql.explain import explain
-from dither.sql.plan import SumRows
-from dither.sql.planner.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Int
+from dither.sql.binding.reading import read
+from dither.sql.bounding.aggregations import measures
+from dither.sql.plan.nodes import SumRows
+from dither.sql.planner.profiles.profile import RANKS, ColumnQuantiles, Distances, Profile, RowsPerOwner
 from dither.sql.planner.strategy import Strategy
-from dither.sql.price import PricedQuestion, price
-from dither.sql.read import read
+from dither.sql.pricing.explain import explain
+from dither.sql.pricing.price import PricedQuestion, price
 
 MOST, HIGH, OWNERS, GROUPS = 4, 1_000_000, 20_000, 100
 COLUMNS = {

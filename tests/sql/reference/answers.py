@@ -15,7 +15,7 @@ from sql_reference_relations import Reader, Relation
 from sql_reference_scalars import Field
 from sql_reference_terms import Row, read_day, read_instant
 
-from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
+from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 
 KINDS: dict[type[Column], str] = {
     Int: "number",

@@ -11,21 +11,21 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from dither.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
-from dither.sql import limits, parse
-from dither.sql.catalog import Catalog, Table
-from dither.sql.duckdb_dialect import DUCKDB
+from dither.policy.catalog import Catalog, Table
+from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
+from dither.sql.binding.group_keys import group_key
 from dither.sql.expressions import Expression, Numeric
-from dither.sql.facts.known import stored
-from dither.sql.faithful import faithful
-from dither.sql.intervals import interval, verify
-from dither.sql.keys import group_key
-from dither.sql.labels import LabelReader
-from dither.sql.plan import Scan
-from dither.sql.rules import RULES
-from dither.sql.scalar import Scalars, Value
-from dither.sql.scope import Relation, Scope
-from dither.sql.writer import Writer
+from dither.sql.guard.facts.knowledge import stored
+from dither.sql.guard.ranges import interval, verify
+from dither.sql.lowering.duckdb_dialect import DUCKDB
+from dither.sql.lowering.writer import Writer
+from dither.sql.plan.nodes import Scan
+from dither.sql.scalars.labels import LabelReader
+from dither.sql.scalars.rules import RULES
+from dither.sql.scalars.scalar import Scalars, Value
+from dither.sql.scalars.scope import Relation, Scope
+from dither.sql.text import limits, parse
+from dither.sql.text.faithfulness import faithful
 
 COLUMNS: dict[str, Column] = {
     "x": Int(-100, 100),

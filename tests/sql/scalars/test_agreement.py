@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from dither.sql import expressions as e
-from dither.sql.intervals import LARGEST, NUMBERS, UnsafePlan, interval, longest, verify
+from dither.sql.guard.ranges import LARGEST, NUMBERS, UnsafePlan, interval, longest, verify
 
 X, N = e.Stored("x", -100, 100, 0, True), e.Stored("n", 0, 6, 0, False)
 DAY, NEAR = e.Stored("day", -25598, 47571, 0, True), e.Stored("near", 19737, 19792, 0, True)

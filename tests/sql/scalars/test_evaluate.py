@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dither.errors import UnsupportedQuery
 from dither.sql.expressions import Indicator, Numeric
-from dither.sql.expressions.evaluate import NotEvaluated, Values, evaluate
+from dither.sql.expressions.evaluator import NotEvaluated, Values, evaluate
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 

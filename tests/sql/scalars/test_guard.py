@@ -8,11 +8,11 @@ import pytest
 
 from dither.errors import UnsupportedQuery
 from dither.sql import expressions as e
-from dither.sql.duckdb_dialect import DUCKDB
-from dither.sql.intervals import NUMBERS, OTHERS, UnsafePlan, interval, verify
-from dither.sql.scalar import MOST_WORDS
-from dither.sql.writer import NUMBERS as WRITTEN_NUMBERS
-from dither.sql.writer import TEXTS, TRUTHS, Writer
+from dither.sql.guard.ranges import NUMBERS, OTHERS, UnsafePlan, interval, verify
+from dither.sql.lowering.duckdb_dialect import DUCKDB
+from dither.sql.lowering.writer import NUMBERS as WRITTEN_NUMBERS
+from dither.sql.lowering.writer import TEXTS, TRUTHS, Writer
+from dither.sql.scalars.scalar import MOST_WORDS
 
 X = e.Stored("x", -100, 100, 0, True)
 DAY = e.Stored("day", -25598, 47571, 0, True)

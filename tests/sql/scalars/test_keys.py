@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from dither.columns import Bool, Category, Date, Int, Text, Timestamp
 from dither.errors import UnsupportedQuery
-from dither.listed import Listed, Periods, Unlisted
+from dither.policy.columns import Bool, Category, Date, Int, Text, Timestamp
+from dither.policy.columns.key_domains import Listed, Periods, Unlisted
 
 EPOCH = datetime.datetime(1970, 1, 1)
 

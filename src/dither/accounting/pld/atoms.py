@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dither.accounting.balls import ball, bounds
+from dither.accounting.pld.distribution import Complexes, Law, Reals, U
 from dither.accounting.pld.either_order import either_order
-from dither.accounting.pld.law import Complexes, Law, Reals, U
 from dither.accounting.pld.points import Points
 from dither.errors import ParameterError
+from dither.exact.balls import ball, bounds
 
 _LIGHTEST = Fraction(1, 10**290)  # far enough from where floats lose their relative accuracy
 

@@ -6,19 +6,19 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dither.accounting.balls import ball, bounds, float_down, float_up
-from dither.accounting.gaussian_curve import gaussian_delta_bounds, gaussian_epsilon_bounds
-from dither.accounting.pld.adaptive import adaptive_delta, adaptive_epsilon
+from dither.accounting.guarantees.gaussian_curve import gaussian_delta_bounds, gaussian_epsilon_bounds
+from dither.accounting.pld.adaptive_orders import adaptive_delta, adaptive_epsilon
 from dither.accounting.pld.atoms import Atoms
-from dither.accounting.pld.closed import ContinuousLaplace, TwoPoint
-from dither.accounting.pld.exact import FEW, around_the_mean, binomial_delta, binomial_epsilon
-from dither.accounting.pld.far import LARGEST, far_delta, far_epsilon
-from dither.accounting.pld.few import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
+from dither.accounting.pld.closed_forms import ContinuousLaplace, TwoPoint
+from dither.accounting.pld.distribution import UNDERFLOW, Law, U
+from dither.accounting.pld.far_losses import LARGEST, far_delta, far_epsilon
+from dither.accounting.pld.few_steps import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
 from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
-from dither.accounting.pld.law import UNDERFLOW, Law, U
-from dither.accounting.pld.one_sampled import sampled_delta, sampled_epsilon
-from dither.accounting.pld.subsampled import SampledGaussian
+from dither.accounting.pld.one_sample import sampled_delta, sampled_epsilon
+from dither.accounting.pld.response_tails import FEW, around_the_mean, binomial_delta, binomial_epsilon
+from dither.accounting.pld.sampled_gaussian import SampledGaussian
 from dither.accounting.pld.sums import Sum
+from dither.exact.balls import ball, bounds, float_down, float_up
 
 Counted = tuple[tuple[Law, int], ...]
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from dither.accounting.pld.crossing import least_above, most_below
-from dither.accounting.pld.law import U
+from dither.accounting.pld.distribution import U
 from dither.accounting.pld.line import CUT, Line
 from dither.accounting.pld.sums import GRID, Measure, Sum, best_order, markov
 

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from dither.accounting.pld.law import FUNCTION, Complexes, Reals, U
+from dither.accounting.pld.distribution import FUNCTION, Complexes, Reals, U
 from dither.accounting.pld.sums import GRID, Measure, markov
 
 # How many standard deviations of its smoothing a sum reaches.

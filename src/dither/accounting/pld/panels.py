@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from dither.accounting.pld.law import Reals
-from dither.precision import precision
+from dither.accounting.pld.distribution import Reals
+from dither.exact.precision import precision
 
 NODES = 20
 # Each panel looks at an ellipse with foci at its ends; RATIO is the sum of its half-axes, by the half-width.

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.accounting.approx import ApproxDP
-from dither.accounting.balls import ball, bounds, dyadic_up
-from dither.accounting.conversion import rho_of_discrete_laplace, rho_of_pure
-from dither.accounting.guarantee import Guarantee, read_delta
+from dither.accounting.guarantees.approx import ApproxDP
+from dither.accounting.guarantees.conversion import rho_of_discrete_laplace, rho_of_pure
+from dither.accounting.guarantees.guarantee import Guarantee, read_delta
+from dither.accounting.guarantees.pure import PureDP
+from dither.accounting.guarantees.zcdp import ZCDP
 from dither.accounting.pld.atoms import exact_pair, one_sided_pair
-from dither.accounting.pld.closed import ContinuousLaplace, DiscreteLaplace, TwoPoint
+from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.curve import delta_bracket, epsilon_bracket, lost, sums
-from dither.accounting.pld.law import Law
-from dither.accounting.pld.subsampled import subsampled_gaussian_law
+from dither.accounting.pld.distribution import Law
+from dither.accounting.pld.sampled_gaussian import subsampled_gaussian_law
 from dither.accounting.pld.sums import Sum
 from dither.accounting.pld.three_point import ThreePoint
-from dither.accounting.pure import PureDP
-from dither.accounting.zcdp import ZCDP
 from dither.errors import ParameterError
+from dither.exact.balls import ball, bounds, dyadic_up
+from dither.exact.parameters import Number, non_negative, positive, probability, whole
 from dither.neighbours import Relation
-from dither.parameters import Number, non_negative, positive, probability, whole
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dither.accounting.pld.law import FUNCTION, Complexes, Reals, U
+from dither.accounting.pld.distribution import FUNCTION, Complexes, Reals, U
 
 _BLOCK = 64
 _LIGHT = 1e-21

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dither.accounting.pld.law import FUNCTION, Complexes, Law, Reals, U
+from dither.accounting.pld.distribution import FUNCTION, Complexes, Law, Reals, U
 
 GRID = np.logspace(-8, 18, 118)
 _PARTS = np.linspace(0, 1, 25)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dither.accounting.pld.closed import Stated, TwoPoint
-from dither.accounting.pld.law import FUNCTION, Complexes, Reals, U
+from dither.accounting.pld.closed_forms import Stated, TwoPoint
+from dither.accounting.pld.distribution import FUNCTION, Complexes, Reals, U
 
 _NEAR = 1.0
 

@@ -7,13 +7,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import ParameterError
-from dither.mechanisms.pictures.words import name
-from dither.parameters import Number, exact
+from dither.exact.parameters import Number, exact
+from dither.mechanisms.pictures.names import name
 
 if TYPE_CHECKING:
-    from dither.mechanisms.randomized_response import RandomizedResponse
-    from dither.mechanisms.sparse_vector import SparseVector
-    from dither.mechanisms.stable_release import StableRelease
+    from dither.mechanisms.local.randomized_response import RandomizedResponse
+    from dither.mechanisms.sparse.sparse_vector import SparseVector
+    from dither.mechanisms.stability.stable_release import StableRelease
 
 Bars = dict[Hashable, float]
 

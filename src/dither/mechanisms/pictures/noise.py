@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dither.errors import ParameterError
-from dither.mechanisms.pictures.words import name, short
-from dither.parameters import Number, exact, positive
+from dither.exact.parameters import Number, exact, positive
+from dither.mechanisms.pictures.names import name, short
 
 if TYPE_CHECKING:
-    from dither.mechanisms.additive import AdditiveNoise
-    from dither.mechanisms.smooth import SmoothNoise
+    from dither.mechanisms.additive.addition import AdditiveNoise
+    from dither.mechanisms.smooth.smooth_noise import SmoothNoise
 
 SHOWN = Fraction("0.998")
 _SHOWN_OF_HEAVY_TAILS = Fraction("0.93")

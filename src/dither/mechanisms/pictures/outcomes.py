@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dither.errors import NotPublic
-from dither.mechanisms.refused import REFUSED
+from dither.mechanisms.refusal import REFUSED
 
 
 def plot_published(title: str, answer: Any, confidence: Fraction) -> Any:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dither.mechanisms.pictures.words import name
+from dither.mechanisms.pictures.names import name
 from dither.neighbours import Relation
 
 if TYPE_CHECKING:
-    from dither.mechanisms.listed_quantile import ListedQuantile
-    from dither.mechanisms.listed_quantiles import ListedQuantiles
-    from dither.mechanisms.quantile import Quantile
-    from dither.mechanisms.quantiles import Quantiles
+    from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
+    from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
+    from dither.mechanisms.quantiles.quantile import Quantile
+    from dither.mechanisms.quantiles.quantiles import Quantiles
 
 
 def plot_quantile(mechanism: Quantile, values: Any | None, neighbour: Any | None, title: str | None = None) -> Any:

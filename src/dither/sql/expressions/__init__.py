@@ -35,29 +35,7 @@ from dither.sql.expressions.numbers import (
     cut,
     hull,
 )
-from dither.sql.expressions.texts import (
-    LONGEST,
-    Joined,
-    Length,
-    Substring,
-    TextCase,
-    TextCoalesce,
-    TextNull,
-    Trim,
-)
-from dither.sql.expressions.times import (
-    FIRST_DAY,
-    LAST_DAY,
-    AddMonths,
-    DatePart,
-    FirstDay,
-    MonthStart,
-    Part,
-    Period,
-    add_months,
-    first_day,
-)
-from dither.sql.expressions.truths import (
+from dither.sql.expressions.predicates import (
     Among,
     And,
     Compare,
@@ -74,6 +52,19 @@ from dither.sql.expressions.truths import (
     TextAmong,
     TextConstant,
     Truth,
+)
+from dither.sql.expressions.texts import LONGEST, Joined, Length, Substring, TextCase, TextCoalesce, TextNull, Trim
+from dither.sql.expressions.times import (
+    FIRST_DAY,
+    LAST_DAY,
+    AddMonths,
+    DatePart,
+    FirstDay,
+    MonthStart,
+    Part,
+    Period,
+    add_months,
+    first_day,
 )
 
 __all__ = [

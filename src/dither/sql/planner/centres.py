@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from dither.sql.aggregates import Aggregator, Average
-from dither.sql.aggregates.average import AverageFrom
-from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import Stored
-from dither.sql.planner.profile import Profile
+from dither.sql.plan.aggregates import Aggregator, Average
+from dither.sql.plan.aggregates.average import AverageFrom
+from dither.sql.plan.aggregates.formula import Formula
+from dither.sql.plan.question import Output, Question
+from dither.sql.planner.profiles.profile import Profile
 from dither.sql.planner.split import leaves
-from dither.sql.question import Output, Question
 
 Centre = tuple[str, int]  # the text of a value, and where distances are taken from
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dither.sensitivity import Sensitivity
-from dither.sql.aggregates import Aggregator, Average, Sum, Variance
-from dither.sql.aggregates.centred_sum import CentredSum
-from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import Clamp, Numeric, Stored
-from dither.sql.plan import Choice, CountOwners, Measure, OwnerTotal, SumRows
-from dither.sql.planner.profile import Profile
-from dither.sql.planner.spread import Owners
-from dither.sql.planner.values import Values
-from dither.sql.question import Output, Question
+from dither.sql.plan.aggregates import Aggregator, Average, Sum, Variance
+from dither.sql.plan.aggregates.centred_sum import CentredSum
+from dither.sql.plan.aggregates.formula import Formula
+from dither.sql.plan.nodes import Choice, CountOwners, Measure, OwnerTotal, SumRows
+from dither.sql.plan.question import Output, Question
+from dither.sql.planner.profiles.profile import Profile
+from dither.sql.planner.profiles.row_spread import Owners
+from dither.sql.planner.profiles.value_spread import Values
 
 _PARTS = 10_000  # a share is a whole number of these
 _FEWEST = 0.2  # of an even share: what is weighed wrongly, or divided by, must not drown in noise

@@ -9,7 +9,7 @@ from typing import Any
 
 from dither.errors import ParameterError
 from dither.records.versions import STRATEGY, version_of
-from dither.sql.plan import CountRows, Measure, OwnerTotal, SumRows
+from dither.sql.plan.nodes import CountRows, Measure, OwnerTotal, SumRows
 
 
 @dataclass(frozen=True)

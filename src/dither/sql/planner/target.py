@@ -7,22 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dither.digits import decimal
 from dither.errors import ErrorUnpriced, ParameterError
+from dither.exact.digits import decimal
 from dither.sensitivity import Sensitivity
-from dither.sql.aggregates import Aggregator, Average, Variance
-from dither.sql.buying import Mechanism
-from dither.sql.check import check
-from dither.sql.measures import shown
-from dither.sql.plan import Aggregate, Choice, Measure
-from dither.sql.planner.choose import choose
-from dither.sql.planner.decide import answered, planned
-from dither.sql.planner.profile import Profile
+from dither.sql.guard.check import check
+from dither.sql.plan.aggregates import Aggregator, Average, Variance
+from dither.sql.plan.measures import shown
+from dither.sql.plan.nodes import Aggregate, Choice, Measure
+from dither.sql.plan.question import Output, Question
+from dither.sql.planner.error_sums import errors_of, scaled_errors
+from dither.sql.planner.mechanism_choice import Mechanism
+from dither.sql.planner.passes import answered, planned
+from dither.sql.planner.profiles.profile import Profile
+from dither.sql.planner.profiles.row_spread import Owners
+from dither.sql.planner.row_limits import choose
 from dither.sql.planner.split import leaves
-from dither.sql.planner.spread import Owners
 from dither.sql.planner.strategy import Strategy
-from dither.sql.planner.together import errors_of, scaled_errors
-from dither.sql.question import Output, Question
 
 Buy = Callable[[Fraction, Measure, Sensitivity], Mechanism]
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dither.sql.aggregates import Aggregator, Average, Sum, Variance
-from dither.sql.aggregates.centred_sum import CentredSum
-from dither.sql.aggregates.formula import Formula
 from dither.sql.expressions import Clamp, Stored
-from dither.sql.plan import Measure, OwnerLimit, Project, Scan
-from dither.sql.planner.expected import Expected
-from dither.sql.planner.profile import RANKS
-from dither.sql.planner.spread import Floats
-from dither.sql.planner.values import OUTSIDE, Values, beyond
-from dither.sql.question import Output
+from dither.sql.plan.aggregates import Aggregator, Average, Sum, Variance
+from dither.sql.plan.aggregates.centred_sum import CentredSum
+from dither.sql.plan.aggregates.formula import Formula
+from dither.sql.plan.nodes import Measure, OwnerLimit, Project, Scan
+from dither.sql.plan.question import Output
+from dither.sql.planner.expected_errors import Expected
+from dither.sql.planner.profiles.profile import RANKS
+from dither.sql.planner.profiles.row_spread import Floats
+from dither.sql.planner.profiles.value_spread import OUTSIDE, Values, beyond
 
 Bounds = tuple[str, int, int]  # the text of a value, and what it is clamped to
 

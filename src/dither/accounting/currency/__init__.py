@@ -1,0 +1,1 @@
+"""What budgets count in, and budgets that cannot be overrun."""

@@ -1,0 +1,1 @@
+"""Kinds of guarantee, their curves and conversions, one a file."""

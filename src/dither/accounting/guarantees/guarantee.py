@@ -1,0 +1,141 @@
+"""What every guarantee can say: its relation, its curve, and itself in the two currencies that add up."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from dither.errors import ParameterError
+from dither.exact.parameters import Number, non_negative
+from dither.neighbours import Relation
+
+if TYPE_CHECKING:
+    from dither.accounting.composition.composition import Composition
+    from dither.accounting.guarantees.approx import ApproxDP
+    from dither.accounting.guarantees.pure import PureDP
+    from dither.accounting.guarantees.zcdp import ZCDP
+    from dither.accounting.pld.distribution import Reals
+    from dither.accounting.pld.pld import PLD
+
+
+def read_order(order: float) -> float:
+    """An order of a Renyi divergence: a finite number greater than 1."""
+    if isinstance(order, bool) or not 1 < order < math.inf or not float(order) > 1:
+        raise ParameterError(f"an order must be a finite number greater than 1; got {order}.")
+    return float(order)
+
+
+def read_delta(value: Number) -> Fraction:
+    """A delta at which a curve is read: 0 included, 1 not."""
+    delta = non_negative(value, "delta")
+    if not delta < 1:
+        raise ParameterError(f"delta must be at least 0 and less than 1; got {float(delta):g}.")
+    return delta
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Relation):
+        return repr(value.value)
+    return str(value) if isinstance(value, Fraction) else repr(value)
+
+
+class Guarantee(ABC):
+    """A proven bound on how much the output law can differ between two neighbours."""
+
+    relation: Relation
+    theory: ClassVar[Theory]
+
+    def __repr__(self) -> str:
+        """As it was stated: exact numbers, and the relation where it is not the usual one."""
+        if not is_dataclass(self):
+            return super().__repr__()
+        stated = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
+        shown = [f"{name}={_shown(value)}" for name, value in stated.items() if value is not Relation.ADD_REMOVE]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    @abstractmethod
+    def epsilon_at(self, delta: Number) -> float:
+        """An epsilon, rounded up, such that (epsilon, delta)-DP holds; infinity if this guarantee knows none."""
+
+    @abstractmethod
+    def delta_at(self, epsilon: Number) -> float:
+        """A delta, rounded up, such that (epsilon, delta)-DP holds; at most 1."""
+
+    @abstractmethod
+    def zcdp(self) -> ZCDP:
+        """The (approximate) zero-concentrated DP that follows, rho rounded up: what a rho budget is charged."""
+
+    @abstractmethod
+    def basic(self) -> PureDP | ApproxDP:
+        """The stated epsilon and delta: what a budget whose epsilons add up is charged; refused if none was stated."""
+
+    @property
+    def gaussian_mu_squared(self) -> Fraction | None:
+        """mu^2 if the mechanism is proven mu-Gaussian DP: then curves are those of N(0,1) against N(mu,1)."""
+        return None
+
+    def privacy_loss(self) -> PLD | None:
+        """The law of the worst privacy loss under this guarantee, None where no single law is the worst."""
+        return self.theory.privacy_loss(self)
+
+    def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
+        """Certified lower and upper bounds of delta at `epsilon`, or of epsilon at `delta`.
+
+        Between them lies the exact figure for the worst mechanism with this guarantee. The lower bound is that of a
+        mechanism known to have the guarantee: the worst one where a law of the loss is known; randomised response or
+        Gaussian noise with the same rho where only a rho is; and 0 for a Renyi curve, about which nothing is known.
+        """
+        if (epsilon is None) == (delta is None):
+            raise ParameterError("read the curve at epsilon= or at delta=, one of them.")
+        stated = self.epsilon_at(delta) if delta is not None else self.delta_at(epsilon)  # type: ignore[arg-type]
+        loss = self._certain_loss()
+        if loss is None:
+            return 0.0, stated
+        low, high = loss.bounds_at(epsilon=epsilon, delta=delta)
+        # Only the law of the worst loss bounds from above as well.
+        return min(low, stated), min(stated, high) if self._law_says_all() else stated
+
+    def _certain_loss(self) -> PLD | None:
+        """A loss that some mechanism with this guarantee has: what lower bounds rest on; None where none is known."""
+        return self.theory.certain_loss(self)
+
+    def _law_says_all(self) -> bool:
+        """Whether nothing sharper is proven about the mechanism than the law of its loss."""
+        return self.theory.law_says_all(self)
+
+    def renyi(self, order: float) -> float:
+        """A bound, rounded up, of the Renyi divergence of an order > 1, apart from the additive delta."""
+        import numpy as np
+
+        theta = np.array([read_order(order) - 1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = float(np.nextafter(self.log_moments(theta)[0] / theta[0], np.inf))
+        return value if value >= 0 else np.inf if np.isnan(value) else 0.0
+
+    def log_moments(self, theta: Reals) -> Reals:
+        """theta times the Renyi bound of order 1 + theta, for each theta > 0."""
+        return self.theory.log_moments(self, theta)
+
+    def __mul__(self, count: int) -> Composition:
+        """This guarantee `count` times over."""
+        return self.theory.repeat(self, count)
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Theory:
+    """What is proven about guarantees of every kind, in files that know them all.
+
+    `dither.accounting` names those files once, as `Guarantee.theory`, so that no kind imports what is built on it.
+    """
+
+    privacy_loss: Callable[[Guarantee], PLD | None]
+    certain_loss: Callable[[Guarantee], PLD | None]
+    law_says_all: Callable[[Guarantee], bool]
+    log_moments: Callable[[Guarantee, Reals], Reals]
+    repeat: Callable[[Guarantee, int], Composition]

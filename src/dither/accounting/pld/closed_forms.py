@@ -1,0 +1,148 @@
+"""Laws whose transforms have closed forms: randomised response, continuous and discrete Laplace noise.
+
+With w = z + 1/2 all of them are even in w: a pair and its mirror image have the same losses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, Law, Reals, U
+from dither.exact.balls import float_up
+
+_LARGE = 300.0
+
+
+@dataclass(frozen=True)
+class Stated(Law):
+    """No finite loss exceeds the epsilon that was stated, and none is infinite unless the law says so."""
+
+    epsilon: Fraction
+
+    lost = Fraction(0)
+
+    @property
+    def top(self) -> float:
+        return float_up(self.epsilon)
+
+    @property
+    def stated_epsilon(self) -> Fraction:
+        return self.epsilon
+
+
+@dataclass(frozen=True)
+class TwoPoint(Stated):
+    """Loss +epsilon or -epsilon: the worst pair of everything that is (epsilon, lost)-DP.
+
+    M(z) = (1 - lost) cosh(w epsilon)/cosh(epsilon/2) (Kairouz, Oh and Viswanath 2015).
+    """
+
+    lost: Fraction = Fraction(0)
+
+    def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
+        epsilon = float(self.epsilon)
+        kept = float(1 - self.lost)
+        x, y = (theta + 0.5) * epsilon, epsilon / 2
+        small = np.minimum(x, _LARGE)
+        # cosh x - cosh y as a product keeps the relative accuracy of tiny losses.
+        ratio = np.sinh(np.minimum((theta + 1) * y, _LARGE)) * np.sinh(np.minimum(theta * y, _LARGE))
+        near = np.log1p(2 * ratio / np.cosh(min(y, _LARGE)))
+        far = theta * epsilon + np.log1p(np.exp(-2 * small)) - np.log1p(np.exp(-2 * min(y, _LARGE)))
+        value = np.where(x < _LARGE / 2, near, far)
+        lost = np.log1p(-float(self.lost)) if kept > 0.5 else np.log(kept)
+        # sinh magnifies the rounding of its argument as many times as that is large. A product of tiny losses may fall
+        # below all floats; it is not 0 for that.
+        turned = 4 * U * min(y, _LARGE) * np.abs(value)
+        rounding = 4 * FUNCTION * (np.abs(value) + abs(lost)) + turned
+        return value + lost, rounding + (UNDERFLOW if self.epsilon else 0.0)
+
+    def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
+        epsilon = float(self.epsilon)
+        y = times * epsilon
+        value = np.empty(y.shape, dtype=complex)
+        value.real = np.cos(y)
+        value.imag = np.tanh((theta + 0.5) * epsilon) * np.sin(y)
+        return value, 2 * FUNCTION + 8 * U * y
+
+    def log_ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
+        ratio, error = self.ratio(theta, times)
+        x, y = min((theta + 0.5) * float(self.epsilon), _LARGE), times * float(self.epsilon)
+        # For small angles |ratio|^2 = 1 - (sin y/cosh x)^2 and the turn are accurate beside themselves, elsewhere as
+        # the ratio is; what is lost in rounding counts as large as its error.
+        modulus, turn = np.maximum(np.abs(ratio), error), np.angle(ratio)
+        fall = np.where(y < 0.5, np.log1p(-np.square(np.sin(np.minimum(y, 0.5)) / np.cosh(x))) / 2, np.log(modulus))
+        doubt = np.where(y < 0.5, 16 * FUNCTION * (np.abs(fall) + np.abs(turn)), 4 * error / modulus)
+        return fall + 1j * turn, np.minimum(doubt, 1.0)
+
+
+@dataclass(frozen=True)
+class ContinuousLaplace(Stated):
+    """Laplace noise of scale D/epsilon moved by D in L1.
+
+    M(z) = e^(-epsilon/2) (cosh(w epsilon) + sinh(w epsilon)/(2w)).
+    """
+
+    def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
+        epsilon = float(self.epsilon)
+        a = theta + 0.5
+        shrink = np.exp(-2 * np.minimum(a * epsilon, _LARGE))
+        # e^(-x) (cosh x + sinh x/2a) e^(-epsilon/2) = e^(theta epsilon) (...), the bracket without cancellation.
+        inner = -(1 - shrink) * (1 - 1 / (2 * a)) / 2
+        value = theta * epsilon + np.log1p(inner)
+        return value, 4 * FUNCTION * (1 + theta * epsilon)
+
+    def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
+        epsilon, a = float(self.epsilon), theta + 0.5
+        tanh = float(np.tanh(a * epsilon))
+        y = times * epsilon
+        cos, sin = np.cos(y), np.sin(y)
+        value = (cos + 1j * tanh * sin + (tanh * cos + 1j * sin) / (2 * (a + 1j * times))) / (1 + tanh / (2 * a))
+        return value, 8 * FUNCTION + 16 * U * y
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Stated):
+    """Discrete Laplace noise of scale steps/epsilon moved by `steps` whole steps in L1.
+
+    M(z) = e^(-epsilon/2) (2/(1+q) cosh(w epsilon) + tanh(h/2) sinh(w(epsilon - h))/sinh(w h)), h = epsilon/steps,
+    q = e^-h; one step is randomised response, ever more steps tend to continuous noise.
+    """
+
+    steps: int
+
+    def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
+        if self.steps == 1:
+            return TwoPoint(self.epsilon).cumulant(theta)
+        epsilon, h = float(self.epsilon), float(self.epsilon / self.steps)
+        a = theta + 0.5
+        ends = (1 + np.exp(-2 * np.minimum(a * epsilon, _LARGE))) / (1 + np.exp(-h))
+        # tanh(h/2) sinh(x - ah)/sinh(ah) with e^x taken out
+        rest = float((self.steps - 1) * self.epsilon / self.steps)
+        falls = np.expm1(-2 * np.minimum(a * rest, _LARGE)) / np.expm1(-2 * np.minimum(a * h, _LARGE))
+        between = np.tanh(h / 2) * np.exp(-2 * np.minimum(a * h, _LARGE)) * falls
+        value = theta * epsilon + np.log(ends + between)
+        return value, 8 * FUNCTION * (2 + theta * epsilon)
+
+    def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
+        if self.steps == 1:
+            return TwoPoint(self.epsilon).ratio(theta, times)
+        epsilon, h = float(self.epsilon), float(self.epsilon / self.steps)
+        rest = float((self.steps - 1) * self.epsilon / self.steps)
+        a = theta + 0.5
+        x, near, step = (2 * min(a * length, _LARGE) for length in (epsilon, rest, h))
+        full = times * epsilon
+        ends = ((1 + np.exp(-x)) * np.cos(full) - 1j * np.expm1(-x) * np.sin(full)) / (1 + np.exp(-h))
+        upper = -np.expm1(-near) * np.cos(times * rest) + 1j * (1 + np.exp(-near)) * np.sin(times * rest)
+        turn = times * h
+        lower = -np.expm1(-step) * np.cos(turn) + 1j * (1 + np.exp(-step)) * np.sin(turn)
+        between = np.tanh(h / 2) * np.exp(-step) * upper / lower
+        whole = (1 + np.exp(-x)) / (1 + np.exp(-h)) + np.tanh(h / 2) * np.exp(-step) * np.expm1(-near) / np.expm1(-step)
+        # Near a multiple of pi the sine of `turn` keeps only absolute accuracy, and `lower` may be small there.
+        angle = FUNCTION + 8 * U * times * epsilon
+        error = 8 * angle * (1 + np.abs(between) * (1 + 2 * np.where(turn < 1, 1.0, 1 / np.abs(lower))))
+        # |upper| is at most 2 and 1/2 of it is rounding at worst: covered relative to tanh(h/2)/|lower| as well.
+        error += 8 * angle * np.tanh(h / 2) * np.exp(-step) / np.abs(lower)
+        return (ends + between) / whole, error / whole

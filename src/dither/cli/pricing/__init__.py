@@ -1,0 +1,1 @@
+"""`dither price`: the written plan it reads and the picture it draws."""

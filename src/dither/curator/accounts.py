@@ -1,0 +1,88 @@
+"""The accounts of the ledger as budgets: the people's own, and the caps that analysts have of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dither.accounting.currency.currency import Currency
+from dither.curator.budgets import (
+    Budget,
+    BudgetView,
+    budget_from,
+    check_usable,
+    taken_by_others,
+    terms_of,
+    too_dear,
+    view,
+)
+from dither.errors import AnalystMissing, BudgetExceeded, PolicyError
+from dither.policy.names import meant
+
+if TYPE_CHECKING:
+    from dither.ledger import Charge, Ledger
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Opens accounts and reads what they were granted, have spent and have left."""
+
+    ledger: Ledger
+
+    def open(self, people: str, analyst: str | None, budget: Budget, *, oversubscribe: bool = False) -> None:
+        """Grant a budget, for good; refuses other terms than an account has already."""
+        from dither.ledger import Charge
+        from dither.ledger.checks import canonical_names
+
+        if analyst is not None and canonical_names(people, analyst) not in self.ledger.accounts():
+            check_usable(self.budget(people), budget)
+        terms, currency = terms_of(budget, oversubscribe=oversubscribe), Currency.of(budget)
+        cap = Charge(currency.cap_cost, currency.cap_delta)
+        self.ledger.open_account(people, analyst, kind=currency.kind, cap=cap, terms=terms)
+
+    def budget(self, people: str, analyst: str | None = None) -> Budget:
+        """What was granted."""
+        return budget_from(self.ledger.terms(people, analyst))
+
+    def view(self, people: str, analyst: str | None = None) -> BudgetView:
+        """What an account by itself was granted, has spent and has left."""
+        return view(self.budget(people, analyst), self.ledger.balance(people, analyst), self.budget(people))
+
+    def people_of(self, analyst: str) -> list[str]:
+        """The people about whom an analyst may ask: the curator gave it a cap there."""
+        return [people for people, whose in self.ledger.accounts() if whose == analyst]
+
+    @property
+    def people(self) -> list[str]:
+        """All people who have a budget."""
+        return [people for people, analyst in self.ledger.accounts() if analyst is None]
+
+    def known(self, people: str) -> None:
+        """Refuse people who have no budget."""
+        if people not in (known := self.people):
+            hint = meant(people, known) or "Open their budget first."
+            raise PolicyError(f"there are no people {people!r}; known are: {', '.join(known) or 'none'}. {hint}")
+
+    def check_analyst(self, name: str) -> None:
+        """Refuse a name that the curator gave no cap; this is said to the curator, never to a stranger."""
+        from dither.ledger.names import canonical_name
+
+        known_as, accounts = canonical_name(name, "analyst"), self.ledger.accounts()
+        known = list(dict.fromkeys(analyst for _, analyst in accounts if analyst is not None))
+        if known_as not in known:
+            raise AnalystMissing(known_as, known, self.people)
+
+    def only_people(self, analyst: str | None = None) -> str:
+        """The one people there are, or about whom an analyst may ask."""
+        if len(known := self.people if analyst is None else self.people_of(analyst)) != 1:
+            raise PolicyError(
+                f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}."
+            )
+        return known[0]
+
+    def refusal(self, people: str, analyst: str | None, asked: Mapping[str, str], charge: Charge) -> BudgetExceeded:
+        """Of a price that does not fit, in the terms of whoever asks: an analyst hears of the own cap alone."""
+        if analyst is not None and self.ledger.fits(people, analyst, charge):
+            return taken_by_others(asked, charge)
+        return too_dear(asked, charge, self.view(people, analyst), analyst)

@@ -1,0 +1,110 @@
+"""What the ledger knows already: answers and plans recorded for a question, and profiles of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dither.accounting.currency.currency import Currency, Price
+from dither.curator.present import keeps
+from dither.curator.profiling import known_parts, profile_from
+from dither.errors import ParameterError, PolicyError
+from dither.policy.catalog import Table
+from dither.sql.planner.row_limits import limited_table
+from dither.sql.pricing.price import PricedQuestion, again
+from dither.sql.pricing.recipe import Recipe
+
+if TYPE_CHECKING:
+    from dither.curator.accounts import Accounts
+    from dither.ledger import Ledger, Reservation
+    from dither.sql.plan.question import Question
+    from dither.sql.planner.profiles.profile import Profile
+
+
+def as_recorded(priced: PricedQuestion, currency: Currency, known: Reservation) -> PricedQuestion:
+    """With the noise that was decided for this request: a profile that was made since may decide for another."""
+    with suppress(ParameterError):  # the delta that it took is not stated now: refused as another price
+        return again(priced, currency, known.plan)
+    return priced
+
+
+def as_planned(priced: PricedQuestion, currency: Currency, reservation: Reservation) -> PricedQuestion | None:
+    """The question as its reservation was to be run; None if there is no such run any more.
+
+    A profile may have been made since, or the code changed: what was recorded decides, unless the guard says now that
+    one owner moves a measure by something else, the price has risen, or the data are others. Statements are not
+    compared.
+    """
+    if reservation.plan != priced.recipe():
+        priced = again(priced, currency, reservation.plan)
+        if not Recipe.read(reservation.plan).allows(Recipe.of(priced)):
+            return None
+    paid = priced.price.cost <= reservation.charge.cost and priced.price.delta <= reservation.charge.delta
+    same = (reservation.state, reservation.snapshot) == ("reserved", priced.snapshot)
+    return priced if paid and same else None
+
+
+def repriced(priced: PricedQuestion, known: Reservation) -> bool:
+    """Whether the price that a request stated, and states again, now costs something else than what was reserved."""
+    return known.charge.cost != priced.price.cost and Recipe.read(known.plan).asked == priced.asked
+
+
+def at_charge(priced: PricedQuestion, known: Reservation) -> PricedQuestion:
+    """At what was reserved: an answer that is there is given, and one that is not is bought for that."""
+    return replace(priced, price=Price(known.charge.cost, priced.price.delta))
+
+
+def keeps_to(priced: PricedQuestion, stored: bytes) -> bool:
+    """Whether a stored release errs by no more than was asked for; a price is kept by any that cost as much."""
+    return priced.target is None or keeps(priced.question, stored, priced.target)
+
+
+def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestion) -> None:
+    """Stored numbers are in the order of the keys declared then; they are never shown under other labels."""
+    if reservation.snapshot == priced.snapshot:
+        return
+    tables = {table.name for table in priced.question.tables}
+    for entry in ledger.events(["register"], after=reservation.id):
+        table = entry.body.get("table")
+        if table in tables:
+            raise PolicyError(
+                f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
+                "again, perhaps declared differently; ask anew under another request id."
+            )
+
+
+def profile_for(ledger: Ledger, question: Question) -> Profile | None:
+    """The profile of the table whose rows a question limits, as far as the question reads it."""
+    private = [table for table in question.tables if isinstance(table, Table)]
+    if len(private) != 1:
+        name = limited_table(question)
+        private = [table for table in private if table.name == name]
+    return profile_of(ledger, private[0], question) if private else None
+
+
+def profile_of(ledger: Ledger, table: Table, question: Question | None = None) -> Profile | None:
+    """What has been released about a table (of the columns that a question reads): from settled answers alone."""
+    from dither.ledger import Charge
+
+    stored = {
+        part: ledger.find(table.people, None, part.label, part.snapshot, Charge(Fraction(0)))
+        for part in known_parts(table, question)
+    }
+    return profile_from(table, {part: answer for part, answer in stored.items() if answer is not None})
+
+
+def check_fits(accounts: Accounts, asked: Mapping[str, str], several: Sequence[tuple[PricedQuestion, str]]) -> None:
+    """Refuse questions that the curator asks one after the other if what is still to pay exceeds what is left."""
+    from dither.ledger import Charge
+
+    ledger, people, cost, delta = accounts.ledger, several[0][0].question.people, Fraction(0), Fraction(0)
+    for priced, request in several:
+        charge = Charge(priced.price.cost, priced.price.delta)
+        stored = ledger.find(people, None, priced.known_as, priced.snapshot, charge)
+        if stored is None and ledger.requested(people, None, request) is None:
+            cost, delta = cost + charge.cost, delta + charge.delta
+    if not ledger.fits(people, None, Charge(cost, delta)):
+        raise accounts.refusal(people, None, asked, Charge(cost, delta))

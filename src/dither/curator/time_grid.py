@@ -1,0 +1,53 @@
+"""When an answer is given, if the curator asks for that: at a time that follows from its plan alone.
+
+The answer is stored and returned at the smallest power-of-two multiple of the grid that its work is bound to fit in,
+counted from when it was asked for. Until then nobody can see that it is there: not its asker, not a repeat, not the
+ledger.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dither.policy.limits import Limits
+    from dither.sql.pricing.price import PricedQuestion
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How time passes."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+def release_after(priced: PricedQuestion, limits: Limits) -> Fraction | None:
+    """Seconds from the question to its answer; None if it is given as soon as it is there."""
+    if limits.answer_on_grid is None:
+        return None
+    return doubled(Fraction(limits.answer_on_grid), seconds_bound(priced, limits))
+
+
+def doubled(seconds: Fraction, least: Fraction) -> Fraction:
+    """The smallest power-of-two multiple that is not less.
+
+    >>> doubled(Fraction(1, 4), Fraction(3)), doubled(Fraction(5), Fraction(3))
+    (Fraction(4, 1), Fraction(5, 1))
+    """
+    while seconds < least:
+        seconds *= 2
+    return seconds
+
+
+def seconds_bound(priced: PricedQuestion, limits: Limits) -> Fraction:
+    """The longest a question takes: by its plan or, if a table declares no `max_rows`, by where it is stopped."""
+    from dither.sql.admission.work import work
+
+    stopped = Fraction(limits.statement_seconds)
+    found = work(priced.aggregates, limits.max_cells)
+    return min(found.seconds, stopped) if found.declared else stopped

@@ -1,9 +1,0 @@
-"""Policy files: people, budgets, tables and caps declared in TOML or YAML, checked whole before anything is made."""
-
-from __future__ import annotations
-
-from dither.declarations.apply import Applied, apply, check
-from dither.declarations.draft import draft
-from dither.declarations.reading import Plan, read_policy
-
-__all__ = ["Applied", "Plan", "apply", "check", "draft", "read_policy"]

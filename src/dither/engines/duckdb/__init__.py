@@ -1,0 +1,1 @@
+"""DuckDB: protected snapshots as files, read by worker processes."""

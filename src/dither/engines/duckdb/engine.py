@@ -1,0 +1,204 @@
+"""DuckDB: protected snapshots as files in one folder, read by any number of worker processes at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dither.engines.duckdb.snapshots.owners import stored_type
+from dither.engines.duckdb.snapshots.public_snapshot import write_public
+from dither.engines.duckdb.snapshots.rank import secret_key
+from dither.engines.duckdb.snapshots.snapshot import Settings, write_snapshot
+from dither.engines.duckdb.spill import LOADING, make_folder, remove_abandoned
+from dither.engines.duckdb.wire import serialised
+from dither.engines.duckdb.workers import Terms, Workers
+from dither.engines.protocol import EngineError, LoadReport, Progress, Statement, StatementStopped
+from dither.engines.result import bounded, candidates, of_candidates, sealed
+from dither.errors import PolicyError
+from dither.mechanisms.keys.groups import seal_bounded_groups
+from dither.mechanisms.sealed_values import Exact, SealedTable
+from dither.policy.catalog import PublicTable, Table
+from dither.policy.limits import Limits
+from dither.sql.lowering.dialect import Dialect
+from dither.sql.lowering.duckdb_dialect import DUCKDB
+from dither.sql.lowering.statement import CANDIDATES, TwoSteps, schema_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_Result = TypeVar("_Result")
+
+
+class DuckDBEngine:
+    """Holds snapshots; a statement returns exact integers, sealed. No message ever contains data.
+
+    Statements run in worker processes, within the limits in force when they are asked. Snapshots are loaded in process.
+    """
+
+    dialect: Dialect = DUCKDB
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        threads: int | None = None,
+        memory_limit: str | None = None,
+        limits: Callable[[], Limits] = Limits,
+    ) -> None:
+        self._folder, self._settings, self._limits = Path(folder), Settings(threads, memory_limit), limits
+        self._workers = Workers(self._folder, self._terms, lambda: limits().workers)
+        remove_abandoned(self._folder)
+
+    # Snapshots
+
+    def load(
+        self,
+        table: Table | PublicTable,
+        source: Any,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
+        parent: Table | None = None,
+    ) -> LoadReport:
+        """Copy the source into a protected snapshot. If anything fails, nothing is left behind.
+
+        `parent` is the table in whose current snapshot a foreign key finds the owners of rows.
+        """
+        target = self._path(table)
+        self._prepare_folder()
+        if target.exists():
+            raise PolicyError(
+                f"table {table.name!r} has a snapshot {table.snapshot} already; a snapshot never changes."
+            )
+        key = secret_key(self._folder / "rank.key")
+        work, lock = make_folder(self._folder, LOADING)
+        try:
+            named: dict[str, Any] = {"settings": self._settings, "strict": strict, "progress": progress}
+            if isinstance(table, PublicTable):
+                report = write_public(table, source, work, **named)
+            else:
+                found_in = None if parent is None else self._path(parent)
+                report = write_snapshot(table, source, work, key=key, parent=found_in, **named)
+            _publish(work / "rows.duckdb", target)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+            os.close(lock)
+        return report
+
+    def owner_type(self, table: Table) -> str:
+        """How the table's snapshot stores owners: BIGINT or VARCHAR."""
+        return stored_type(self._path(table), self._settings)
+
+    def has(self, table: Table | PublicTable) -> bool:
+        """Whether the table's snapshot is here."""
+        return self._path(table).is_file()
+
+    def drop(self, table: Table | PublicTable) -> None:
+        """Delete the table's snapshot. A statement that is reading it finishes on what it reads; then it is gone."""
+        self._path(table).unlink(missing_ok=True)
+        remove_abandoned(self._folder)
+
+    def keep_only(self, tables: Collection[Table | PublicTable]) -> None:
+        """Delete the snapshots of all other tables: copies that a killed load or refresh left behind."""
+        kept = {self._path(table) for table in tables}
+        for path in self._folder.glob("*.duckdb"):
+            if path not in kept:
+                path.unlink(missing_ok=True)
+        remove_abandoned(self._folder)
+
+    # Statements
+
+    def warm(self) -> None:
+        """Have a worker start while the question is still read and priced."""
+        self._workers.warm()
+
+    def slot(self, analyst: str | None = None) -> AbstractContextManager[object]:
+        """A worker for this thread's statements, before anything is charged; Busy if the analyst gets none."""
+        return self._workers.slot(analyst, self._limits().wait_seconds)
+
+    def run(self, statement: Statement) -> list[Exact]:
+        """Exact integers of every public group, one sealed array a measure.
+
+        Whatever fails is the same EngineError; StatementStopped, one of them, if the statement took too much.
+        """
+        return _sealed_off(lambda: self._measure(statement))
+
+    def close(self) -> None:
+        """End the workers; the next statement starts its own again."""
+        self._workers.close()
+
+    def _measure(self, statement: Statement) -> list[Exact]:
+        if statement.steps is not None:
+            return [self._in_two_steps(statement, statement.steps)]
+        return sealed(self._table(statement, statement.sql), statement)
+
+    def _in_two_steps(self, statement: Statement, steps: TwoSteps) -> SealedTable:
+        """The keys with an upper bound of their first measure; whoever opens them says which are looked at closely."""
+        keys, most = bounded(self._table(statement, steps.bounds), len(statement.keys))
+
+        def look(places: npt.NDArray[np.intp]) -> tuple[npt.NDArray[Any], ...]:
+            near = candidates(keys, places)
+            found = _sealed_off(lambda: self._table(statement, steps.measures, near))
+            return of_candidates(found, len(places), statement.measures)
+
+        return seal_bounded_groups(keys, most, look)
+
+    def _table(self, statement: Statement, sql: str, near: Any = None) -> Any:
+        places = [(schema_name(table), str(self._path(table).absolute())) for table in statement.tables]
+        asked = {"sql": sql, "places": places, "candidates": "" if near is None else CANDIDATES}
+        with self._workers.slot() as process:
+            return process.ask(asked, None if near is None else serialised(near))
+
+    def _terms(self) -> Terms:
+        """Half of a statement's memory is for what the engine keeps count of; beyond that it spills."""
+        limits = self._limits()
+        config: dict[str, Any] = {"memory_limit": f"{limits.statement_memory // 2}B", **self._settings.config()}
+        return Terms(limits.statement_memory, limits.statement_seconds, config, f"{2 * limits.statement_memory}B")
+
+    def _path(self, table: Table | PublicTable) -> Path:
+        if not _NAME.fullmatch(table.name):
+            raise PolicyError(f"a table name starts with a letter and has letters, digits and _; got {table.name!r}.")
+        return self._folder / f"{table.name.lower()}-{table.snapshot:06d}.duckdb"
+
+    def _prepare_folder(self) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._folder.chmod(0o700)
+        except OSError as error:
+            raise PolicyError(f"the snapshot folder {self._folder} cannot be used: {error.strerror}.") from None
+        remove_abandoned(self._folder)
+
+
+def _sealed_off(work: Callable[[], _Result]) -> _Result:
+    stopped = False
+    try:
+        return work()
+    except StatementStopped:
+        stopped = True
+    except Exception:  # noqa: BLE001 - the engine's own text may quote data
+        pass
+    # Raised here and not where it failed: an exception remembers the one it was raised beside.
+    raise StatementStopped if stopped else EngineError
+
+
+def _publish(written: Path, target: Path) -> None:
+    """Durable before it is visible, and visible whole or not at all."""
+    written.chmod(0o600)
+    _sync(written)
+    os.rename(written, target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

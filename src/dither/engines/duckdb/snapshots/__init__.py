@@ -1,0 +1,1 @@
+"""TRUSTED. From records to a protected snapshot: sanitised, owned, ranked, verified."""

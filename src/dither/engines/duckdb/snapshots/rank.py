@@ -1,0 +1,70 @@
+"""Each row's rank within its owner: the order of a keyed hash of the row's own stored values, then of the values.
+
+Adding or removing an owner changes nobody else's ranks, and neither file order, threads nor row positions matter: only
+identical rows can change places. For every K, the rows with rank <= K are chosen by each owner's own rows alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from dither.engines.duckdb.snapshots.sanitising import quoted
+from dither.errors import PolicyError
+from dither.policy.columns import Column, Text
+
+_KEY_BYTES = 32
+
+
+def rank_expression(owner_type: str, columns: dict[str, Column]) -> str:
+    """SQL of the rank over "_owner" and the stored columns; `$key` is bound to the secret key."""
+    return f'CAST(row_number() OVER (PARTITION BY "_owner" ORDER BY {_order(owner_type, columns)}) AS INTEGER)'
+
+
+def first_of_its_key(owner_type: str, columns: dict[str, Column], key: tuple[str, ...]) -> str:
+    """SQL that is true for one row of each owner and key, the first in the order of ranks: of no concern to others."""
+    alike = ", ".join(['"_owner"', *map(quoted, key)])
+    return f"row_number() OVER (PARTITION BY {alike} ORDER BY {_order(owner_type, columns)}) = 1"
+
+
+def _order(owner_type: str, columns: dict[str, Column]) -> str:
+    parts = [_written('"_owner"', text=owner_type == "VARCHAR")]
+    parts += [_written(quoted(name), text=isinstance(column, Text)) for name, column in columns.items()]
+    digest = f"sha256(concat_ws('|', $key, {', '.join(parts)}))"
+    ties = "".join(f", {quoted(name)} NULLS LAST" for name in columns)
+    return f"CAST('0x' || left({digest}, 16) AS UBIGINT){ties}"
+
+
+def secret_key(path: Path) -> str:
+    """The key of this folder's snapshots, made once; readable by its owner alone."""
+    try:
+        if not path.exists():
+            _make_key(path)
+        mode, key = stat.S_IMODE(path.stat().st_mode), path.read_bytes()
+    except OSError as error:
+        raise PolicyError(f"the snapshot folder {path.parent} cannot be used: {error.strerror}.") from None
+    if mode & 0o077 or len(key) != _KEY_BYTES:
+        raise PolicyError(f"{path} must hold {_KEY_BYTES} bytes and be readable by its owner alone (mode 0600).")
+    return key.hex()
+
+
+def _make_key(path: Path) -> None:
+    """Written whole before it has its name; if two processes make one at once, the first stays."""
+    draft = path.with_suffix(f".{os.getpid()}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(os.urandom(_KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _written(value: str, *, text: bool) -> str:
+    """A value so that no two rows are written alike: text carries its length, NULL is no number."""
+    shown = f"length({value}) || ':' || {value}" if text else f"CAST({value} AS VARCHAR)"
+    return f"COALESCE({shown}, '~')"

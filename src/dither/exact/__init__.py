@@ -1,0 +1,1 @@
+"""Numbers without rounding surprises: exact parameters, balls with proven bounds, honest digits."""

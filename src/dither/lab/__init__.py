@@ -1,0 +1,1 @@
+"""Evidence, not needed to answer a question: the auditor, the bug museum, the registry of mechanisms."""

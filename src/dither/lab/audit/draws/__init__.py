@@ -1,0 +1,1 @@
+"""Many releases of a mechanism at once, each exactly as the mechanism makes one."""

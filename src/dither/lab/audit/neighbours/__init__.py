@@ -1,0 +1,1 @@
+"""One question on two neighbouring databases: all that shows before the noise must agree."""

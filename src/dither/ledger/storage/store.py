@@ -1,0 +1,216 @@
+"""The SQLite file: one connection a process, durable commits, and errors that say what to do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dither.errors import LedgerCorrupt, LedgerError
+from dither.ledger.storage import schema
+
+_OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
+_WAIT_SECONDS = 60.0
+
+# Read back after setting: a build or file system that ignores one of these is refused.
+_SETTINGS = {
+    "synchronous": 2,  # FULL: every commit is synced before it is visible
+    "fullfsync": 1,
+    "checkpoint_fullfsync": 1,
+    "cell_size_check": 1,
+    "foreign_keys": 1,
+    "trusted_schema": 0,
+}
+
+_WHY = {
+    sqlite3.SQLITE_BUSY: "is in use by another process that does not let go",
+    sqlite3.SQLITE_PROTOCOL: "is in use by too many processes at once",
+    sqlite3.SQLITE_READONLY: "is read-only",
+    sqlite3.SQLITE_PERM: "may not be opened",
+    sqlite3.SQLITE_AUTH: "may not be opened",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
+    sqlite3.SQLITE_FULL: "cannot grow: the disk is full",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk reports an error",
+    sqlite3.SQLITE_NOMEM: "cannot be read: out of memory",
+}
+
+
+class Store:
+    """A database whose transactions are durable when they end, usable from several threads and across forks."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise LedgerError(f"the ledger needs SQLite 3.37 or newer; this Python has {sqlite3.sqlite_version}.")
+        self._stopped = ""
+        _stores.add(self)
+
+    def __del__(self) -> None:
+        self._disconnect()
+
+    @contextmanager
+    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """One atomic transaction; a writing one holds the write lock of all processes from its beginning.
+
+        An error inside undoes it. After an error of the disk nothing more is served: what a failed sync left behind
+        is unknown until the file is opened anew.
+        """
+        with self._lock, self._translated():
+            connection = self._connect()
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                if self._stopped:
+                    self._disconnect()
+
+    def stop(self, reason: str) -> None:
+        """Serve nothing more from this object."""
+        with self._lock:
+            self._stopped = reason
+            if self._connection is not None and not self._connection.in_transaction:
+                self._disconnect()
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._stopped:
+            raise LedgerError(self._stopped)
+        if self._connection is None:
+            connection = sqlite3.connect(
+                f"{self.path.absolute().as_uri()}?mode=rw",
+                uri=True,
+                timeout=_WAIT_SECONDS,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            try:
+                _configure(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeDecodeError as error:  # SQLite quotes what it found in a damaged file
+            raise LedgerCorrupt(f"the ledger {self.path} is damaged; nothing is served from it.") from error
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if code not in _WHY:
+                raise LedgerCorrupt(
+                    f"the ledger {self.path} is damaged ({error}); nothing is served from it."
+                ) from error
+            message = f"the ledger {self.path} {_WHY[code]}; nothing was returned."
+            if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+                self.stop(message + " Repair the disk and open the ledger again.")
+            raise LedgerError(message) from error
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    _use_wal(connection)
+    for name, value in _SETTINGS.items():
+        connection.execute(f"PRAGMA {name} = {value}")
+        found = connection.execute(f"PRAGMA {name}").fetchone()
+        if found != (value,):
+            raise LedgerError(f"SQLite does not accept {name} = {value}; charges would not be durable.")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    # Changing the mode does not wait for locks by itself.
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or not time.monotonic() < deadline:
+                raise
+            time.sleep(0.01)
+            continue
+        if mode != "wal":
+            raise LedgerError(f"SQLite keeps journal mode {mode!r} here, not WAL; put the ledger on a local disk.")
+        return
+
+
+def has_tables(connection: sqlite3.Connection) -> bool:
+    """Whether anything was ever made in this file."""
+    return bool(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """All tables, within the caller's transaction."""
+    for statement in schema.STATEMENTS:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
+
+
+def older_layout(connection: sqlite3.Connection) -> int:
+    """The number of an older layout if these are its tables, just as they were made; 0 otherwise."""
+    (layout,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    made = sorted(schema.OLDER.get(layout, ()))
+    return int(layout) if made and (application, _statements(connection)) == (schema.APPLICATION, made) else 0
+
+
+def _statements(connection: sqlite3.Connection) -> list[str]:
+    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    return sorted(str(statement) for (statement,) in found)
+
+
+def change_tables(connection: sqlite3.Connection, layout: int) -> None:
+    """From that layout to ours, within the caller's transaction."""
+    for step in range(layout, schema.LAYOUT):
+        for statement in schema.STEPS[step]:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
+
+
+def check_tables(connection: sqlite3.Connection) -> None:
+    """Refuse a newer layout, and any table, index or trigger that differs from ours."""
+    (layout,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if layout > schema.LAYOUT:
+        raise LedgerError(f"the ledger has layout {layout}, made by a newer dither; upgrade dither.")
+    expected = schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)
+    if (application, layout, _statements(connection)) != expected:
+        raise LedgerCorrupt("the tables of the ledger were changed.")
+
+
+# A connection must not cross a fork: the child would share file offsets and believe in locks it does not hold.
+_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+_held: list[Store] = []
+_forking = threading.Lock()
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for store in list(_stores):
+        store._lock.acquire()
+        _held.append(store)
+        store._disconnect()
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._lock.release()
+    _forking.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -1,0 +1,1 @@
+"""Noise added on a public grid."""

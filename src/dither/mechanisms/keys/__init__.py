@@ -1,0 +1,1 @@
+"""Which group keys may be shown: partition selection, and the groups sealed until then."""

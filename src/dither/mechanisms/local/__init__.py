@@ -1,0 +1,1 @@
+"""Mechanisms that treat each record by itself."""

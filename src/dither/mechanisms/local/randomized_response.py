@@ -1,0 +1,154 @@
+"""Randomised response: every respondent reports the truth or another value, by a coin of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dither.accounting.guarantees.pure import PureDP
+from dither.accounting.guarantees.responses import ResponseDP
+from dither.errors import ParameterError, RelationMismatch
+from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
+from dither.exact.parameters import Number, positive
+from dither.mechanisms.outcome import Outcome
+from dither.neighbours import Relation
+from dither.noise.entropy import keystream
+from dither.noise.integers.bernoulli import coins_below
+from dither.noise.integers.uniform import many_below
+from dither.sensitivity.columns.reading import listed, place_of
+
+_UNDECLARED = -1  # the place of an answer that is none of the values
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Unbiased estimates from randomised reports, in the order of the values. They may lie outside [0, 1]."""
+
+    values: tuple[Any, ...]
+    shares: tuple[float, ...]
+    variances: tuple[float, ...]
+    reports: int
+
+    def __getitem__(self, value: Any) -> float:
+        return self.shares[self.values.index(value)]
+
+
+@dataclass(frozen=True, init=False)
+class RandomizedResponse:
+    """epsilon-DP for each respondent, under replace: one respondent's answer changes, the number of reports is public.
+
+    With k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), any other value with
+    1 / (e^epsilon + k - 1). Under add_remove the number of reports would say who took part: not private, refused. An
+    answer that is none of the values, or none at all, is reported as a uniform one: no answer raises, or stops others.
+
+    Warner 1965; Kairouz, Bonawitz and Ramage 2016; docs/proofs/randomizedresponse.md.
+
+    >>> m = RandomizedResponse(epsilon=1)
+    >>> m.values, [round(float(low), 4) for low, high in m.probability_bounds(1)]
+    ((0, 1), [0.2689, 0.7311])
+    """
+
+    epsilon: Fraction
+    values: tuple[Hashable, ...]
+    relation: Relation
+
+    def __init__(
+        self, *, epsilon: Number, values: Sequence[Hashable] = (0, 1), relation: Relation | str = Relation.REPLACE
+    ) -> None:
+        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
+        object.__setattr__(self, "relation", Relation.read(relation))
+        if self.relation is not Relation.REPLACE:
+            raise RelationMismatch(
+                "randomised response protects what a respondent answers, not who responds: "
+                f"its relation is replace, not {self.relation.value}."
+            )
+        if isinstance(values, (str, bytes)) or len(set(values)) != len(values) or len(values) < 2:
+            raise ParameterError("give at least two different values that can be answered, as values=[...].")
+        object.__setattr__(self, "values", tuple(values))
+
+    @property
+    def guarantee(self) -> PureDP:
+        """epsilon-DP; with more than two values by the exact law of the loss, whose curve is lower."""
+        if len(self.values) == 2:
+            return PureDP(self.epsilon, self.relation, proven_rho=self._rho())
+        return ResponseDP(self.epsilon, len(self.values), self.relation, proven_rho=self._rho())
+
+    def release(self, answers: Any) -> Outcome:
+        """One report per answer: a list for a list, an array or a column, a single value for a single one."""
+        single = self._is_single(answers)
+        reports = self._report(self._positions([answers] if single else _listed(answers))).tolist()
+        return Outcome(self.values[reports[0]] if single else [self.values[i] for i in reports], self)
+
+    def probability_bounds(self, answer: Hashable) -> list[tuple[Fraction, Fraction]]:
+        """Certified bounds of the probability of each report, for a true answer."""
+        true = int(self._positions([answer])[0])
+        if true == _UNDECLARED:
+            return [(Fraction(1, len(self.values)),) * 2 for _ in self.values]
+        return [bounds(self._truth if i == true else self._other) for i in range(len(self.values))]
+
+    def plot(self, first: Hashable | None = None, second: Hashable | None = None) -> Any:
+        """An altair chart: what respondents with two different true answers report, and the ratio."""
+        from dither.mechanisms.pictures.choices import plot_responses
+
+        return plot_responses(
+            self, self.values[0] if first is None else first, self.values[1] if second is None else second
+        )
+
+    def estimate(self, reports: Iterable[Hashable]) -> Shares:
+        """Unbiased estimates of the shares of the true answers, with the variance that the coins cause.
+
+        With two values the variance is exact, whatever the truth; with more it is estimated from the estimated share.
+        Undeclared answers, which count as equal parts of all values, have somewhat more.
+        """
+        found = self._positions(_listed(reports))
+        if not found.size:
+            raise ParameterError("there are no reports to estimate from.")
+        if (found == _UNDECLARED).any():
+            raise ParameterError(f"a report is none of the declared values: {list(self.values)!r}.")
+        (q, _), (p, _) = bounds(self._truth), bounds(self._other)
+        counts = np.bincount(found, minlength=len(self.values)).tolist()
+        shares = [(Fraction(count, found.size) - p) / (q - p) for count in counts]
+        likely = [min(max(share, Fraction(0)), Fraction(1)) for share in shares]
+        variances = [(s * q * (1 - q) + (1 - s) * p * (1 - p)) / (found.size * (q - p) ** 2) for s in likely]
+        return Shares(self.values, tuple(map(float, shares)), tuple(map(float, variances)), int(found.size))
+
+    def _truth(self) -> Ball:
+        return 1 / (1 + (len(self.values) - 1) * (-ball(self.epsilon)).exp())
+
+    def _other(self) -> Ball:
+        return 1 / (ball(self.epsilon).exp() + len(self.values) - 1)
+
+    def _rho(self) -> Fraction | None:
+        """The Kullback-Leibler divergence, where it is proven to be the exact rho: for k - 2 <= 2 e^(epsilon/2)."""
+        spare = len(self.values) - 2
+        if self.epsilon > 10**4 or sign(lambda: 2 * (ball(self.epsilon) / 2).exp() - spare, undecided=-1) < 0:
+            return None
+        _, high = bounds(lambda: ball(self.epsilon) * -(-ball(self.epsilon)).expm1() * self._truth())
+        return dyadic_up(high, 128)
+
+    def _is_single(self, answers: Any) -> bool:
+        """Text, a number and the like are one answer; a tuple too if the declared values are tuples. By type alone."""
+        return isinstance(answers, (str, bytes, *map(type, self.values))) or not isinstance(answers, Iterable)
+
+    def _positions(self, answers: Iterable[Any]) -> npt.NDArray[np.int64]:
+        known = {value: i for i, value in enumerate(self.values)}
+        places = (place_of(answer, known) for answer in answers)
+        return np.array([_UNDECLARED if place is None else place for place in places], np.int64)
+
+    def _report(self, true: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """With probability k / (e^epsilon + k - 1) a uniform value, else the truth; always if there is no truth."""
+        size = len(self.values)
+        lies = coins_below(lambda: size * self._other(), true.size, keystream(4 * true.size))
+        uniform = many_below(size, true.size, keystream(16 * true.size))
+        return np.where(lies | (true == _UNDECLARED), uniform, true)
+
+
+def _listed(answers: Any) -> list[Any]:
+    if isinstance(answers, (str, bytes)) or not isinstance(answers, Iterable):
+        raise ParameterError("give reports as a list, an array or a column.")
+    return listed(answers)

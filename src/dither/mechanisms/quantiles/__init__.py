@@ -1,0 +1,1 @@
+"""Values chosen by their rank, on a grid or among listed answers."""

@@ -1,0 +1,1 @@
+"""One candidate chosen by its score."""

@@ -1,0 +1,1 @@
+"""Noise in proportion to a smooth sensitivity, one distribution a file."""

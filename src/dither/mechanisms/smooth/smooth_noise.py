@@ -1,0 +1,211 @@
+"""Noise in proportion to a smooth bound of the local sensitivity: what the mechanisms of this kind share."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from dither.accounting.guarantees.guarantee import Guarantee
+from dither.errors import NotPublic, ParameterError
+from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
+from dither.exact.parameters import Number, interval, positive, probability
+from dither.mechanisms.outcome import Outcome
+from dither.mechanisms.scores import exact_fraction
+from dither.mechanisms.values import times_grid
+from dither.neighbours import Relation
+from dither.noise.reals.rounded_reals import RealLaw, mass, rounded
+
+# Without declared bounds answers are multiples of this: a constant, so it tells nothing.
+DEFAULT_GRID = Fraction(1, 1 << 30)
+_STEPS_PER_RANGE = 1 << 40
+# A smooth sensitivity below this share of a grid step is raised to it: no data switch the noise off.
+_SMALLEST_SHARE = Fraction(1, 1 << 10)
+# More epsilon than this is accepted and not used: e^1000 is noise beyond measuring already.
+_MOST_EPSILON = Fraction(1000)
+_BITS = 60
+
+_HIDDEN = "depends on the private smooth sensitivity: publishing it would say more than was paid for."
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothOutcome(Outcome):
+    """A noisy value whose noise follows the data: its scale and interval are not public."""
+
+    @property
+    def scale(self) -> NoReturn:
+        raise NotPublic(f"the scale of this answer {_HIDDEN}")
+
+    def interval(self, *_: object, **__: object) -> NoReturn:
+        """Not public."""
+        raise NotPublic(f"an interval around this answer {_HIDDEN}")
+
+
+@dataclass(frozen=True, init=False)
+class SmoothNoise(ABC):
+    """value + (S / divisor) eta, rounded to a public grid, for a beta-smooth upper bound S of the local sensitivity.
+
+    S is beta-smooth when S(D) is at least the local sensitivity of D and S(D) <= e^beta S(D') for all neighbours. The
+    real sum is rounded, once, at the end: so values may be any exact numbers, and the guarantee is that of the
+    continuous noise. docs/proofs/smooth.md.
+    """
+
+    beta: Fraction
+    divisor: Fraction
+    grid: Fraction
+    lower: Fraction | None
+    upper: Fraction | None
+    relation: Relation
+
+    def _keep(self, output: Mapping[str, Any], **fields: object) -> None:
+        """Set the checked parameters while the mechanism is made."""
+        for name, checked in (fields | dict(output)).items():
+            object.__setattr__(self, name, checked)
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> Guarantee:
+        """The guarantee, for values and smooth bounds as described."""
+
+    @property
+    @abstractmethod
+    def law(self) -> RealLaw:
+        """The law of eta."""
+
+    @property
+    def scale(self) -> NoReturn:
+        raise NotPublic(f"the scale of the noise {_HIDDEN} `spread` gives it in units of the smooth sensitivity.")
+
+    def error(self, *_: object, **__: object) -> NoReturn:
+        """Not public; `spread` is."""
+        raise NotPublic(f"the error {_HIDDEN} `spread` gives it in units of the smooth sensitivity.")
+
+    interval = error
+
+    def spread(self, confidence: Number) -> Fraction:
+        """A w, rounded up, with P(|noise| > w S) <= 1 - confidence before rounding to the grid: public, S is not."""
+        allowed = (1 - probability(confidence, "confidence")) / 2
+
+        def too_small(w: Fraction) -> bool:
+            return sign(lambda: self.law.above(w) - ball(allowed), undecided=1) > 0
+
+        low, high = Fraction(0), Fraction(1)
+        while too_small(high):
+            low, high = high, 2 * high
+        while (high - low) * (1 << 20) > high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if too_small(middle) else (low, middle)
+        return dyadic_up(high / self.divisor)
+
+    def release(self, value: Any, smooth_sensitivity: Any) -> SmoothOutcome:
+        """value + noise. Both are private exact numbers (int, Fraction, Decimal); no error message contains any of it.
+
+        With declared bounds the value is clamped to them and the smooth sensitivity to their distance.
+        """
+        centre, scale = self._in_steps(value, smooth_sensitivity)
+        return SmoothOutcome(times_grid(rounded(self.law, scale, centre), self.grid), self)
+
+    def pmf(self, steps: int, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
+        """Certified bounds of the probability to publish this multiple of the grid. Its arguments are private."""
+        centre, scale = self._in_steps(value, smooth_sensitivity)
+        return bounds(lambda: mass(self.law, steps, scale, centre), bits=40)
+
+    def plot(self, value: Number | None = None, smooth_sensitivity: Number | None = None) -> Any:
+        """An altair chart: the exact laws on two neighbours that differ as much as they may, and their ratio.
+
+        For explaining, never for data: what is drawn is not private.
+        """
+        from dither.mechanisms.pictures.noise import plot_smooth
+
+        return plot_smooth(self, value, smooth_sensitivity)
+
+    def effective(self, smooth_sensitivity: Any) -> Fraction:
+        """The smooth bound that noise is drawn for: at most the declared range, at least 1/1024 of a grid step.
+
+        Private, as its argument is, and as smooth.
+        """
+        bound = exact_fraction(smooth_sensitivity, "smooth_sensitivity")
+        if not bound >= 0:
+            raise ParameterError("smooth_sensitivity must be 0 or more.")
+        if self.lower is not None and self.upper is not None:
+            bound = min(bound, self.upper - self.lower)
+        return max(bound, self.grid * _SMALLEST_SHARE)
+
+    def _in_steps(self, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
+        """The value and the scale of its noise in grid steps.
+
+        Largest and smallest of a smooth bound and a constant are smooth bounds again, and clamping a value moves two of
+        them no further apart.
+        """
+        centre = exact_fraction(value, "the value")
+        bound = self.effective(smooth_sensitivity)
+        if self.lower is not None and self.upper is not None:
+            centre = min(max(centre, self.lower), self.upper)
+        return centre / self.grid, bound / (self.divisor * self.grid)
+
+
+def read_output(
+    grid: Number | None, lower: Number | None, upper: Number | None, relation: Relation | str | None
+) -> dict[str, Any]:
+    """The checked public parameters of the output: bounds (both or none), grid, relation."""
+    if (lower is None) != (upper is None):
+        raise ParameterError("give both lower= and upper=, or neither.")
+    low, high = (None, None) if lower is None or upper is None else interval(lower, upper, "the value")
+    if grid is not None:
+        step = positive(grid, "grid")
+    elif low is not None and high is not None:
+        step = _power_of_two_below(high - low) / _STEPS_PER_RANGE
+    else:
+        step = DEFAULT_GRID
+    if low is not None and high is not None and not step <= high - low:
+        raise ParameterError("the grid is coarser than the declared range; give a smaller grid=.")
+    kind = Relation.REPLACE if relation is None else Relation.read(relation)
+    return {"grid": step, "lower": low, "upper": high, "relation": kind}
+
+
+def usable(epsilon: Fraction) -> Fraction:
+    """The part of epsilon that calibrations use: less of it only means more noise."""
+    return min(epsilon, _MOST_EPSILON)
+
+
+def below(evaluate: Callable[[], Ball]) -> Fraction:
+    """A positive number rounded down to 60 significant bits: divisors and smoothness are safe when smaller."""
+    low, _ = bounds(evaluate)
+    if not low > 0:
+        raise ParameterError(
+            "no noise of this kind exists for these parameters; give a smaller beta= or a larger epsilon."
+        )
+    scale = Fraction(2) ** (_BITS - (low.numerator.bit_length() - low.denominator.bit_length()))
+    return math.floor(low * scale) / scale
+
+
+def largest(keeps: Callable[[Fraction], bool], most: Fraction) -> Fraction:
+    """The largest s in (0, most] that certainly keeps a claim, to 60 bits; the claim holds for smaller s if for s."""
+    if keeps(most):
+        return most
+    low, high = Fraction(0), most
+    for _ in range(_BITS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    if not low:
+        raise ParameterError(
+            "beta= is too large: stretching the noise that much costs more than epsilon and delta by itself."
+        )
+    return low
+
+
+def read_beta(beta: Number, most: Fraction) -> Fraction:
+    """A smoothness chosen by the caller: positive, and below what epsilon allows at all."""
+    chosen = positive(beta, "beta")
+    if not chosen < most:
+        raise ParameterError(f"beta must be less than {float(most):.6g} for this epsilon; got {float(chosen):.6g}.")
+    return chosen
+
+
+def _power_of_two_below(number: Fraction) -> Fraction:
+    exponent = number.numerator.bit_length() - number.denominator.bit_length()
+    power = Fraction(2) ** exponent
+    return power if power <= number else power / 2

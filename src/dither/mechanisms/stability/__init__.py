@@ -1,0 +1,1 @@
+"""Releases that test the data first and may refuse."""

@@ -1,0 +1,1 @@
+"""Noise on the real line, rounded to a grid, one distribution a file."""

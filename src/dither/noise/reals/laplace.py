@@ -1,0 +1,21 @@
+"""Laplace noise on the real line, density e^-|z| / 2. (`integers.laplace` is the discrete law.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dither.noise.balls import Ball, ball
+from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
+
+
+@dataclass(frozen=True)
+class RealLaplace(SymmetricLaw):
+    """P[eta > z] = e^-z / 2; a fair sign and -ln U."""
+
+    def draw(self, source: Source) -> Real:
+        sign = source.sign()
+        return Real((source.uniform(),), lambda u: -sign * u.log())
+
+    def tail(self, z: Fraction) -> Ball:
+        return (-ball(z)).exp() / 2

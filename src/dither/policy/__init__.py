@@ -1,0 +1,1 @@
+"""What is declared: columns, tables, limits and names, and the file that keeps them."""

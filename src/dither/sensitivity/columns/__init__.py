@@ -1,0 +1,1 @@
+"""Columns of records, read record by record whatever holds them."""

@@ -1,0 +1,1 @@
+"""Statistics of graphs, and the graphs themselves."""

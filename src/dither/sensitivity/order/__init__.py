@@ -1,0 +1,1 @@
+"""Statistics of records in order: extremes, median, quantiles, trimmed means."""

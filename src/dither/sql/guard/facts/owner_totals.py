@@ -1,0 +1,66 @@
+"""Totals of each owner: one row of an owner for each combination of the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from dither.sql import expressions as e
+from dither.sql.guard.facts.knowledge import Facts, Of, Stored, computed, verify_condition
+from dither.sql.guard.ranges import LARGEST, UnsafePlan, interval
+from dither.sql.plan.nodes import OwnerAggregate, Total
+
+
+def per_owner(node: OwnerAggregate, facts: Of) -> Facts:
+    known = facts(node.child)
+    if not known.private:
+        raise UnsafePlan("totals per owner need rows that have owners.")
+    schema: dict[str, Stored] = {}
+    for name, value in node.keys:
+        schema[name] = computed(name, value, known.schema)
+    for name, total in node.totals:
+        schema[name] = _total(name, total, known)
+    if len(schema) != len(node.keys) + len(node.totals):
+        raise UnsafePlan("two columns have one name.")
+    distinct = frozenset(name for name, _ in node.keys)
+    bounds = [rows for rows in (known.rows, _combinations(schema[name] for name in distinct)) if rows is not None]
+    together = {name: most for name, total in node.totals if (most := _together(total, known)) is not None}
+    return replace(known, schema=schema, rows=min(bounds, default=None), distinct=distinct, together=together)
+
+
+def _together(total: Total, known: Facts) -> int | None:
+    """What all totals of one owner come to at most in size: each row is in one of them, with its own value or as one.
+
+    A clamp to a range with 0 in it brings no total farther from 0.
+    """
+    if known.rows is None or total.function not in ("count", "sum") or not total.least <= 0 <= total.most:
+        return None
+    size = 1 if total.value is None else max(1, *map(abs, interval(total.value, known.schema)))
+    return known.rows * size
+
+
+def _combinations(columns: Iterable[Stored]) -> int | None:
+    """How many combinations of values these columns can have; None if any number."""
+    count = 1
+    for column in columns:
+        if not isinstance(column, e.Stored):
+            return None
+        count *= column.most - column.least + 1 + column.may_be_null
+    return count
+
+
+def _total(name: str, total: Total, known: Facts) -> Stored:
+    schema = known.schema
+    if total.function not in ("count", "sum", "min", "max") or not total.least <= total.most:
+        raise UnsafePlan(f"the total {name!r} is not known.")
+    size = 1
+    if total.condition is not None:
+        verify_condition(total.condition, schema)
+    if (total.value is None) != (total.function == "count"):
+        raise UnsafePlan(f"the total {name!r} needs a value, or none if it counts.")
+    if total.value is not None:
+        size = max(1, *map(abs, interval(total.value, schema)))
+    if not known.total * size < LARGEST:
+        raise UnsafePlan("a total may exceed 126 bits.")
+    scale = 0 if total.value is None else total.value.scale
+    return e.Stored(name, total.least, total.most, scale, total.nullable)

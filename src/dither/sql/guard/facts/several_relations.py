@@ -1,0 +1,144 @@
+"""Rows of several relations put together: always of the same people, and of one owner.
+
+A join to a public row found by its key keeps the number of rows; a join on owners multiplies, unless each row finds one
+at most; a union adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from dither.sql import expressions as e
+from dither.sql.guard.facts.knowledge import Facts, Of, Stored, verify_condition
+from dither.sql.guard.ranges import UnsafePlan, verify
+from dither.sql.plan.nodes import JoinOwner, JoinPublic, SemiJoin, UnionAll
+
+
+def joined_public(node: JoinPublic, facts: Of) -> Facts:
+    left, right = facts(node.child), facts(node.public)
+    if right.private:
+        raise UnsafePlan("rows of people stand on the public side of a join.")
+    _, agreed = _agreeing(node.equal, left, right)
+    if right.distinct is None or not right.distinct <= agreed:
+        raise UnsafePlan("a public table is joined on other columns than its key.")
+    if node.condition is not None:
+        verify_condition(node.condition, {**left.schema, **right.schema})
+    return replace(left, schema=_beside(left, right, node.outer), together={})
+
+
+def joined_owner(node: JoinOwner, facts: Of) -> Facts:
+    left, right = facts(node.child), facts(node.other)
+    _same_people((left, right))
+    ours, theirs = _agreeing(node.equal, left, right)
+    if node.condition is not None:
+        verify_condition(node.condition, {**left.schema, **right.schema})
+    finds_one = right.distinct is not None and right.distinct <= theirs
+    found_by_one = left.distinct is not None and left.distinct <= ours
+    bounds = []
+    if finds_one or right.rows == 1:
+        bounds.append(left.rows)
+    if found_by_one:
+        bounds.append(_plus(left.rows, right.rows) if node.outer else right.rows)
+    if left.rows is not None and right.rows is not None:
+        bounds.append(left.rows * right.rows)
+    known = [rows for rows in bounds if rows is not None]
+    if finds_one or right.rows == 1:
+        distinct = left.distinct
+    elif left.rows == 1:
+        distinct = right.distinct
+    else:  # a row is known by the rows that it was made of
+        distinct = None if left.distinct is None or right.distinct is None else left.distinct | right.distinct
+    rows = min(known, default=None)
+    schema = _beside(left, right, node.outer)
+    # Each row of one side finds as many of the other as its owner has there; LEFT JOIN keeps those that find none.
+    totals = [left.total * (1 if finds_one else max(1, _least(right.rows, right.total)))]
+    totals.append(right.total * (1 if found_by_one else _least(left.rows, left.total)) + node.outer * left.total)
+    return replace(left, schema=schema, rows=rows, distinct=distinct, total=min(totals), together={})
+
+
+def semi_joined(node: SemiJoin, facts: Of) -> Facts:
+    left, right = facts(node.child), facts(node.other)
+    if right.private:
+        _same_people((left, right))
+    if node.condition is not None:
+        verify_condition(node.condition, _beside(left, right, False))
+    return left
+
+
+def united(node: UnionAll, facts: Of) -> Facts:
+    parts = [facts(part) for part in node.parts]
+    if len(parts) < 2:
+        raise UnsafePlan("a union has at least two parts.")
+    _same_people(parts)
+    first = parts[0].schema
+    schema: dict[str, Stored] = {}
+    for name in first:
+        schema[name] = _hull([part.schema.get(name) for part in parts])
+    if any(set(part.schema) != set(first) for part in parts):
+        raise UnsafePlan("the parts of a union have different columns.")
+    rows: int | None = 0
+    for part in parts:
+        rows = _plus(rows, part.rows)
+    total = sum(part.total for part in parts)
+    return replace(parts[0], schema=schema, rows=rows, distinct=None, total=total, together={})
+
+
+def _beside(left: Facts, right: Facts, outer: bool) -> dict[str, Stored]:
+    both = set(left.schema) & set(right.schema)
+    if both:
+        raise UnsafePlan(f"{min(both)!r} is on both sides of a join.")
+    found = {name: replace(column, may_be_null=True) if outer else column for name, column in right.schema.items()}
+    return {**left.schema, **found}
+
+
+def _agreeing(equal: Iterable[tuple[e.Expression, e.Expression]], left: Facts, right: Facts) -> tuple[set[str], ...]:
+    """The columns on each side that a join holds equal to something on the other, all of it verified."""
+    bare: tuple[set[str], set[str]] = (set(), set())
+    for pair in equal:
+        for known, value, names in zip((left, right), pair, bare, strict=True):
+            verify(value, known.schema)
+            if isinstance(value, (e.Stored, e.StoredText)):
+                names.add(value.name)
+        if len({_units(value) for value in pair}) != 1:
+            raise UnsafePlan("a join compares values of different kinds.")
+    return bare
+
+
+def _units(value: e.Expression) -> int | None:
+    """The decimals of a number; None for a text."""
+    if isinstance(value, e.Numeric):
+        return value.scale
+    if isinstance(value, e.Textual):
+        return None
+    raise UnsafePlan("a join compares numbers or texts.")
+
+
+def _same_people(parts: Iterable[Facts]) -> None:
+    parts = tuple(parts)
+    if not all(part.private for part in parts) or len({part.people for part in parts}) != 1:
+        raise UnsafePlan("rows of different people, or of nobody, are put together.")
+    if len({part.owner_type for part in parts}) != 1:
+        raise UnsafePlan("owners that are stored in different ways are compared.")
+    if len(parts) > 1 and any(part.row_level for part in parts):
+        raise UnsafePlan("rows that are their own owners share no owner with other tables.")
+
+
+def _hull(columns: list[Stored | None]) -> Stored:
+    nullable = any(column is None or column.may_be_null for column in columns)
+    texts = [column for column in columns if isinstance(column, e.StoredText)]
+    numbers = [column for column in columns if isinstance(column, e.Stored)]
+    if len(texts) == len(columns):
+        return replace(texts[0], may_be_null=nullable, max_length=max(text.max_length for text in texts))
+    if len(numbers) != len(columns) or len({column.decimals for column in numbers}) != 1:
+        raise UnsafePlan("the parts of a union have columns of different kinds.")
+    least, most = min(column.least for column in numbers), max(column.most for column in numbers)
+    return replace(numbers[0], least=least, most=most, may_be_null=nullable)
+
+
+def _least(rows: int | None, total: int) -> int:
+    return total if rows is None else min(rows, total)
+
+
+def _plus(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second

@@ -1,0 +1,1 @@
+"""TRUSTED. From a checked plan to SQL in one engine's dialect."""

@@ -1,0 +1,121 @@
+"""PostgreSQL's SQL. No engine runs it yet: what it means was checked by hand, what it reads like by a test."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dither.errors import PolicyError
+from dither.policy.catalog import PublicTable, Table
+from dither.sql.expressions import Part, Period
+from dither.sql.lowering.dialect import Dialect
+from dither.sql.lowering.statement import schema_name
+from dither.sql.text import patterns
+
+_MOST_BYTES = 63  # of a name; what is longer would be cut, and two names might become one
+_SPECIAL = re.compile(r"([\\^$.|?*+()\[\]{}])")
+
+
+@dataclass(frozen=True)
+class PostgreSQL(Dialect):
+    """`/` and `%` of BIGINT cut toward zero, as DIV and `%` of NUMERIC do. SUM of a BIGINT is a NUMERIC, of less not.
+
+    Texts are compared by their bytes, whatever the collation of the database; it is encoded in UTF-8, its date style
+    and time zone do not matter, and `standard_conforming_strings` is on.
+    """
+
+    engine: str = "PostgreSQL"
+    word: str = "BIGINT"
+    word_holds: int = 2**63 - 1
+    double_word: str = "NUMERIC(38, 0)"
+    double_word_holds: int = 10**38 - 1
+    integers: tuple[tuple[str, int], ...] = (("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
+    text_type: str = "TEXT"
+
+    def name(self, identifier: str) -> str:
+        if len(identifier.encode()) > _MOST_BYTES:
+            raise PolicyError(f"PostgreSQL has names of at most {_MOST_BYTES} bytes; got {identifier!r}.")
+        return '"' + identifier.replace('"', '""') + '"'
+
+    def text(self, value: str) -> str:
+        if "\0" in value:
+            raise PolicyError("PostgreSQL has no texts with the character U+0000.")
+        return "'" + value.replace("'", "''") + "'"
+
+    def rows(self, table: Table | PublicTable) -> str:
+        """A schema for each table, with one table for each of its snapshots."""
+        return f"{self.name(schema_name(table))}.{self.name(f'rows_{table.snapshot:06d}')}"
+
+    def subquery(self, sql: str) -> str:
+        return f"({sql}) AS held"
+
+    # Numbers
+
+    def divided(self, left: str, right: str, *, wide: bool) -> str:
+        return f"DIV({left}, NULLIF({right}, 0))" if wide else f"({left} / NULLIF({right}, 0))"
+
+    def modulo(self, left: str, right: str) -> str:
+        return f"({left} % NULLIF({right}, 0))"
+
+    def least(self, *values: str) -> str:
+        return f"LEAST({', '.join(values)})"
+
+    def greatest(self, *values: str) -> str:
+        return f"GREATEST({', '.join(values)})"
+
+    def summed(self, value: str, *, wide: bool) -> str:
+        return f"SUM({value})" if wide else f"SUM({self.cast(value, self.word)})"
+
+    def indicator(self, truth: str, type_: str) -> str:
+        return self.cast(self.cast(truth, "INTEGER"), type_)
+
+    # Texts
+
+    def same(self, left: str, right: str) -> str:
+        return f"({left}) IS NOT DISTINCT FROM {right}"
+
+    def ordered(self, text: str) -> str:
+        return f'({text} COLLATE "C")'
+
+    def like(self, value: str, pattern: str, *, negated: bool = False) -> str:
+        return f"({value} {'NOT LIKE' if negated else 'LIKE'} {self.text(pattern)} ESCAPE '{patterns.ESCAPE}')"
+
+    def ilike(self, value: str, pattern: str) -> str:
+        """A regular expression, since ILIKE depends on the locale. `***:` says which kind, whatever is set."""
+        pieces = ("".join("." if one is None else _any_of(one) for one in piece) for piece in patterns.pieces(pattern))
+        return f"({value} ~ {self.text('***:^(?:' + '.*'.join(pieces) + ')$')})"
+
+    def length(self, value: str) -> str:
+        return f"LENGTH({value})"
+
+    def substring(self, value: str, start: int, length: int) -> str:
+        return f"SUBSTRING({value} FROM {start} FOR {length})"
+
+    def trim(self, value: str, leading: bool, trailing: bool) -> str:
+        return f"TRIM({'BOTH' if leading and trailing else 'LEADING' if leading else 'TRAILING'} ' ' FROM {value})"
+
+    # Days
+
+    def day(self, days: str) -> str:
+        return f"(DATE '1970-01-01' + CAST({days} AS INTEGER))"
+
+    def date_part(self, part: Part, day: str) -> str:
+        return f"EXTRACT({part.upper()} FROM {day})"
+
+    def first_day(self, period: Period, day: str) -> str:
+        return f"(CAST(DATE_TRUNC('{period}', CAST({day} AS TIMESTAMP)) AS DATE) - DATE '1970-01-01')"
+
+    def add_months(self, day: str, months: int) -> str:
+        return f"(CAST({day} + INTERVAL '{months} months' AS DATE) - DATE '1970-01-01')"
+
+    def month_start(self, months: str) -> str:
+        later = f"DATE '1970-01-01' + MAKE_INTERVAL(months => CAST({months} AS INTEGER))"
+        return f"(CAST({later} AS DATE) - DATE '1970-01-01')"
+
+
+def _any_of(character: str) -> str:
+    """A regular expression for a character in any case."""
+    return "(?:" + "|".join(_SPECIAL.sub(r"\\\1", one) for one in patterns.cases(character)) + ")"
+
+
+POSTGRESQL = PostgreSQL()

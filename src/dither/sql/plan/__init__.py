@@ -1,0 +1,1 @@
+"""What was asked and what an engine is to compute: question, plan nodes, measures."""

@@ -1,0 +1,70 @@
+"""What every aggregate offers to the planner and to the answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, overload
+
+from numpy.typing import NDArray
+
+from dither.errors import ParameterError
+from dither.records import text_of
+from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored, Textual
+from dither.sql.plan.nodes import Measure
+from dither.sql.postprocess.value_column import ValueColumn
+
+
+@dataclass(frozen=True)
+class Aggregator(ABC):
+    """Frozen and compared by content: equal measures of different outputs are computed and paid once."""
+
+    depends_on_size: ClassVar[bool] = False  # whether its error shrinks with the number of rows in a group
+
+    @abstractmethod
+    def measures(self) -> tuple[Measure, ...]:
+        """The exact integers per group it needs."""
+
+    @abstractmethod
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        """The shown column from the noisy measures and, for each, the noise's half-width at the needed confidence."""
+
+    @property
+    def size(self) -> int:
+        """About how many words it is written in."""
+        parts = [getattr(self, f.name) for f in fields(self) if f.compare]
+        return 1 + sum(part.size if isinstance(part, Expression) else 1 for part in parts)
+
+    @property
+    def text(self) -> str:
+        """The aggregate as it is recorded, the same for equal ones only."""
+        return text_of(self)
+
+    @property
+    def confidence_split(self) -> int:
+        """How many measures share the failure probability: each needs confidence 1 - (1 - confidence) / split."""
+        return len(self.measures())
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
+        """The half-width in shown units for a group with that many rows; None if it follows from unknown values."""
+        raise NotImplementedError
+
+
+@overload
+def bounded(value: Numeric) -> Numeric: ...
+@overload
+def bounded(value: Numeric | Textual) -> Numeric | Textual: ...
+def bounded(value: Numeric | Textual) -> Numeric | Textual:
+    """The value, fit to be summed: a stored column is within its bounds already, anything computed is clamped last."""
+    if not isinstance(value, Numeric) or isinstance(value, (Stored, Clamp, Null)):
+        return value
+    return Clamp(value, value.low, value.high)
+
+
+def only(items: Sequence[Any], name: str) -> Any:
+    """The single item that an aggregate with one measure is given."""
+    if len(items) != 1:
+        raise ParameterError(f"{name} has one measure; got {len(items)}.")
+    return items[0]

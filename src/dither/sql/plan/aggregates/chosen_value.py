@@ -1,0 +1,58 @@
+"""MEDIAN, PERCENTILE_CONT, MIN, MAX and MODE: values chosen by the exponential mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.policy.columns import Column
+from dither.records import recorded
+from dither.sql.expressions import Numeric
+from dither.sql.plan.aggregates.aggregator import Aggregator, only
+from dither.sql.plan.nodes import Measure, ModeRows, QuantileRows
+from dither.sql.postprocess.value_column import ValueColumn
+
+# MIN and MAX themselves can be one person's value. What is answered instead: the first and the last hundredth.
+LEAST, GREATEST = Fraction(1, 100), Fraction(99, 100)
+
+
+@recorded("ChosenQuantile", "value", "numerator", "denominator")
+@dataclass(frozen=True)
+class ChosenQuantile(Aggregator):
+    """A declared value whose rank is near the one asked for. Its error is one of ranks, so it has no interval."""
+
+    value: Numeric
+    numerator: int
+    denominator: int
+    declared: Column | None = field(default=None, compare=False)
+
+    def measures(self) -> tuple[Measure, ...]:
+        return (QuantileRows(self.value, self.numerator, self.denominator),)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        return ValueColumn("quantile", only(noisy, "a quantile"), decimals=self.value.scale, declared=self.declared)
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
+        return None
+
+
+@recorded("ChosenMode", "value")
+@dataclass(frozen=True)
+class ChosenMode(Aggregator):
+    """A declared value that occurs nearly as often as the most frequent one."""
+
+    value: Numeric
+    declared: Column | None = field(default=None, compare=False)
+
+    def measures(self) -> tuple[Measure, ...]:
+        return (ModeRows(self.value),)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        return ValueColumn("mode", only(noisy, "MODE"), decimals=self.value.scale, declared=self.declared)
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
+        return None

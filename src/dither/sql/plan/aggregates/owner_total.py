@@ -1,0 +1,42 @@
+"""OWNER_SUM(x, lower, upper) and OWNER_COUNT(upper): each owner's total in a group is clamped, then all are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from dither.records import recorded
+from dither.sql.expressions import Boolean, Numeric
+from dither.sql.plan.aggregates.aggregator import Aggregator, only
+from dither.sql.plan.nodes import Measure, OwnerTotal
+from dither.sql.postprocess.value_column import ValueColumn
+
+
+@recorded("SumOfOwners", "value", "condition", "least", "most")
+@dataclass(frozen=True)
+class SumOfOwners(Aggregator):
+    """All rows of an owner count, however many: what is limited is the total. `value` None counts rows."""
+
+    value: Numeric | None
+    condition: Boolean | None
+    least: int
+    most: int
+
+    def measures(self) -> tuple[Measure, ...]:
+        return (OwnerTotal(self.value, self.condition, self.least, self.most),)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+        width = self.half_width_at(0, errors)
+        values = only(noisy, "OWNER_SUM")
+        return ValueColumn("owner_sum", values, decimals=self._decimals, half_width=width, additive=True)
+
+    def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
+        return Fraction(only(errors, "OWNER_SUM")) / Fraction(10**self._decimals)
+
+    @property
+    def _decimals(self) -> int:
+        return 0 if self.value is None else self.value.scale

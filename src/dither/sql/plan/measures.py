@@ -1,0 +1,60 @@
+"""Measures in an analyst's words and units: what is counted or summed, and how many decimals its integers stand for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dither.exact.digits import decimal
+from dither.sql.plan.aggregates import Aggregator, Average
+from dither.sql.plan.aggregates.centred_sum import CentredSum
+from dither.sql.plan.aggregates.formula import Formula
+from dither.sql.plan.nodes import (
+    Choice,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Measure,
+    ModeRows,
+    OwnerTotal,
+    QuantileRows,
+    SumRows,
+)
+
+
+def names(aggregate: Aggregator) -> tuple[str, ...]:
+    """What the measures of an aggregate are called, in their order."""
+    if isinstance(aggregate, Formula):
+        inner = {
+            measure: name
+            for part in aggregate.parts
+            for measure, name in zip(part.measures(), names(part), strict=True)
+        }
+        return tuple(inner[measure] for measure in aggregate.measures())
+    found = [_name(measure) for measure in aggregate.measures()]
+    if isinstance(aggregate, (Average, CentredSum)):
+        found[0] = f"sum of differences from {decimal(Fraction(aggregate.middle, 10**aggregate.value.scale))}"
+    return tuple(found)
+
+
+def shown(measure: Measure, amount: Fraction | int) -> Fraction:
+    """An amount of a measure's integer units, in the units the column is shown in."""
+    valued = isinstance(measure, (SumRows, Choice, OwnerTotal)) and measure.value is not None
+    return Fraction(amount) / Fraction(10 ** (measure.value.scale if valued else 0))  # type: ignore[attr-defined]
+
+
+def _name(measure: Measure) -> str:
+    if isinstance(measure, CountOwners):
+        return "number of owners"
+    if isinstance(measure, CountRows):
+        return "number of rows" if measure.condition is None else "number of rows with a value"
+    if isinstance(measure, SumRows):
+        return "sum"
+    if isinstance(measure, CountDistinct):
+        return "number of different values"
+    if isinstance(measure, OwnerTotal):
+        return "sum of owners' clamped totals"
+    if isinstance(measure, QuantileRows):
+        return f"value at rank {measure.numerator}/{measure.denominator}"
+    if isinstance(measure, ModeRows):
+        return "most frequent value"
+    raise TypeError(f"no name for {type(measure).__name__}")

@@ -1,0 +1,1 @@
+"""What is done with noisy numbers: finished columns, formulas, and which rows are shown in which order."""

@@ -1,0 +1,33 @@
+"""A finished column of an answer: computed from noisy measures only, so it may be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dither.policy.columns import Column
+
+
+@dataclass(frozen=True, eq=False)
+class ValueColumn:
+    """One value a group. Whole `values` stand for value * 10**-decimals; float64 ones are shown as they are.
+
+    The noise is at most `half_width` (in shown units) with the confidence asked for, or lies between `lower` and
+    `upper` where the width differs from group to group. `possible` is the declared range, where no value lies outside.
+    `declared` says what the values, then codes, are shown as, where they are no numbers.
+    `additive`: the exact values of groups add up to the exact value of all their rows together.
+    """
+
+    name: str
+    values: NDArray[Any]
+    decimals: int = 0
+    half_width: Fraction | None = None
+    lower: NDArray[np.float64] | None = None
+    upper: NDArray[np.float64] | None = None
+    possible: tuple[float, float] | None = None
+    additive: bool = False
+    declared: Column | None = None

@@ -1,0 +1,1 @@
+"""Price and expected error of a question, from its plan and declarations alone."""

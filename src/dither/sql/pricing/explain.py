@@ -1,0 +1,194 @@
+"""What a question would cost and how far off its answer would be, from plan and declarations, never from data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dither.escape import json_text, visible_lines
+from dither.exact.digits import counted, decimal, number_above
+from dither.mechanisms import Exponential, KeySelection, Quantile
+from dither.sensitivity import Sensitivity
+from dither.sql.plan.aggregates import Count, Sum
+from dither.sql.plan.aggregates.centred_sum import CentredSum
+from dither.sql.plan.measures import names, shown
+from dither.sql.plan.nodes import (
+    Choice,
+    CountDistinct,
+    CountOwners,
+    CountRows,
+    Measure,
+    OwnerLimit,
+    OwnerTotal,
+    SumRows,
+)
+from dither.sql.plan.question import Output
+from dither.sql.planner.error_sums import errors_of, scaled_errors
+from dither.sql.planner.mechanism_choice import noise_of, tag_of
+from dither.sql.pricing.notes import adjusted, limits, narrowed, notes
+from dither.sql.pricing.price import PricedMeasure, PricedQuestion
+
+_GROUP_SIZES = (100, 1_000, 10_000, 100_000)
+_TRADES = {
+    "epsilon": "Half the error costs twice the epsilon.",
+    "rho": "Half the error costs four times the rho.",
+}
+_GAUSSIAN_TRADE = "Half the error costs about twice the epsilon, at the same delta."
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The plan, the price, and the error to expect. `str()` is for people, `to_dict()` for programs."""
+
+    content: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return self.content
+
+    def to_json(self) -> str:
+        return json_text(self.content, indent=2)
+
+    def __str__(self) -> str:
+        from dither.sql.pricing.explanation_text import to_text
+
+        return visible_lines(to_text(self.content))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from dither.sql.pricing.explanation_text import to_html
+
+        return to_html(self.content)
+
+
+def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
+    """Explain a priced question; nothing is read, nothing is spent."""
+    question = priced.question
+    by_measure = {item.measure: item for item in priced.measures}
+    parts = dict(zip(by_measure, priced.shares, strict=True))
+    bias = {measure.text: amount for measure, amount in priced.strategy.bias}
+    kept = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
+    return Explanation(
+        {
+            "tables": [table.name for table in question.tables],
+            "people": question.people,
+            "groups": priced.aggregates[0].group_count if question.public else None,
+            "rows_per_owner": max(kept, default=None),
+            "selected_keys": _selection(priced),
+            "price": {**priced.asked, **_charged(priced)},
+            "confidence": str(float(confidence)),
+            "trade": _GAUSSIAN_TRADE if priced.strategy.gaussian else _TRADES[priced.currency],
+            "columns": [
+                {
+                    **_column(output, by_measure, parts, confidence),
+                    "possible_bias": _bias(output, bias),
+                    "narrowed": output.aggregate != asked.aggregate and bool(priced.strategy.bounds),
+                }
+                for output, asked in zip(priced.answered.outputs, question.outputs, strict=True)
+            ],
+            "strategy": priced.strategy.why,
+            "adjusted": float(max((item.factor for item in priced.measures), default=1)),
+            "notes": [
+                *notes(question, limits(priced.aggregates)),
+                *narrowed(question, priced.strategy.bounds),
+                *adjusted(item.factor for item in priced.measures),
+            ],
+            "statements": [statement.sql for statement in priced.statements],
+        }
+    )
+
+
+def _charged(priced: PricedQuestion) -> dict[str, str]:
+    charged = {priced.currency: f"{float(priced.price.cost):.15g}"}
+    return {**charged, "delta": f"{float(priced.price.delta):.15g}"} if priced.price.delta else charged
+
+
+def _column(
+    output: Output, by_measure: dict[Measure, PricedMeasure], parts: dict[Measure, Fraction], confidence: Fraction
+) -> dict[str, Any]:
+    needed = [by_measure[measure] for measure in output.aggregate.measures()]
+    sure = 1 - (1 - confidence) / output.aggregate.confidence_split
+    errors = scaled_errors(
+        errors_of(output.aggregate, [item.mechanism for item in needed], confidence), [item.factor for item in needed]
+    )
+    expected = []
+    for size in _GROUP_SIZES if output.aggregate.depends_on_size else (None,):
+        width = output.aggregate.half_width_at(size or 0, errors)
+        expected.append({"rows": size, "half_width": None if width is None else float(width)})
+    if all(error["half_width"] is None for error in expected):
+        expected = [{"rows": None, "half_width": None}]
+    if all(isinstance(item.measure, Choice) for item in needed):
+        expected = [{"rows": None, "half_width": None, "ranks": _ranks(needed[0], sure)}]
+    measures = [
+        {**_measure(name, item), "share": float(parts[item.measure])}
+        for name, item in zip(names(output.aggregate), needed, strict=True)
+    ]
+    return {"name": output.name, "measures": measures, "expected_error": expected}
+
+
+def _bias(output: Output, bias: dict[str, float]) -> float | None:
+    """By how much a count or sum, all groups together, may be too small, as the profile says; None if it does not."""
+    if not isinstance(output.aggregate, (Count, Sum, CentredSum)):
+        return None
+    plain = Sum(output.aggregate.value) if isinstance(output.aggregate, CentredSum) else output.aggregate
+    (measure,) = plain.measures()
+    return bias[measure.text] * float(shown(measure, 1)) if measure.text in bias else None
+
+
+def _ranks(item: PricedMeasure, sure: Fraction) -> float:
+    """How far a chosen value's rank, or how often it occurs, may be from the best."""
+    if isinstance(item.mechanism, Quantile):
+        return item.mechanism.rank_error(sure)
+    if isinstance(item.mechanism, Exponential) and isinstance(item.measure, Choice):
+        low, high = item.measure.value.bounds
+        return item.mechanism.error(sure, candidates=high - low + 1)
+    raise TypeError(f"no rank error for {type(item.mechanism).__name__}")
+
+
+def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
+    """One measure, every figure in the units that its column is shown in."""
+    noise = noise_of(item.mechanism)
+    moved = item.sensitivity.l1 if noise is None else noise.sensitivity
+    return {
+        "measure": name,
+        "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
+        "why": _reason(item.total or item.measure, item.sensitivity),
+        "mechanism": tag_of(item.mechanism),
+        "scale": None if noise is None else float(shown(item.measure, noise.scale * item.factor)),
+    }
+
+
+def _selection(priced: PricedQuestion) -> dict[str, Any] | None:
+    """How keys that come from the data are selected."""
+    item = priced.measures[0]
+    if not isinstance(item.mechanism, KeySelection):
+        return None
+    return {
+        "keys_per_owner": item.mechanism.keys_per_owner,
+        "threshold": item.mechanism.threshold,
+        "scale": float(item.mechanism.noise.scale),
+        "delta": float(item.mechanism.delta),
+    }
+
+
+def _reason(measure: Measure, sensitivity: Sensitivity) -> str:
+    most, spread = sensitivity.linf, sensitivity.l1 > sensitivity.linf
+    if isinstance(measure, CountOwners):
+        return "an owner counts at most once in a group, in at most as many groups as it has rows"
+    if isinstance(measure, CountRows) and spread:
+        return f"an owner has at most {counted(sensitivity.l1, 'row')}, each in another group"
+    if isinstance(measure, CountRows):
+        return "an owner has at most that many rows, and all of them can fall into one group"
+    if isinstance(measure, CountDistinct):
+        return "an owner has at most that many rows, and each can bring a new value"
+    if isinstance(measure, OwnerTotal):
+        groups = f" in each of at most {counted(sensitivity.l1 / most, 'group')}" if spread else ""
+        return f"an owner's total is clamped, so it adds at most {decimal(shown(measure, most))}{groups}"
+    if isinstance(measure, Choice):
+        return "an owner has at most that many rows, and each moves the ranks by one at most"
+    if isinstance(measure, SumRows):
+        bound = max(1, abs(measure.value.low), abs(measure.value.high))
+        rows, each = counted(sensitivity.l1 / bound, "row"), decimal(shown(measure, bound))
+        return f"an owner has at most {rows}, and each adds at most {each}"
+    raise TypeError(f"no explanation for {type(measure).__name__}")

@@ -1,0 +1,84 @@
+"""Explanations to read: plain text, and a table for notebooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dither.escape import markup
+from dither.exact.digits import counted
+
+
+def to_html(content: dict[str, Any]) -> str:
+    """The explanation as HTML: the plan and its price, a row for each measure, and the notes."""
+    price = ", ".join(f"{name} {value}" for name, value in content["price"].items())
+    rows = "".join(_rows(column, content) for column in content["columns"])
+    names = ("column", "measure", "sensitivity", "mechanism", "scale", "share", "expected error", "possible bias")
+    told = [f"Price: {price}. Nothing has been spent.", content["strategy"], content["trade"], *content["notes"]]
+    return (
+        f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>{rows}</tbody></table>"
+        + "".join(f"<p>{markup(line)}</p>" for line in told if line)
+    )
+
+
+def _rows(column: dict[str, Any], content: dict[str, Any]) -> str:
+    bias = "" if column["possible_bias"] is None else _bias(column, content)
+    error = " or ".join(_error(error) for error in column["expected_error"])
+    found = ""
+    for place, measure in enumerate(column["measures"]):
+        scale = "" if measure["scale"] is None else f"{measure['scale']:.4g}"
+        moved = f"<span title='{markup(measure['why'])}'>{measure['sensitivity']:.10g}</span>"
+        own = (markup(column["name"]), error, markup(bias)) if not place else ("", "", "")
+        cells = (own[0], markup(measure["measure"]), moved, measure["mechanism"], scale, f"{measure['share']:.1%}")
+        found += f"<tr>{''.join(f'<td>{cell}</td>' for cell in (*cells, *own[1:]))}</tr>"
+    return found
+
+
+def _share(measure: dict[str, Any]) -> str:
+    return "" if measure["share"] == 1 else f", for {measure['share']:.3g} of the price"
+
+
+def _bias(column: dict[str, Any], content: dict[str, Any]) -> str:
+    together = ", all groups together" if content["groups"] != 1 else ""
+    one_way = content["adjusted"] == 1 and not column["narrowed"]  # a value below its bounds is moved up
+    direction = "too little" if one_way else "too little or too much"
+    return f"about {column['possible_bias']:.3g} {direction}{together}, by the profile; no interval covers it"
+
+
+def to_text(content: dict[str, Any]) -> str:
+    price = ", ".join(f"{name} {value}" for name, value in content["price"].items())
+    tables, rows, keys = content["tables"], content["rows_per_owner"], content["selected_keys"]
+    groups = "groups selected from the data" if keys is not None else counted(content["groups"], "group")
+    lines = [
+        f"{'Table' if len(tables) == 1 else 'Tables'} {', '.join(tables)}, people {content['people']}, {groups}"
+        + ("." if rows is None else f", at most {counted(rows, 'row')} of each owner."),
+        f"Price: {price}. Nothing has been spent.",
+        *([content["strategy"]] if content["strategy"] else []),
+        content["trade"],
+        "",
+    ]
+    if keys is not None:
+        lines.append(
+            f"A group is shown if its noisy number of owners (scale {keys['scale']:.4g}) is at least "
+            f"{keys['threshold']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
+            f"delta {keys['delta']:.3g}."
+        )
+    for column in content["columns"]:
+        lines.append(f"{column['name']}")
+        for measure in column["measures"]:
+            noise = "" if measure["scale"] is None else f" noise of scale {measure['scale']:.4g}"
+            lines.append(
+                f"  {measure['measure']}{_share(measure)}: sensitivity {measure['sensitivity']:.10g} "
+                f"({measure['why']}); {measure['mechanism']}{noise}"
+            )
+        at = " or ".join(_error(error) for error in column["expected_error"])
+        lines.append(f"  expected error: {at}, with confidence {content['confidence']}")
+        if column["possible_bias"] is not None:
+            lines.append(f"  possible bias: {_bias(column, content)}")
+    return "\n".join([*lines, "", *content["notes"]])
+
+
+def _error(error: dict[str, Any]) -> str:
+    if "ranks" in error:
+        return f"{error['ranks']:.4g} ranks or occurrences from the best"
+    width = "not known beforehand" if error["half_width"] is None else f"±{error['half_width']:.4g}"
+    return width + ("" if error["rows"] is None else f" at {error['rows']:,} rows")

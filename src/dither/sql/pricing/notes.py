@@ -1,0 +1,112 @@
+"""What an interval does not cover, said in words: limits on rows and declared bounds can bias an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from dither.exact.digits import counted, decimal
+from dither.sql.bounding.aggregations import plan
+from dither.sql.expressions import Stored
+from dither.sql.plan.aggregates import Average, Sum
+from dither.sql.plan.aggregates.chosen_value import GREATEST, LEAST
+from dither.sql.plan.measures import shown
+from dither.sql.plan.nodes import (
+    Aggregate,
+    Choice,
+    CountRows,
+    OwnerAggregate,
+    OwnerLimit,
+    QuantileRows,
+    Retruncate,
+    SumRows,
+    Total,
+)
+from dither.sql.plan.question import Question
+from dither.sql.planner.split import leaves
+
+
+def limits(aggregates: Iterable[Aggregate]) -> tuple[str, ...]:
+    """What a plan leaves out of the data: sentences that are kept with its answer."""
+    return tuple(dict.fromkeys(note for aggregate in aggregates for note in _limits(aggregate)))
+
+
+def notes(question: Question, limited: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Sentences about the plan alone, the same whatever the data are; `limited` are those that `limits` made of it."""
+    aggregates = plan(question)
+    said = [*(limits(aggregates) if limited is None else limited)]
+    if not question.public:
+        said.append("Groups with too few owners are not shown; which are shown was decided by a noisy count of owners.")
+    if any(isinstance(measure, SumRows) for aggregate in aggregates for measure in aggregate.measures):
+        said.append(
+            "Values outside a column's declared bounds were moved to the nearest bound when the data were loaded."
+        )
+    chosen = [m for aggregate in aggregates for m in aggregate.measures if isinstance(m, Choice)]
+    if chosen:
+        said.append("A value that was chosen by its rank or frequency has no interval; its error is one of ranks.")
+    ranks = {Fraction(m.numerator, m.denominator) for m in chosen if isinstance(m, QuantileRows)}
+    if ranks & {LEAST, GREATEST}:
+        said.append(
+            "MIN and MAX are answered by the values at rank 1% and 99%: the very last could be one owner's own."
+        )
+    return (*said, *(question.after.notes() if question.after is not None else ()))
+
+
+def adjusted(factors: Iterable[Fraction]) -> tuple[str, ...]:
+    """That counts and sums were scaled up, if they were."""
+    return tuple(
+        f"Counts and sums were multiplied by {float(factor):.6g} for what was left out, by the profile's estimate of "
+        "its share, which ± does not cover."
+        for factor in dict.fromkeys(factors)
+        if factor != 1
+    )
+
+
+def narrowed(question: Question, bounds: Iterable[tuple[str, int, int]]) -> Iterator[str]:
+    """That values were clamped to tighter bounds than declared, if they were."""
+    values = {leaf.text: leaf for leaf in _values(question)}
+    for text, *ends in bounds:
+        low, high = (decimal(Fraction(end, 10 ** values[text].scale)) for end in ends)
+        yield (
+            f"Values of {values[text].name} were moved into [{low}, {high}] before they were added or averaged, as the "
+            "profile suggests, which ± does not cover."
+        )
+
+
+def _values(question: Question) -> Iterator[Stored]:
+    """Columns that are added or averaged as they are."""
+    for output in question.outputs:
+        for leaf in leaves(output.aggregate):
+            if isinstance(leaf, (Sum, Average)) and isinstance(leaf.value, Stored):
+                yield leaf.value
+
+
+def _limits(aggregate: Aggregate) -> Iterator[str]:
+    limits = [node for node in aggregate.walk() if isinstance(node, OwnerLimit)]
+    several = len({node.child.table.name for node in limits}) > 1
+    for node in limits:
+        of = f" in {node.child.table.name}" if several else ""
+        yield f"At most {_rows(node.rows, of)} counted; further rows are left out, which ± does not cover."
+    yield from _clamps(aggregate)
+    for cut in aggregate.walk():
+        if isinstance(cut, Retruncate):
+            yield f"After WHERE, joins and grouping at most {_rows(cut.rows)} kept, which ± does not cover."
+
+
+def _clamps(aggregate: Aggregate) -> Iterator[str]:
+    """Of sums that were asked for as such and are answered by owners' totals."""
+    for asked in aggregate.asked:
+        if isinstance(asked, (SumRows, CountRows)):
+            total = _total(aggregate, aggregate.asked.index(asked))
+            low, high = (decimal(shown(asked, end)) for end in (total.least, total.most))
+            each = "total in each group" if aggregate.keys else "total"
+            yield f"Each owner's {each} was moved into [{low}, {high}] before it was added."
+
+
+def _total(aggregate: Aggregate, place: int) -> Total:
+    (node,) = [inner for inner in aggregate.walk() if isinstance(inner, OwnerAggregate)][:1]
+    return node.totals[place][1]
+
+
+def _rows(rows: int, of: str = "") -> str:
+    return f"{counted(rows, 'row')} of each owner{of} {'is' if rows == 1 else 'are'}"

@@ -1,0 +1,1 @@
+"""From characters to trusted syntax: limits before parsing, an allow-list, other dialects, advice."""

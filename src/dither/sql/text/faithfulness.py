@@ -1,0 +1,84 @@
+"""Nothing that was written is passed over: the syntax tree, written as SQL again, has the words of the text.
+
+Parsers are lenient. Some words they read and forget (`FROM t *`, a trailing comma), some they take for others
+(`IS UNKNOWN`, a quoted text as a table), and no look at the tree can tell. This looks at the text instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import ErrorLevel
+from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.tokenizer_core import TokenType
+
+from dither.errors import UnsupportedQuery
+from dither.sql.text.parse import Parsed
+from dither.sql.text.source import Source
+from dither.sql.text.synonyms import plain
+
+_HINTS = {
+    "UNKNOWN": "Write IS NULL.",
+    "ISNULL": "Write IS NULL.",
+    "NOTNULL": "Write IS NOT NULL.",
+    "MOD": "Write x % y.",
+    "IFNULL": "Write COALESCE(x, y).",
+    "NVL": "Write COALESCE(x, y).",
+    "WITH": "Write TIMESTAMPTZ.",
+    ".": "Write 0.5 for .5.",
+}
+
+
+class _Writer(PostgresGenerator):
+    """Writes MEDIAN as MEDIAN, and ROUND without a cast."""
+
+    SUPPORTS_MEDIAN = True
+    TRANSFORMS = PostgresGenerator.TRANSFORMS | {exp.Round: lambda self, node: self.function_fallback_sql(node)}
+
+
+def faithful(parsed: Parsed) -> None:
+    """Refuse a text of which the tree does not hold every word, in order."""
+    source = parsed.source
+    writer = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    again = writer.generate(parsed.select)
+    written, kept = plain(_words(source.tokens)), plain(_words(Postgres().tokenize(again)))
+    still = iter([word for word, _ in kept if word != "NOT"])
+    for word, at in written:
+        if word != "NOT":
+            found = next(still, None)
+            if found == "AS" and word != "AS":  # before an alias it may be left out
+                found = next(still, None)
+            if found != word:
+                raise _refusal(word, at, source)
+    if next(still, None) is not None:
+        raise _refusal(*written[-1], source)
+    nots = [at for word, at in written if word == "NOT"]
+    if len(nots) != sum(word == "NOT" for word, _ in kept):  # it may move: x NOT IN y is NOT x IN y
+        raise _refusal("NOT", nots[-1] if nots else 0, source)
+
+
+def _words(tokens: Iterable[Any]) -> list[tuple[str, int]]:
+    """Each token and where it stands, without the semicolon that may end a text."""
+    found = [(_word(token), int(token.start)) for token in tokens]
+    return found[:-1] if found[-1][0] == ";" else found
+
+
+def _word(token: Any) -> str:
+    """Text and quoted names with their quotation mark, all else in capitals."""
+    text = str(token.text)
+    if token.token_type == TokenType.STRING:
+        return f"'{text}"
+    if token.token_type == TokenType.IDENTIFIER:
+        return f'"{text}'
+    word = " ".join(text.upper().split())
+    return "<>" if word == "!=" else word
+
+
+def _refusal(word: str, at: int, source: Source) -> UnsupportedQuery:
+    hint = _HINTS.get(word, "Leave it out.")
+    if word.startswith("'"):
+        word, hint = word[1:], "Only values stand in single quotes; names stand in double quotes or in none."
+    return source.refusal(at, f"{word[:40]!r} has no meaning at this place.", hint)

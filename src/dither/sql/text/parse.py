@@ -1,0 +1,147 @@
+"""From tokens to a syntax tree in which every node and every argument that is set is on the allow-list."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from dither.policy.catalog import Catalog
+from dither.sql.text import grammar
+from dither.sql.text.advice import Advice
+from dither.sql.text.source import Source
+
+MOST_DEPTH = 100  # levels of the syntax tree, chains of AND and OR counted once
+
+# The parser reports what it does not know in its log as well; refusals are all that is said here.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+_BROKEN = (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A SELECT within the grammar, and where its pieces stand."""
+
+    select: exp.Select
+    source: Source
+
+
+def parse(source: Source, catalog: Catalog) -> Parsed:
+    """The one SELECT of the text, every part of it allowed. The catalogue serves advice in refusals alone."""
+    tree = _tree(source)
+    _plain_groups(tree, source, catalog)
+    _only_allowed(tree, source, catalog)
+    _shallow(tree, source)
+    _short_lists(tree, source)
+    if isinstance(tree, exp.Union):
+        hint = "Ask one question for each part, or unite the rows: SELECT COUNT(*) FROM (... UNION ALL ...) AS u."
+        raise source.refusal(tree.expression, "UNION of answers is not supported.", hint)
+    if not isinstance(tree, exp.Select):
+        raise source.refusal(tree, "a query is one SELECT.", "Write SELECT ..., COUNT(*) FROM a table.")
+    return Parsed(tree, source)
+
+
+def _tree(source: Source) -> exp.Expr:
+    try:
+        trees = Postgres().parser().parse(list(source.tokens), source.text)
+    except ParseError as error:
+        first: dict[str, Any] = error.errors[0] if error.errors else {}
+        word = str(first.get("highlight") or "")
+        line, end = first.get("line"), first.get("col")
+        offset = 0
+        if isinstance(line, int) and isinstance(end, int):
+            starts = [token.start for token in source.tokens if (token.line, token.col) == (line, end)]
+            offset = starts[0] if starts else 0
+        what = f"the query cannot be understood at {word[:40]!r}." if word else "the query cannot be understood."
+        raise source.refusal(offset, what, "Check for a missing comma, operator or parenthesis.") from None
+    except _BROKEN:
+        raise source.refusal(0, "the query cannot be understood.", "Check its spelling and order.") from None
+    found = [tree for tree in trees if tree is not None]
+    if len(found) != 1 or not isinstance(found[0], exp.Expr):
+        raise source.refusal(0, "one query holds one statement.", "Send one SELECT.")
+    return found[0]
+
+
+def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
+    """ALL and DISTINCT after GROUP BY are one flag, true or false where it should not be at all; or nothing follows."""
+    if any(not any(group.args.values()) for group in tree.find_all(exp.Group)):
+        at = source.keyword("GROUP") or 0
+        raise source.refusal(at, "GROUP BY names no key.", Advice.about(source, catalog).fill("{keys}"))
+    if any(group.args.get("all") is not None for group in tree.find_all(exp.Group)):
+        followed = zip(source.tokens, source.tokens[1:], strict=False)
+        word = next(after for token, after in followed if token.token_type == TokenType.GROUP_BY)
+        what = f"GROUP BY {word.text.upper()} is not supported."
+        raise source.refusal(word.start, what, Advice.about(source, catalog).fill("{keys}"))
+
+
+def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
+    for node in tree.walk():
+        allowed = grammar.ALLOWED.get(type(node))
+        if allowed is None or (isinstance(node, exp.Anonymous) and _name(node, source) not in grammar.OWN_FUNCTIONS):
+            name = type(node).__name__
+            what, hint = _unsupported(node, source, Advice.about(source, catalog))
+            at = None if source.written(node) else source.keyword(name.upper(), _name(node, source))
+            raise source.refusal(node if at is None else at, what, hint)
+        for name, value in node.args.items():
+            if name not in allowed and value is not None and (value is not False or name == "indexed") and value != []:
+                words, what, hint = grammar.ARGUMENTS.get(
+                    name, ((), f"{_words(node, source)} cannot have {name}.", "Leave it out.")
+                )
+                at = source.keyword(*words) if words else None
+                hint = Advice.about(source, catalog).fill(hint)
+                raise source.refusal(_argument(node, value) if at is None else at, what, hint)
+
+
+def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:
+    """What is wrong with a node that is not in the grammar, and what to write instead."""
+    known = grammar.NODES.get(type(node).__name__)
+    if known is not None:
+        return known[0], advice.fill(known[1])
+    called = grammar.FUNCTIONS.get(_name(node, source)) if isinstance(node, exp.Func) else None
+    if called is not None:
+        return called[0].replace("{name}", _name(node, source)), called[1]
+    if isinstance(node, exp.AggFunc):
+        return f"{_name(node, source)} is not supported.", advice.fill(grammar.AGGREGATES)
+    return f"{_words(node, source)} is not supported.", grammar.OTHERWISE
+
+
+def _argument(node: exp.Expr, value: object) -> exp.Expr:
+    """The argument itself if it is syntax, to point at; else the node that has it."""
+    inner = value[0] if isinstance(value, list) else value
+    return inner if isinstance(inner, exp.Expr) else node
+
+
+def _words(node: exp.Expr, source: Source) -> str:
+    """A node by the name an analyst would use: a function's own name, else the kind of construct."""
+    return f"the function {_name(node, source)}" if isinstance(node, exp.Func) else _name(node, source)
+
+
+def _name(node: exp.Expr, source: Source) -> str:
+    if not isinstance(node, exp.Func):
+        return f"this construct ({type(node).__name__})"
+    name = source.written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
+    return name[:40].upper()
+
+
+def _shallow(tree: exp.Expr, source: Source) -> None:
+    level = [(tree, 1)]
+    while level:
+        node, depth = level.pop()
+        if depth > MOST_DEPTH:
+            what = f"the query is nested more than {MOST_DEPTH} levels deep here."
+            raise source.refusal(node, what, "Shorten the chain of operators.")
+        for child in node.iter_expressions():
+            chained = isinstance(node, (exp.And, exp.Or)) and type(child) is type(node)
+            level.append((child, depth if chained else depth + 1))
+
+
+def _short_lists(tree: exp.Expr, source: Source) -> None:
+    for node in tree.find_all(exp.In):
+        if len(node.expressions) > grammar.MOST_OPTIONS:
+            what = f"this IN list has {len(node.expressions)} values; at most {grammar.MOST_OPTIONS} are read."
+            raise source.refusal(node, what, "Use BETWEEN for ranges of values.")
