@@ -18,7 +18,7 @@ This rule took the place of an earlier one, which set dither without a list agai
 (and, in a version before that, with the best of the other three, seen afterwards): a list that happens to fit, its
 candidates lying about as far apart as the answer is uncertain, is sharper than any choice on a fine grid, one that does
 not fit is blunter, and which of them it is depends on the records. The earlier rule was not kept in one case
-(lognormal/wide, epsilon 0.1, 10^3 records, median; docs/benchmarks.md), and a caller who has such a list could not give
+(lognormal/wide, epsilon 0.1, 10^3 records, median; docs/evidence/benchmarks.md), and a caller who has such a list could not give
 it to dither. Now it can be given. That comparison is still made and printed, each figure kept or not, for every list;
 it does not decide the exit status.
 

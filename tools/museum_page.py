@@ -16,7 +16,7 @@ from typing import Any
 from dither.lab.museum.catalogue import EXHIBITS, ROOMS
 from dither.lab.museum.exhibit import AnyExhibit, Reckoning
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "museum.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "museum.md"
 
 HEAD = f"""# The bug museum
 

@@ -1,7 +1,7 @@
 """One hierarchy of errors. A message says what is wrong, what is allowed and how to fix it; none ever contains data.
 
 Every class has a `code`, which is stable, and typed `fields`. Programs read these; words are for people, and an edge
-that is not Python says its own hints instead of `hint` (docs/errors.md lists all of them).
+that is not Python says its own hints instead of `hint` (docs/ask/errors.md lists all of them).
 """
 
 from __future__ import annotations

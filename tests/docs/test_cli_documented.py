@@ -1,4 +1,4 @@
-"""Every command, flag and argument of the command line has its place in docs/cli.md, and nothing else has."""
+"""Every command, flag and argument of the command line has its place in docs/start/cli.md, and nothing else has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from dither.cli.main import parser
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+PAGE = Path(__file__).parents[2] / "docs" / "start" / "cli.md"
 
 
 def commands(top: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -1,4 +1,4 @@
-"""Documentation that runs: every python, sh and console block of the README and of docs/*.md, page by page.
+"""Documentation that runs: every python, sh and console block of the README and of docs/*/*.md, page by page.
 
 The blocks of one page share a namespace and start in an empty folder, as a reader would. In a console block the lines
 after a "$ " prompt are commands; the others show what a reader sees and are not compared, since answers are noisy.
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*/*.md"))]
 RUNNABLE = ("python", "sh", "console")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -77,7 +77,7 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_readme_and_the_tutorial_have_blocks_to_run() -> None:
-    for page in ("README.md", "docs/tutorial.md", "docs/cli.md"):
+    for page in ("README.md", "docs/start/tutorial.md", "docs/start/cli.md"):
         assert blocks((ROOT / page).read_text(encoding="utf-8")), page
 
 

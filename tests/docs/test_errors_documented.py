@@ -1,4 +1,4 @@
-"""docs/errors.md lists every error with its code and fields: programs rely on them."""
+"""docs/ask/errors.md lists every error with its code and fields: programs rely on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import dither
 from dither.errors import DitherError
 
-PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+PAGE = Path(__file__).parents[2] / "docs" / "ask" / "errors.md"
 ROW = re.compile(r"^\| `(\w+)` \| `(\w+)` \| (.*?) \| (.+) \|$", re.MULTILINE)
 
 

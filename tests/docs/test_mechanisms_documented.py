@@ -1,4 +1,4 @@
-"""Every public mechanism has a running example on docs/mechanisms.md."""
+"""Every public mechanism has a running example on docs/toolbox/mechanisms.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import dither as dt
 
-PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+PAGE = Path(__file__).parents[2] / "docs" / "toolbox" / "mechanisms.md"
 MECHANISMS = sorted(name for name, home in dt.HOMES.items() if home == "dither.mechanisms" and name != "REFUSED")
 
 

@@ -12,7 +12,7 @@ import dither as dt
 from dither.sql.scalars import labels, scalar
 from dither.sql.text import grammar, limits
 
-PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "ask" / "sql.md").read_text(encoding="utf-8")
 (SETTING,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ANSWERED = [
     text.strip()

@@ -12,7 +12,7 @@ from dither.policy.catalog import Catalog, Table
 from dither.policy.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
 from dither.sql.binding.reading import read
 
-PAGE = (Path(__file__).parents[2] / "docs" / "values.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "ask" / "values.md").read_text(encoding="utf-8")
 COLUMNS = {
     "age": Int(0, 120, nullable=False, default=0),
     "cost": Fixed(0, 10_000, decimals=2),

@@ -20,7 +20,7 @@ PLACES = {"server": "server", "PostgreSQL engine": "engines/postgres.py", "Spark
 
 
 def page() -> str:
-    return (ROOT / "docs" / "threats.md").read_text(encoding="utf-8")
+    return (ROOT / "docs" / "evidence" / "threats.md").read_text(encoding="utf-8")
 
 
 @cache

@@ -1,7 +1,7 @@
 """Private statistics of arrays, lists and columns in one call each: sanitised record by record, exact, with intervals.
 
 Every function states its price as epsilon=, as epsilon= and delta=, or as rho=, and the relation under which it holds
-(add_remove unless said). What has no finite sensitivity is refused with what to declare. docs/stats.md.
+(add_remove unless said). What has no finite sensitivity is refused with what to declare. docs/toolbox/stats.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The bug museum: small broken mechanisms, accountants, plans and ledgers, each with its story and its fixed twin.
 
-`run` holds every exhibit against its check, `table` shows what came of it; docs/museum.md tells the stories.
+`run` holds every exhibit against its check, `table` shows what came of it; docs/evidence/museum.md tells the stories.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ EXHIBITS = (
     Reckoning(
         "a refund on error",
         "A request that failed was not charged. The analyst looks at the answer and then lets the connection drop.",
-        "written for the museum; threats 4 and 46 of docs/threats.md",
+        "written for the museum; threats 4 and 46 of docs/evidence/threats.md",
         _FIGURE,
         refund_on_error,
         no_refunds,
@@ -118,7 +118,7 @@ EXHIBITS = (
         "NaN as a price",
         "spent + NaN > budget is false, so the request is granted; from then on spent is NaN and everything is "
         "granted.",
-        "written for the museum; threat 26 of docs/threats.md",
+        "written for the museum; threat 26 of docs/evidence/threats.md",
         _FIGURE,
         not_a_number,
         refused_before_it_is_charged,
@@ -126,7 +126,7 @@ EXHIBITS = (
     Reckoning(
         "charges that vanish",
         "The account was a double. When 1.0 is spent, 1.0 + 1e-16 is 1.0 again: small questions are free for ever.",
-        "written for the museum; threats 26 and 27 of docs/threats.md",
+        "written for the museum; threats 26 and 27 of docs/evidence/threats.md",
         "epsilon beyond the budget",
         charges_that_vanish,
         charges_in_whole_units,
@@ -134,7 +134,7 @@ EXHIBITS = (
     Reckoning(
         "checked, then charged",
         "Two requests looked at the balance, both found enough, and both were charged.",
-        "written for the museum; threat 5 of docs/threats.md",
+        "written for the museum; threat 5 of docs/evidence/threats.md",
         _FIGURE,
         checked_then_charged,
         checked_and_charged_at_once,

@@ -101,7 +101,7 @@ EXHIBITS = (
         "propose-test-release that says why",
         "A refusal came with a helpful message: how far the data are from breaking the bound. The distance is a "
         "secret.",
-        "written for the museum; threat 54 of docs/threats.md",
+        "written for the museum; threat 54 of docs/evidence/threats.md",
         refusal_with_its_reason,
         threshold_over_epsilon,
         (((0, 1), (1, 2)),),

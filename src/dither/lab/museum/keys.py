@@ -78,7 +78,7 @@ EXHIBITS = (
         "a threshold off by one",
         "A key is shown from a noisy count that is one too small: the key of a single owner shows e^epsilon times too "
         "often.",
-        "written for the museum; threat 17 of docs/threats.md",
+        "written for the museum; threat 17 of docs/evidence/threats.md",
         one_below,
         at_the_threshold,
         ((0, 1),),
@@ -88,7 +88,7 @@ EXHIBITS = (
         "rows decide about keys",
         "The threshold was meant for the number of owners and was applied to the number of rows. One owner with "
         "40 rows shows a key that nobody else has.",
-        "written for the museum; threat 16 of docs/threats.md",
+        "written for the museum; threat 16 of docs/evidence/threats.md",
         rows_counted,
         owners_counted,
         (((0, 0), (1, 40)),),
@@ -98,7 +98,7 @@ EXHIBITS = (
         "an owner in too many keys",
         "Each key hides its only owner with probability 1 - delta. An owner of twenty such keys is hidden twenty times "
         "less well, unless keys per owner are limited first.",
-        "written for the museum; threat 16 of docs/threats.md",
+        "written for the museum; threat 16 of docs/evidence/threats.md",
         all_keys_of_an_owner,
         one_key_of_an_owner,
         ((0, 20),),
@@ -107,7 +107,7 @@ EXHIBITS = (
     Exhibit(
         "a histogram without its empty cells",
         "Cells without records were left out, to save space. A cell that appears has a record.",
-        "written for the museum; threats 16 and 32 of docs/threats.md",
+        "written for the museum; threats 16 and 32 of docs/evidence/threats.md",
         empty_cells_left_out,
         every_listed_cell,
         ((0, 1),),

@@ -110,7 +110,7 @@ EXHIBITS = (
         "a clamp before the expression",
         "The column was clamped when it was read and multiplied afterwards: SUM(clamp(amount, 0, 1) * 1000000). "
         "The clamp must be the last operation before the sum. dither's guard refuses the plan.",
-        "written for the museum; threat 7 of docs/threats.md",
+        "written for the museum; threat 7 of docs/evidence/threats.md",
         "what one owner adds",
         clamp_before_the_expression,
         clamp_after_the_expression,
@@ -118,7 +118,7 @@ EXHIBITS = (
     Reckoning(
         "join fan-out",
         "At most four rows of an owner were let in, and then joined with the owner's other rows: sixteen come out.",
-        "written for the museum; threat 8 of docs/threats.md",
+        "written for the museum; threat 8 of docs/evidence/threats.md",
         "what one owner adds",
         bound_from_before_the_join,
         bound_from_after_the_join,
@@ -127,7 +127,7 @@ EXHIBITS = (
         "a bound lost by regrouping",
         "Totals were bounded to 9 for each ward of an owner, and then grouped by ward * 0: all three of an "
         "owner's totals meet in one group.",
-        "written for the museum; threat 9 of docs/threats.md",
+        "written for the museum; threat 9 of docs/evidence/threats.md",
         "what one owner adds to a group",
         bound_from_before_the_regrouping,
         bound_from_after_the_regrouping,

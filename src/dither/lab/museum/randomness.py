@@ -108,7 +108,7 @@ EXHIBITS = (
     Reckoning(
         "noise kept across a fork",
         "A process forks after its generator was keyed: parent and child draw the same noise for different answers.",
-        "a well-known trap of user-space generators; threat 14 of docs/threats.md",
+        "a well-known trap of user-space generators; threat 14 of docs/evidence/threats.md",
         "equal draws of 64",
         generator_kept_across_a_fork,
         keyed_for_every_batch,
@@ -136,7 +136,7 @@ EXHIBITS = (
         "a fresh answer for every retry",
         "A request that timed out was answered again, with fresh noise and without a charge: ten retries, one "
         "price. The average of the ten answers is almost exact. Retries must get the stored answer.",
-        "written for the museum; threat 22 of docs/threats.md",
+        "written for the museum; threat 22 of docs/evidence/threats.md",
         fresh_answer_for_every_retry,
         stored_answer_for_every_retry,
         _PAIR,

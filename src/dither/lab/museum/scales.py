@@ -78,7 +78,7 @@ EXHIBITS = (
         "add/remove noise under replace",
         "A person who changes the answer leaves one cell of a histogram and enters another: the counts move by 2, "
         "not 1.",
-        "the same confusion of 1 and 2 stands in many lecture notes; threat 38 of docs/threats.md",
+        "the same confusion of 1 and 2 stands in many lecture notes; threat 38 of docs/evidence/threats.md",
         histogram_for_add_remove,
         histogram_for_replace,
         (((3, 4), (4, 3)),),
@@ -118,7 +118,7 @@ EXHIBITS = (
         "a mean with the true number of records",
         "Noise was scaled to (range)/n with the true n. Under add/remove n is private, and the scale of the noise "
         "tells it.",
-        "written for the museum; threat 19 of docs/threats.md",
+        "written for the museum; threat 19 of docs/evidence/threats.md",
         mean_with_the_true_size,
         noisy_sum_over_noisy_count,
         (((100,), (100, 0)),),

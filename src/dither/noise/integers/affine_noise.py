@@ -2,7 +2,7 @@
 
 With a = factor / 2**position_bits and n = 2**position_bits J + t, where t is the known part of T, the real argument
 lies in [a n + c, a (n + 1) + c). The float argument y is a lower bound for it, and y + slack an upper bound (proof in
-docs/noise.md), so the floor is certain wherever y - floor(y) <= 1 - slack. The rest is settled in integers.
+docs/toolbox/noise.md), so the floor is certain wherever y - floor(y) <= 1 - slack. The rest is settled in integers.
 """
 
 from __future__ import annotations
