@@ -14,13 +14,9 @@ PyDP need only bounds. So for quantiles there are two pairings, at equal informa
 - with the same list: dither with candidates= against OpenDP, for each of four lists: 10,000 even steps over the
   declared bounds, 2,001 and 20,001 even candidates, and 2,001 in geometric progression.
 
-This rule took the place of an earlier one, which set dither without a list against OpenDP with the first of these lists
-(and, in a version before that, with the best of the other three, seen afterwards): a list that happens to fit, its
-candidates lying about as far apart as the answer is uncertain, is sharper than any choice on a fine grid, one that does
-not fit is blunter, and which of them it is depends on the records. The earlier rule was not kept in one case
-(lognormal/wide, epsilon 0.1, 10^3 records, median; docs/evidence/benchmarks.md), and a caller who has such a list could not give
-it to dither. Now it can be given. That comparison is still made and printed, each figure kept or not, for every list;
-it does not decide the exit status.
+Beside that, and not counted in the exit status, dither without a list is compared with OpenDP with each list: a list
+whose candidates happen to lie about as far apart as the answer is uncertain is sharper than any choice on a fine grid,
+one that does not fit is blunter, and which of them it is depends on the records (docs/evidence/benchmarks.md).
 
 Data are drawn afresh for every repetition (at 10^7 records, a few times), the same for all contenders, and errors are
 against the statistic of the same data without noise. With one fixed dataset a list of candidates that happens to

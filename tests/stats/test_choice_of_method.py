@@ -1,6 +1,7 @@
 """Where "auto" takes the smooth sensitivity of a quantile, it is nearer than the exponential mechanism.
 
-By medians, which few runs show beyond doubt; root mean squares of Student's t take many more (docs/evidence/benchmarks.md).
+By medians, which few runs show beyond doubt; root mean squares of Student's t take many more
+(docs/evidence/benchmarks.md).
 """
 
 from __future__ import annotations
