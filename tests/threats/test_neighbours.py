@@ -29,7 +29,6 @@ from dither.sensitivity import Sensitivity
 from dither.sql.expressions import Constant
 from dither.sql.guard.check import UnsafePlan, check
 from dither.sql.guard.facts import facts
-from dither.sql.lowering.lower import lower
 from dither.sql.lowering.statement import Statement
 from dither.sql.plan.nodes import Aggregate, CountOwners, CountRows, Filter, OwnerLimit, Retruncate, SumRows
 from dither.sql.pricing.price import PricedQuestion
@@ -145,7 +144,7 @@ def without_limit(priced: PricedQuestion) -> PricedQuestion:
         return replace(node, child=strip(node.child)) if isinstance(node, Filter) else node
 
     aggregates = tuple(replace(aggregate, child=strip(aggregate.child)) for aggregate in priced.aggregates)
-    return replace(priced, aggregates=aggregates, statements=tuple(map(lower, aggregates)))
+    return replace(priced, aggregates=aggregates)
 
 
 @pytest.mark.parametrize("name", ["count", "sum", "by category", "arithmetic in a predicate"])
@@ -226,7 +225,7 @@ def test_planted_totals_in_groups_without_a_clamp(sides: Sides) -> None:
 
     def change(priced: PricedQuestion) -> PricedQuestion:
         aggregates = tuple(map(unclamped, priced.aggregates))
-        return replace(priced, aggregates=aggregates, statements=tuple(map(lower, aggregates)))
+        return replace(priced, aggregates=aggregates)
 
     text = "SELECT uid, OWNER_COUNT(1) FROM t GROUP BY uid"
     caught(sides, "L2 gap 16 exceeds 4", text, price=repriced(change))
@@ -424,7 +423,7 @@ def replanned(change: Callable[[Aggregate], Aggregate]) -> Callable[[Side], Any]
 
     def replan(priced: PricedQuestion) -> PricedQuestion:
         aggregates = tuple(map(change, priced.aggregates))
-        return replace(priced, aggregates=aggregates, statements=tuple(map(lower, aggregates)))
+        return replace(priced, aggregates=aggregates)
 
     return repriced(replan)
 
