@@ -1,9 +1,8 @@
-"""The map in CONTRIBUTING.md is that of the tree, and what else the page names is there."""
+"""The map in CONTRIBUTING.md is that of the tree."""
 
 from __future__ import annotations
 
 import importlib.util
-import re
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ _SPEC.loader.exec_module(tree_map)
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 FOLDERS = sorted(path.parent for path in SOURCE.rglob("__init__.py"))
-NAMED = re.compile(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|md|toml))`")
-
-
-def missing(text: str) -> list[str]:
-    """The files that a text names and nobody finds."""
-    return [name for name in NAMED.findall(text) if not (ROOT / name).exists() and not (SOURCE / name).exists()]
 
 
 def test_the_map_is_that_of_the_tree() -> None:
@@ -40,11 +33,3 @@ def test_a_folder_that_is_missing_on_the_map_is_noticed() -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(ROOT).as_posix())
 def test_every_folder_says_what_is_in_it(folder: Path) -> None:
     assert tree_map.said(folder / "__init__.py").strip()
-
-
-def test_every_file_that_the_page_names_exists() -> None:
-    assert missing(PAGE) == []
-    assert missing("`tools/nothing.py` and `sql/nothing.py`, but `tools/tree_map.py`") == [
-        "tools/nothing.py",
-        "sql/nothing.py",
-    ]
