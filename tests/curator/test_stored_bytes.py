@@ -19,7 +19,7 @@ Make = Callable[..., dt.Curator]
 def most_of(clinic: dt.Curator, text: str) -> int:
     """Bytes of a question at epsilon 0.1, and of its answer at most."""
     priced = clinic._walk.price(text, epsilon="0.1")
-    texts = [priced.known_as, priced.snapshot, priced.recipe()]
+    texts = [priced.known_as, priced.snapshot, priced.recipe(), text]
     return work(priced.aggregates).bytes + sum(len(json.dumps(text)) for text in texts)
 
 

@@ -11,6 +11,7 @@ import time
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import FrameType
@@ -189,7 +190,7 @@ class LooksThenCharges(Ledger):
         while LooksThenCharges.looks < 2 and time.monotonic() < patience:  # somebody else looks, too
             time.sleep(0.001)
         self.tally = seen + charge.cost
-        return super().reserve(people, analyst, Charge(Fraction(1, 10**9)), **named)
+        return replace(super().reserve(people, analyst, Charge(Fraction(1, 10**9)), **named), charge=charge)
 
 
 def test_planted_unconditional_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,7 +397,7 @@ def test_one_analyst_under_any_spelling(clinic: Curator) -> None:
 
 @pytest.mark.parametrize("careless", [str, str.lower, lambda name: unicodedata.normalize("NFKC", name).lower()])
 def test_planted_look_alikes(clinic: Curator, monkeypatch: pytest.MonkeyPatch, careless: Callable[[str], str]) -> None:
-    for place in ("checks", "names", "ledger"):
+    for place in ("checks", "names", "answers"):
         monkeypatch.setattr(f"dither.ledger.{place}.canonical_name", lambda name, role: careless(name))
     with pytest.raises(AssertionError, match="no cap of its own"):
         check_spellings(clinic)

@@ -19,6 +19,7 @@ from dither.curator.walk import Walk
 from dither.errors import DitherError, ParameterError, PolicyError
 from dither.mechanisms import Gaussian, Laplace
 from dither.policy.columns import Fixed, Int
+from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.pricing.price import PricedQuestion
 
 DECLARED = {"age": Int(0, 120), "visits": Fixed(0, 20, decimals=3), "region": Int(0, 5, nullable=False, default=1)}
@@ -110,7 +111,9 @@ def test_no_scale_without_a_sensitivity(kind: Any, sensitivity: Any) -> None:
 
 
 class Unplugged:
-    """An engine that must not be needed."""
+    """An engine that must not be needed, but for the words that it understands."""
+
+    dialect = DUCKDB
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the engine was asked for {name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ class ChargesTooLittle(Ledger):
     """Planted bug: fresh noise for a small part of its price."""
 
     def reserve(self, people: str, analyst: str | None, charge: Charge, **named: Any) -> Any:
-        return super().reserve(people, analyst, Charge(charge.cost / ATTEMPTS), **named)
+        return replace(super().reserve(people, analyst, Charge(charge.cost / ATTEMPTS), **named), charge=charge)
 
 
 def test_planted_questions_below_their_price(tmp_path: Path) -> None:

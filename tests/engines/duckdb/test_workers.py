@@ -13,12 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 import dither as dt
 from dither.engines.duckdb import engine as engine_module
-from dither.engines.duckdb import workers
+from dither.engines.duckdb import worker, workers
 from dither.engines.duckdb.engine import DuckDBEngine
 from dither.engines.duckdb.spill import remove_abandoned
 from dither.engines.duckdb.workers import Process
@@ -335,3 +336,18 @@ def test_the_spill_of_a_living_worker_is_left_alone(tmp_path: Path) -> None:
         assert count(engine) == 3
     engine.close()
     assert not spill.exists()
+
+
+def test_lists_of_values_are_no_joins(tmp_path: Path) -> None:
+    """Columns derived above a join are written out again and again; without the setting a list becomes one."""
+    listed = (
+        "SELECT SUM(a) FROM (SELECT CASE WHEN x IN (1, 3, 5, 7, 9, 11) THEN 0 ELSE x END AS a, x FROM {}) WHERE a > 1"
+    )
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE rows AS SELECT range AS x FROM range(9)")
+        (plain,) = connection.execute(f"EXPLAIN {listed.format('rows')}").fetchall()
+    cursor = worker.Databases({}, str(tmp_path), "1MB").cursor((("t", str(path)),))
+    (ours,) = cursor.execute(f"EXPLAIN {listed.format('t.rows')}").fetchall()
+    assert "MARK" in plain[1].upper()
+    assert "MARK" not in ours[1].upper()

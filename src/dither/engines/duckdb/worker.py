@@ -71,6 +71,8 @@ class Databases:
             *(f"ATTACH '{_quoted(path)}' AS \"{schema}\" (READ_ONLY)" for schema, path in places),
             f"SET temp_directory = '{_quoted(self._spill)}/{self._made}'",
             f"SET max_temp_directory_size = '{self._most_spilled}'",
+            # A list of values made into a join would have every derived column above it written out again and again.
+            "SET disabled_optimizers = 'in_clause'",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         ):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dither.errors import UnsupportedQuery
 from dither.policy.limits import Limits
 from dither.sql.admission.inlining import MOST_WORDS
-from dither.sql.admission.work import Work, work
+from dither.sql.admission.work import UNDECLARED_ROWS, Work, work
 from dither.sql.bounding.aggregations import plan
 from dither.sql.expressions import Expression
 from dither.sql.lowering.dialect import Dialect
@@ -96,9 +96,12 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
     if found.bytes > limits.max_answer_bytes and not found.selected:
         what = f"the answer may take {found.bytes:,} bytes to store; at most {limits.max_answer_bytes:,} are stored"
         yield what, f"About {limits.max_answer_bytes * found.groups // found.bytes:,} groups fit."
-    if found.declared and found.seconds > limits.statement_seconds:
-        what = f"on tables as large as declared this may take {float(found.seconds):,.0f} seconds; a statement may take"
-        yield f"{what} {limits.statement_seconds:,}", "Ask with fewer joins, groups and measures, or in parts."
+    if found.seconds > limits.statement_seconds:
+        size = "tables as large as declared" if found.declared else f"{UNDECLARED_ROWS:,} rows"
+        what = f"on {size} this may take {float(found.seconds):,.0f} seconds; a question may take"
+        hint = "Ask with fewer joins, groups and measures, or in parts."
+        declare = "" if found.declared else " Or have max_rows declared, if the tables are smaller."
+        yield f"{what} {limits.statement_seconds:,}", hint + declare
 
 
 def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:

@@ -27,7 +27,7 @@ from dither.sql.plan.nodes import (
     UnionAll,
 )
 
-MOST_WORDS = 20_000  # read in a fraction of a second
+MOST_WORDS = 300_000  # written out and read in a second or two
 
 
 def words(aggregate: Aggregate) -> int:

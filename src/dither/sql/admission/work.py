@@ -39,6 +39,7 @@ from dither.sql.pricing.notes import limits
 
 # Abstract row-operations, of which a second does at least this many. `python bench/limits.py` measures what they take.
 PER_SECOND = 100_000_000
+UNDECLARED_ROWS = 3_000_000  # for which the time of a question is judged where a table declares no `max_rows`
 OVERHEAD = 50_000_000  # of any question: half a second to plan, start, charge and settle
 _LOOKED = 2  # for a pair of rows that is looked at
 _MADE = 100  # for a row that is made, sorted or held in a table of hashes
@@ -66,7 +67,8 @@ class Work:
     are `groups` times `measures`; of `selected` keys the first are shown. `characters` of texts are
     computed for one row, and `written` for each row that is read, for which `held` are held at once; `matched` are
     compared and matched with patterns for one row; `texts` are those that a table itself has in one row. `words` are
-    those that an engine may write out. `bytes` are stored for good. `cost` is in row-operations.
+    those that an engine may write out. `bytes` are stored for good. `cost` is in row-operations, `each` of them for
+    each row that is read.
     `declared` says whether all tables declare `max_rows`.
     """
 
@@ -84,6 +86,7 @@ class Work:
     words: int
     bytes: int
     cost: int
+    each: int
     declared: bool
 
     @property
@@ -98,7 +101,7 @@ class Work:
     @property
     def seconds(self) -> Fraction:
         """A bound on the time it takes, on any machine that does `PER_SECOND`."""
-        return Fraction(self.cost, PER_SECOND)
+        return Fraction(self.cost if self.declared else self.each * UNDECLARED_ROWS, PER_SECOND)
 
 
 @remembered
@@ -121,11 +124,12 @@ def work(aggregates: tuple[Aggregate, ...], most_cells: int = Limits.max_cells) 
         characters=max(known.characters for known in flows),
         written=max(-(-known.written // max(1, known.read)) for known in flows),
         held=max(-(-_held(part) // max(1, known.read)) for part, known in zip(aggregates, flows, strict=True)),
-        matched=max(known.matched for known in flows),
+        matched=sum(known.matched for known in flows),
         texts=max(sum(map(_longest, facts(scan).schema.values())) for scan in scans),
         words=max(map(words, aggregates)),
         bytes=_bytes(aggregates, groups),
         cost=OVERHEAD + drawn + sum(map(_cost, flows)),
+        each=sum(-(-_cost(known) // max(1, known.read)) for known in flows),
         declared=all(scan.table.max_rows is not None for scan in scans),
     )
 
