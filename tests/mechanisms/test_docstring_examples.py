@@ -16,7 +16,7 @@ import dither.stats
 MODULES = ["dither.exact.parameters", "dither.neighbours"] + [
     found.name
     for package in (dither.accounting, dither.mechanisms, dither.sensitivity, dither.stats)
-    for found in pkgutil.iter_modules(package.__path__, package.__name__ + ".")
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
 ]
 
 
