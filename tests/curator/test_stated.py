@@ -83,7 +83,7 @@ def test_a_request_has_no_explanation(clinic: dt.Curator) -> None:
 def test_numbers_are_read_as_before(service: Any, quarter: Any) -> None:
     stated = {"confidence": quarter, "rows_per_owner": np.int64(2), "adjust": False, "dialect": None, "rho": None}
     assert service.explain(ALICE, COUNT, epsilon=quarter, **stated).to_dict()["price"]["epsilon"] == "0.25"
-    assert service.ask(ALICE, COUNT, epsilon=quarter, request=None, dialect="mysql", **{"adjust": True}).charged
+    assert service.ask(ALICE, COUNT, epsilon=quarter, request=None, dialect="mysql", adjust=True).charged
 
 
 @pytest.mark.parametrize("text", [None, 1, True, [], {}, b"SELECT 1", ["SELECT 1"], "\ud800", COUNT + " -- \ud800"])
@@ -96,5 +96,5 @@ def test_a_question_is_text(service: Any, text: Any) -> None:
 
 @pytest.mark.parametrize("table", [None, 1, [], {}, b"visits", "\ud800"])
 def test_the_name_of_a_table_is_text(service: Any, table: Any) -> None:
-    with pytest.raises(dt.ParameterError, match="^table "):
+    with pytest.raises(dt.ParameterError, match=r"^table "):
         service.profile(ALICE, table)
