@@ -16,7 +16,7 @@ TEST = re.compile(r"`([a-z_]+/[a-z_/]+)::(test_\w+)`")
 MISSING = re.compile(r"not built yet: ([^);|]+)")
 PARTS = re.compile(r"^\| ([^|:]+?)(?:: [^|]+)? \| ([\d, ]+)[^|]*\|$", re.MULTILINE)
 # Where a part will be once it exists.
-PLACES = {"server": "server", "PostgreSQL engine": "engines/postgres.py", "Spark engine": "engines/spark.py"}
+PLACES = {"server": "server", "PostgreSQL engine": "engines/postgres/", "Spark engine": "engines/spark/"}
 
 
 def page() -> str:

@@ -53,7 +53,8 @@ def _chosen(curator: Curator, arguments: argparse.Namespace) -> list[Account]:
     known = list(accounts(curator))
     people = None if arguments.people is None else arguments.people.lower()
     analyst = None if arguments.analyst is None else curator.analyst(arguments.analyst).name
-    chosen = [account for account in known if people in (None, account[0]) and analyst in (None, account[1])]
+    known = [account for account in known if analyst in (None, account[1])]
+    chosen = [account for account in known if people in (None, account[0])]
     if not chosen:
         listed = ", ".join(shown(account) for account in known)
         raise PolicyError(f"there is no such budget; there are: {listed or 'none'}.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dither.curator.principal import Principal
 
 if TYPE_CHECKING:
     from dither.answer import Answer
     from dither.curator.service import Service
+    from dither.curator.stated import Stated
     from dither.exact.parameters import Number
     from dither.sql.pricing.explain import Explanation
 
@@ -45,6 +46,6 @@ class Asker:
         plan: dict[str, Any] = {"confidence": confidence, "rows_per_owner": rows_per_owner, "adjust": adjust}
         return self._service.ask(self._principal, text, request=request, dialect=dialect, **price, **plan)
 
-    def explain(self, text: str, **stated: Any) -> Explanation:
+    def explain(self, text: str, **stated: Unpack[Stated]) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
         return self._service.explain(self._principal, text, **stated)

@@ -44,7 +44,7 @@ class Curator(Asker):
     def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
         self._ledger, self._policy, self._accounts = ledger, policy, Accounts(ledger)
         self._walk = Walk(ledger, engine, policy)
-        super().__init__(Service(ledger, policy, self._walk), Principal.curator())
+        super().__init__(Service(ledger, self._walk), Principal.curator())
 
     @property
     def _engine(self) -> Engine:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from dither.curator.accounts import Accounts
 from dither.curator.principal import Principal
+from dither.curator.stated import Stated, StatedRequest, check_text, checked
 from dither.errors import ProfileMissing, Stranger
 from dither.policy.catalog import PublicTable, Table
-from dither.policy.store import PolicyFile
 from dither.policy.tables import Tables
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 class Service:
     """Asks, explains and shows, for one principal at a time."""
 
-    def __init__(self, ledger: Ledger, policy: PolicyFile, walk: Walk) -> None:
-        self._ledger, self._policy, self._walk = ledger, policy, walk
+    def __init__(self, ledger: Ledger, walk: Walk) -> None:
+        self._ledger, self._walk = ledger, walk
         self._accounts = Accounts(ledger)
 
-    def ask(self, principal: Principal, text: str, **stated: Any) -> Answer:
+    def ask(self, principal: Principal, text: str, /, **stated: Unpack[StatedRequest]) -> Answer:
         """The answer to a question, paid for before any data are read."""
-        return self._walk.ask(self._account(principal), text, **stated)
+        return self._walk.ask(self._account(principal), text, **checked(stated, StatedRequest))
 
-    def explain(self, principal: Principal, text: str, **stated: Any) -> Explanation:
+    def explain(self, principal: Principal, text: str, /, **stated: Unpack[Stated]) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
-        return self._walk.explain(self._account(principal), text, **stated)
+        return self._walk.explain(self._account(principal), text, **checked(stated, Stated))
 
     def budget(self, principal: Principal, people: str | None = None) -> BudgetView:
         """What the principal was granted, has spent and has left; of an analyst, the own cap."""
@@ -63,18 +63,16 @@ class Service:
 
     def tables(self, principal: Principal) -> list[Table | PublicTable]:
         """The declarations of all tables about which the principal may ask."""
-        analyst, declared = self._account(principal), self._policy.read()
-        people = None if analyst is None else self._accounts.people_of(analyst)
-        private = [table for table in declared.tables.values() if people is None or table.people in people]
-        return Tables([*private, *declared.public.values()])
+        known = self._walk.catalogs.of(self._account(principal))
+        return Tables([*known.tables.values(), *known.public.values()])
 
     def profile(self, principal: Principal, table: str) -> Profile:
         """The profile that was made of a table's current snapshot: noisy and paid for, so all who ask may see it."""
         from dither.curator.recall import profile_of
 
-        analyst = self._account(principal)
-        known = self._policy.catalog().table(table)
-        self._accounts.budget(known.people, analyst)  # refuses an analyst whom the curator gave no cap there
+        own = self._walk.catalogs.of(self._account(principal))
+        check_text(table, "table")
+        known = own.table(table)
         found = profile_of(self._ledger, known)
         if found is None:
             raise ProfileMissing(known.name)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dither.accounting.currency.currency import Currency
 from dither.curator.accounts import Accounts
+from dither.curator.catalogs import Catalogs
 from dither.curator.time_grid import Clock, doubled, release_after
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.exact.parameters import Number, probability
@@ -35,6 +36,7 @@ class Walk:
     def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile, clock: Clock | None = None) -> None:
         self._ledger, self._engine, self._policy, self._clock = ledger, engine, policy, clock or Clock()
         self._accounts, self._readings = Accounts(ledger), Readings()
+        self.catalogs = Catalogs(policy, self._accounts)
 
     def ask(
         self,
@@ -81,7 +83,7 @@ class Walk:
             from dither.sql.admission.gate import admit
             from dither.sql.pricing.price import price
 
-        question = self._readings.read(analyst, text, self._policy.catalog(), dialect=dialect)
+        question = self._readings.read(analyst, text, self.catalogs.of(analyst), dialect=dialect)
         self._accounts.budget(question.people, analyst)  # refuses an analyst whom the curator gave no cap there
         currency = Currency.of(self._accounts.budget(question.people))
         priced = price(question, currency, profile=profile_for(self._ledger, question), **stated)
