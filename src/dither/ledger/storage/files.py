@@ -87,12 +87,12 @@ class Folder:
             raise LedgerError(f"the ledger's folder {self.path} cannot be made: {error.strerror}.") from error
 
     def check_unused(self) -> None:
-        """Refuse to begin a ledger where there is more than one that was just begun has: it was lost, not never made."""
+        """Refuse to begin a ledger beside what only a used one has: that ledger was lost."""
         begun = (self.database.name, self.key.name, ".ledger.")
         if any(not path.name.startswith(begun) for path in self.path.iterdir()):
             raise LedgerCorrupt(
-                f"the ledger in {self.path} is empty or gone, but the folder was used: a new one would begin its budgets "
-                "anew. Restore the newest copy of the ledger, or name an empty folder for a new one."
+                f"the ledger in {self.path} is empty or gone, but the folder was used: a new one would give its "
+                "budgets again. Restore the newest copy of the ledger, or name an empty folder for a new one."
             )
 
     def make_answers(self) -> None:
