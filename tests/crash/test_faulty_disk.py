@@ -195,6 +195,6 @@ def test_lost_writes_without_an_anchor_are_caught(
 ) -> None:
     """Planted bug: nobody looks at the anchor, so a lost commit goes unnoticed."""
     monkeypatch.setattr(journal.Journal, "hold_to", lambda *_: None)
-    monkeypatch.setattr(anchor.Anchor, "advance", lambda _, mark: mark)
+    monkeypatch.setattr(anchor.Anchor, "advance", lambda _, mark, check: mark)
     with pytest.raises(AssertionError, match="a retry returns the same bytes"):
         lose_everywhere(disk, starts[0], ask, stride=1)

@@ -181,6 +181,52 @@ def test_creation_cut_short_is_finished(folder: Path, monkeypatch: pytest.Monkey
         assert ledger.verify() == 1
 
 
+@pytest.mark.parametrize(
+    "step", ["storage.files.Folder.check_unused", "journal.Journal._begin", "journal.Journal.open"]
+)
+def test_creation_cut_short_anywhere_is_finished(folder: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(f"dither.ledger.{step}", _power_cut)
+        with pytest.raises(OSError, match="power"):
+            Ledger.open(folder, create=True)
+    with Ledger.open(folder, create=True) as ledger:
+        assert ledger.verify() == 1
+
+
+def check_no_second_beginning(folder: Path, anchor: Path, left: str, named: Path | None) -> None:
+    """A ledger that is gone, where its anchor is not named, or another: a new one would give all budgets again."""
+    with Ledger.open(folder, anchor=anchor, create=True) as ledger:
+        ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(1)), terms={})
+    (folder / "ledger.sqlite").unlink()
+    if left == "nothing in it":
+        (folder / "ledger.sqlite").touch(0o600)
+    elif left == "no tables":
+        connection = sqlite3.connect(folder / "ledger.sqlite")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.close()
+        (folder / "ledger.sqlite").chmod(0o600)
+    with pytest.raises(LedgerCorrupt, match="is empty or gone, but the folder was used"):
+        Ledger.open(folder, anchor=named, create=True)
+
+
+LEFT = ["no file", "nothing in it", "no tables"]
+
+
+@pytest.mark.parametrize("left", LEFT)
+@pytest.mark.parametrize(
+    ("anchor", "named"), [("anchor", None), ("anchor", "other"), ("clinic/ledger.anchor", "other")]
+)
+def test_a_used_folder_begins_no_new_ledger(tmp_path: Path, left: str, anchor: str, named: str | None) -> None:
+    check_no_second_beginning(tmp_path / "clinic", tmp_path / anchor, left, named and tmp_path / named)
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_planted_bug_a_second_beginning(tmp_path: Path, left: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither.ledger.storage.files.Folder.check_unused", lambda folder: None)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_no_second_beginning(tmp_path / "clinic", tmp_path / "anchor", left, None)
+
+
 def _power_cut(*_: object) -> None:
     raise OSError("power")
 

@@ -98,7 +98,7 @@ def test_an_older_copy_goes_on_as_if_all_were_spent(lost: Path, tmp_path: Path, 
 @pytest.mark.parametrize(
     ("part", "broken", "words"),
     [
-        ("unpack", lambda content: [], "less than was spent"),
+        ("unpack", lambda content: [], "seen an account spend more"),
         ("end_open", lambda page: None, "an open reservation may have been answered"),
         ("freeze_all", lambda page: None, "DID NOT RAISE"),
     ],
@@ -115,7 +115,7 @@ def test_planted_generous_restores(
 ) -> None:
     """Planted bugs: totals are forgotten, reservations stay open, people stay thawed."""
     monkeypatch.setattr(restore, part, broken)
-    with pytest.raises((AssertionError, pytest.fail.Exception), match=words):
+    with pytest.raises((AssertionError, LedgerCorrupt, pytest.fail.Exception), match=words):
         check_restored(lost, tmp_path / "copy", ask, reserve)
 
 
@@ -145,6 +145,44 @@ def test_without_any_copy_budgets_are_opened_again_as_spent(lost: Path, tmp_path
     Ledger.restore(lost)
     assert spent(lost) == {}
     check_counted_when_opened_again(lost, truth)
+
+
+def check_lost_people_start_frozen(folder: Path, ask: Ask, reserve: Any) -> None:
+    """They may have been frozen when all but the anchor was lost; so nothing is answered until they are thawed."""
+    with Ledger.open(folder) as ledger:
+        ledger.open_account("patients", None, **PATIENTS)
+        ledger.open_account("patients", "alice", **ALICE)
+        ledger.open_account("others", None, **PATIENTS)
+        with pytest.raises(PeopleFrozen):
+            reserve(ledger, cost="1/8")
+        ask(ledger, None, "1/8", people="others")
+    with Ledger.open(folder) as again:
+        assert again.breaker.frozen() == {"patients"}
+        again.verify()
+        again.breaker.thaw("patients")
+        ask(again, cost="1/8")
+    with Ledger.open(folder) as again:
+        assert again.breaker.frozen() == frozenset()
+        again.verify()
+
+
+def test_people_of_whom_nothing_is_left_start_frozen(lost: Path, tmp_path: Path, ask: Ask, reserve: Any) -> None:
+    with Ledger.open(lost) as ledger:
+        ledger.breaker.freeze("patients")
+    lose(lost, tmp_path / "nothing")
+    Ledger.restore(lost)
+    check_lost_people_start_frozen(lost, ask, reserve)
+
+
+def test_planted_bug_a_lost_freeze_is_forgotten(
+    lost: Path, tmp_path: Path, ask: Ask, reserve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(lost, tmp_path / "nothing")
+    Ledger.restore(lost)
+    note = Book.note
+    monkeypatch.setattr(Book, "note", lambda book, link: None if link.kind == "account" else note(book, link))
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_lost_people_start_frozen(lost, ask, reserve)
 
 
 def test_planted_lost_accounts_forgotten(lost: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,7 @@ class Book:
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger opens a lost account under other terms.")
             caps.check(link, self.accounts, spent)
             self.add(replace(account, spent=spent))
+            self.note(link)
         elif link.kind == "reserve":
             caps.check(link, self.accounts)
             if body["people"] in self.frozen:
@@ -154,8 +155,13 @@ class Book:
             self.accounts[account.people, account.analyst] = replace(account, spent=spent)
 
     def note(self, link: Link) -> None:
-        """Follow what an entry says of anything but accounts and reservations."""
-        if link.kind in BREAKER:
+        """Follow what an entry says of anything but what accounts have and what reservations cost."""
+        if link.kind == "account":
+            # Incidents may be lost with the account: nothing is answered until the curator thaws the people.
+            account = Account.read(link)
+            if account.analyst is None and self.lost and self.identity(account)[:16] in self.lost:
+                self.frozen |= {account.people}
+        elif link.kind in BREAKER:
             self.interrupt(link)
         elif link.kind == "restore":
             found = [Total.read(fields) for fields in link.body["lost"]]

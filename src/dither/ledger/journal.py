@@ -28,10 +28,11 @@ class Journal:
     """The chain of one folder, shared by any number of processes, held to its anchor."""
 
     def __init__(self, folder: Folder, key: bytes, anchor: Anchor) -> None:
-        self._key, self._anchor = key, anchor
+        self._folder, self._key, self._anchor = folder, key, anchor
         self._store = Store(folder.database)
         self._trusted: tuple[Link, Book] | None = None  # how far this process has followed
         self._anchored = 0
+        self._proven: Mark | None = None  # the anchor's mark that this process last wrote, or found on this chain
 
     def create(self, origin: str) -> None:
         """Write the first entry and the anchor's first mark, unless they are there. May be repeated after a crash."""
@@ -41,6 +42,7 @@ class Journal:
                     raise LedgerCorrupt(
                         f"the anchor {self._anchor.path} remembers a ledger that is gone from its folder."
                     )
+                self._folder.check_unused()
                 self._begin(connection, origin)
         with self._store.transaction(write=True) as connection:
             # Only a ledger in which nothing has happened may get a first mark.
@@ -63,6 +65,7 @@ class Journal:
             check_origin(page, origin)
             self.hold_to(page, mark)
             self._trusted = page.head, page.book
+        self._folder.make_answers()
         self.anchor_up_to(page.head.sequence)
 
     def upgrade(self, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]) -> None:
@@ -162,6 +165,8 @@ class Journal:
         """One atomic change, durable and anchored when this ends; or none."""
         with self._store.transaction(write=True) as connection:
             page = self._page(connection)
+            with self._stopping():
+                self._check_lineage(page, self._anchor.read())
             yield page
         # Committed: from here on the entries stand, whatever happens.
         self._trusted = page.head, page.book
@@ -174,14 +179,24 @@ class Journal:
         # The write lock keeps marks in order; one process's mark covers all that committed before it.
         with self._store.transaction(write=True) as connection:
             page = self._page(connection)
-            try:
-                mark = self._anchor.advance(page.mark())
-            except LedgerError as error:
-                self._store.stop(str(error))
-                raise
-            if (mark.sequence, mark.mac) != (page.head.sequence, page.head.mac):
-                raise LedgerCorrupt("the ledger was rolled back while it was open: its anchor is ahead of it.")
-        self._anchored = mark.sequence
+            with self._stopping():
+                self._proven = self._anchor.advance(page.mark(), lambda newest: self._check_lineage(page, newest))
+            self._anchored = page.head.sequence
+
+    def _check_lineage(self, page: Page, newest: Mark) -> None:
+        """Refuse to go on beside an anchor that followed another ledger: a copy of this one, or one restored."""
+        if newest != self._proven or newest.sequence > page.head.sequence:
+            self.hold_to(page, newest)
+            self._proven = newest
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Whatever is wrong with the anchor, nothing more is served until the ledger is opened anew."""
+        try:
+            yield
+        except LedgerError as error:
+            self._store.stop(str(error))
+            raise
 
     def check_file(self) -> None:
         """Refuse a file that SQLite finds inconsistent; on a connection of its own, so that nobody waits for it."""

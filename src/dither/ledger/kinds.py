@@ -39,8 +39,11 @@ _SECOND: dict[str, Fields] = {
 }
 _THIRD: dict[str, Fields] = {
     **_SECOND,
-    # Who asked for the analyst, when (whole seconds since 1970, UTC), the text as asked, the caller's name for it.
-    "reserve": _fields("people analyst question snapshot plan request cost delta units", "principal time sql alias"),
+    # Who asked for the analyst, when (whole seconds since 1970, UTC), the text as asked, the caller's name for it; and
+    # random bytes, so that two copies of a ledger never go on alike.
+    "reserve": _fields(
+        "people analyst question snapshot plan request cost delta units", "principal time sql alias nonce"
+    ),
     # The mark of an anchor that was ahead, what it had seen spent beyond, and of accounts that are gone.
     "restore": _fields("sequence mac units lost"),
     "grant": _fields("people analyst cost delta", "terms principal time"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -238,6 +239,7 @@ class Ledger(Answers, History):
                     "cost": str(charge.cost),
                     "delta": str(charge.delta),
                     "units": [[account.opened, price.cost, price.delta] for account, price in each],
+                    "nonce": secrets.token_hex(16),
                     **asked,
                 }
                 entry = page.append("reserve", body)

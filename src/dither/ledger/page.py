@@ -103,8 +103,10 @@ def load(connection: sqlite3.Connection, key: bytes) -> Page:
         raise LedgerCorrupt("the ledger has no entries.")
     page = Page(connection, key, Link(0, 0, "", "", b"", NO_SEAL), Book(key))
     page.head = page.entry(newest)
+    noted = []
     for opened, *numbers in account_rows(connection):
-        account = Account.read(page.entry(opened))
+        noted.append(page.entry(opened))
+        account = Account.read(noted[-1])
         account = replace(account, spent=Units(*numbers[2:]))
         if account.row != (opened, *numbers):
             raise LedgerCorrupt("the cap of an account was changed.")
@@ -114,8 +116,9 @@ def load(connection: sqlite3.Connection, key: bytes) -> Page:
     )
     for rows in _whole(connection, OUTCOMES):
         page.book.outcomes.update(packed(*rows))
-    for (number,) in connection.execute(NOTES).fetchall():
-        page.book.note(page.entry(number))
+    noted += [page.entry(number) for (number,) in connection.execute(NOTES).fetchall()]
+    for link in sorted(noted, key=lambda link: link.sequence):
+        page.book.note(link)
     if not same(page.head.state, page.book.commitment(key, page.head.version)):
         raise LedgerCorrupt("the accounts or reservations of the ledger were changed.")
     return page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -185,3 +187,67 @@ def test_the_anchor_knows_what_every_account_has_spent(ledger: Ledger, folder: P
     assert len({total.identity for total in unpack(anchor.read().totals or b"")}) == 79
     for name in (b"patients", b"analyst", b"alice"):
         assert name not in anchor.path.read_bytes()
+
+
+def check_one_writer_at_a_time(anchor: Anchor) -> None:
+    """Copies of a ledger have write locks of their own: between look and write, the anchor's own keeps others out."""
+
+    def other_comes(newest: Mark) -> None:
+        with open(anchor.path, "rb") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    anchor.advance(mark(2), other_comes)
+    with open(anchor.path, "rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_one_writer_at_a_time(anchor: Anchor) -> None:
+    check_one_writer_at_a_time(anchor)
+
+
+def test_planted_bug_two_writers_at_once(anchor: Anchor, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = Anchor._open
+
+    def unlocked(self: Anchor) -> int:
+        descriptor = locked(self)
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        return descriptor
+
+    monkeypatch.setattr(Anchor, "_open", unlocked)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_one_writer_at_a_time(anchor)
+
+
+def test_a_file_that_took_the_place_of_the_one_waited_for(anchor: Anchor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another grew it meanwhile: the next mark goes into the new file, not into the one that is gone."""
+    lock, seen = fcntl.flock, []
+
+    def replaced(descriptor: int, how: int) -> None:
+        if not seen:
+            anchor.create(wide(5, 100))
+        lock(descriptor, how)
+        seen.append(descriptor)
+
+    monkeypatch.setattr(fcntl, "flock", replaced)
+    anchor.advance(wide(6, 100))
+    assert len(seen) == 2
+    assert anchor.read() == wide(6, 100)
+
+
+def test_an_anchor_that_cannot_be_locked_is_refused(anchor: Anchor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fails)
+    with pytest.raises(LedgerError, match="cannot be locked: No locks available"):
+        anchor.advance(mark(2))
+    assert anchor.read() == mark(1)
+
+
+def test_a_mark_that_is_refused_stays(anchor: Anchor) -> None:
+    def refuse(newest: Mark) -> None:
+        raise LedgerCorrupt(f"{newest.sequence} is of another chain")
+
+    with pytest.raises(LedgerCorrupt, match="1 is of another chain"):
+        anchor.advance(mark(2), refuse)
+    assert anchor.read() == mark(1)

@@ -8,8 +8,11 @@ too large for its slot goes into a new file with larger ones, which takes the pl
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,27 +57,55 @@ class Anchor:
         """The newest mark; LedgerError if there is no file, LedgerCorrupt if neither slot is authentic."""
         return self._newest(self._content())[0]
 
-    def advance(self, mark: Mark) -> Mark:
-        """Durably record `mark` unless the anchor is there already; returns the newest mark. Never moves backwards."""
-        content = self._content()
-        newest, place = self._newest(content)
-        if newest.sequence >= mark.sequence:
-            return newest
-        slot, room = self._slot(mark), _room(content)
-        if len(slot) > room or len(content) != 2 * room:
-            self.create(mark)
-            return mark
-        try:
-            descriptor = os.open(self.path, os.O_WRONLY)
+    def advance(self, mark: Mark, check: Callable[[Mark], None] = lambda newest: None) -> Mark:
+        """Durably record `mark` unless the anchor is there already; returns the newest mark. Never moves backwards.
+
+        `check` is shown the mark that is there, and may refuse to go on from it.
+        """
+        with self._locked() as descriptor:
+            content = self._content()
+            newest, place = self._newest(content)
+            check(newest)
+            if newest.sequence >= mark.sequence:
+                return newest
+            slot, room = self._slot(mark), _room(content)
+            if len(slot) > room or len(content) != 2 * room:
+                self.create(mark)
+                return mark
             try:
                 if os.pwrite(descriptor, slot, (1 - place) * room) != len(slot):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a mark cut short is no mark
                 sync(descriptor)
-            finally:
+            except OSError as error:
+                raise LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}.") from error
+        return mark
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """The file, for one writer at a time: copies of a ledger have write locks of their own, and share only this."""
+        descriptor = self._open()
+        try:
+            while not os.path.samestat(os.fstat(descriptor), os.stat(self.path)):  # another took its place meanwhile
                 os.close(descriptor)
+                descriptor = self._open()
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _open(self) -> int:
+        try:
+            descriptor = os.open(self.path, os.O_RDWR)
+        except FileNotFoundError:
+            self._content()  # says so
+            raise
         except OSError as error:
             raise LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}.") from error
-        return mark
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            os.close(descriptor)
+            raise LedgerError(f"the anchor {self.path} cannot be locked: {error.strerror}.") from error
+        return descriptor
 
     def _slot(self, mark: Mark) -> bytes:
         totals = mark.totals or b""

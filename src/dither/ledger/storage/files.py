@@ -72,7 +72,6 @@ class Folder:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_folder()
-            self.answers.mkdir(mode=0o700, exist_ok=True)
             if self.database.exists():
                 return
             if key:
@@ -86,6 +85,24 @@ class Folder:
             _sync_folder(self.path.absolute().parent)
         except OSError as error:
             raise LedgerError(f"the ledger's folder {self.path} cannot be made: {error.strerror}.") from error
+
+    def check_unused(self) -> None:
+        """Refuse to begin a ledger beside what only a used one has: that ledger was lost."""
+        begun = (self.database.name, self.key.name, ".ledger.")
+        if any(not path.name.startswith(begun) for path in self.path.iterdir()):
+            raise LedgerCorrupt(
+                f"the ledger in {self.path} is empty or gone, but the folder was used: a new one would give its "
+                "budgets again. Restore the newest copy of the ledger, or name an empty folder for a new one."
+            )
+
+    def make_answers(self) -> None:
+        """The folder of large answers; it is made once there is a first entry, and so tells that there was one."""
+        try:
+            if not self.answers.is_dir():
+                self.answers.mkdir(mode=0o700, exist_ok=True)
+                _sync_folder(self.path)
+        except OSError as error:
+            raise LedgerError(f"the folder {self.answers} cannot be made: {error.strerror}.") from error
 
     def check(self) -> None:
         """Refuse a folder that is missing, read-only or open to others, clearly."""
