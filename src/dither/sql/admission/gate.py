@@ -77,7 +77,10 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
         yield f"{what} {_MATCHED:,} are", "Write shorter LIKE patterns, with fewer _ after the first %."
     if found.words > MOST_WORDS:
         what = f"written out, with all derived columns, this query has {found.words:,} words; at most"
-        yield f"{what} {MOST_WORDS:,} are run", "Use derived columns less often, or nest fewer derived tables."
+        hint = (
+            "Write FILTER in place of WHERE, join a public table in place of a long CASE, or nest fewer derived tables."
+        )
+        yield f"{what} {MOST_WORDS:,} are run", hint
     if found.met > limits.max_join_rows_per_owner:
         what = f"a join or EXISTS may bring {found.met:,} rows of one owner together; at most"
         yield f"{what} {limits.max_join_rows_per_owner:,} are", ""
