@@ -126,7 +126,7 @@ def test_named_queries_that_use_each_other_twice_are_refused_at_once(both, relat
 @pytest.fixture
 def generous(both):
     """Joins that are refused for what they could take; planned and cut all the same where limits are higher."""
-    both.curator.limits(Limits(max_growth=10**6))
+    both.curator.limits(Limits(max_growth=10**6, statement_seconds=10_000))
     yield
     both.curator.limits(Limits())
 
