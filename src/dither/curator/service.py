@@ -50,14 +50,15 @@ class Service:
         """The entries of the ledger in order; of an analyst, the own ones, numbered by themselves.
 
         Units name accounts by their place in the ledger, which counts what others did before, so analysts do not see
-        them.
+        them; nor the random number that tells copies of a ledger apart.
         """
         analyst = self._account(principal)
         if analyst is None:
             return self._ledger.entries()
         own = (entry for entry in self._ledger.entries() if entry.body.get("analyst") == analyst)
+        hidden = ("units", "nonce")
         return (
-            replace(entry, sequence=number, body={name: v for name, v in entry.body.items() if name != "units"})
+            replace(entry, sequence=number, body={name: v for name, v in entry.body.items() if name not in hidden})
             for number, entry in enumerate(own, 1)
         )
 
