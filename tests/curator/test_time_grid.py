@@ -101,7 +101,7 @@ def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
     def sleep(seconds: float) -> None:
         kinds = [entry.kind for entry in clinic.ledger()]
         seen.append((kinds[-1], [entry.kind for entry in alice.history()], clinic._engine._workers._slots.taken))  # type: ignore[attr-defined]
-        with clinic._policy.changing():
+        with clinic._policy.exclusive():
             time.pass_(seconds)
 
     clinic._walk._clock = Clock(lambda: time.now, sleep)

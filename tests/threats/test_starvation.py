@@ -81,7 +81,7 @@ from pathlib import Path
 from dither.policy import store as policy
 {inspect.getsource(Locks)}
 policy.fcntl = Locks(lambda what: print(what, flush=True))
-with policy.PolicyFile(Path(sys.argv[1])).steady():
+with policy.PolicyFile(Path(sys.argv[1])).shared():
     print("in", flush=True)
     sys.stdin.readline()
 """
@@ -112,9 +112,9 @@ def check_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def question(number: int) -> Actor:
         name = f"question {number}"
-        return Process(name, folder, told) if number % 2 else Actor(name, file.steady, told)
+        return Process(name, folder, told) if number % 2 else Actor(name, file.shared, told)
 
-    refresh, inside, late = Actor("refresh", file.changing, told), ExitStack(), ExitStack()
+    refresh, inside, late = Actor("refresh", file.exclusive, told), ExitStack(), ExitStack()
     with late, inside:
         for number in range(4):
             actor = inside.enter_context(question(number))
@@ -146,8 +146,8 @@ def _only(path: Path, how: int) -> Iterator[None]:
 
 def test_planted_one_lock_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: questions share a lock, and a change waits until nobody happens to hold it."""
-    monkeypatch.setattr(PolicyFile, "steady", lambda self: _only(self._steady, fcntl.LOCK_SH))
-    monkeypatch.setattr(PolicyFile, "changing", lambda self: _only(self._steady, fcntl.LOCK_EX))
+    monkeypatch.setattr(PolicyFile, "shared", lambda self: _only(self._snapshots_lock, fcntl.LOCK_SH))
+    monkeypatch.setattr(PolicyFile, "exclusive", lambda self: _only(self._snapshots_lock, fcntl.LOCK_EX))
     with pytest.raises(AssertionError, match="a question overtook the refresh"):
         check_order(tmp_path, monkeypatch)
 
@@ -157,7 +157,7 @@ def test_a_killed_change_holds_nobody_back(tmp_path: Path) -> None:
     read, write = os.pipe()
     child = os.fork()
     if not child:
-        with PolicyFile(tmp_path).changing():
+        with PolicyFile(tmp_path).exclusive():
             os.write(write, b"x")
             signal.pause()
     os.read(read, 1)
@@ -165,16 +165,16 @@ def test_a_killed_change_holds_nobody_back(tmp_path: Path) -> None:
     os.waitpid(child, 0)
     os.close(read)
     os.close(write)
-    with PolicyFile(tmp_path).steady():
+    with PolicyFile(tmp_path).shared():
         pass
-    with PolicyFile(tmp_path).changing():
+    with PolicyFile(tmp_path).exclusive():
         pass
 
 
 def check_fork(folder: Path) -> None:
     """A process is forked inside of the lock and lives on; the lock is tried, and not waited for."""
     read, write = os.pipe()
-    with PolicyFile(folder).steady():
+    with PolicyFile(folder).shared():
         child = os.fork()
         if not child:
             os.close(write)
@@ -199,7 +199,7 @@ def test_a_fork_holds_nobody_back(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_does_not_let_go_of_its_parents_lock(tmp_path: Path) -> None:
     """It may leave the block that it was forked in."""
-    with PolicyFile(tmp_path).changing():
+    with PolicyFile(tmp_path).exclusive():
         parent = os.getpid()
         with suppress(PolicyError), PolicyFile(tmp_path).locked():
             if not os.fork():

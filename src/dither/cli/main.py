@@ -12,7 +12,7 @@ from typing import TextIO
 from dither import __version__
 from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, tables
 from dither.cli.common import Formatter
-from dither.cli.flag_names import words
+from dither.cli.error_words import words
 from dither.cli.output import visible_output
 from dither.cli.usage import Parser, UsageError
 from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed

@@ -196,7 +196,7 @@ class Curator(Asker):
         known = self._policy.catalog().table(table)
         currency = Currency.of(self._accounts.budget(known.people))
         asked = parts(known, currency, share, columns)
-        with self._policy.steady():
+        with self._policy.shared():
             catalog = self._policy.catalog()
             priced = [(part.priced(catalog, currency), part.request) for part in asked]
             check_fits(self._accounts, {"share": str(share)}, priced)

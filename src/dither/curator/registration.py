@@ -120,7 +120,7 @@ class Registrar:
 
     def _switch(self, declared: Policy) -> None:
         """Make declarations current and delete every snapshot they do not name, those of a killed load included."""
-        with self.policy.changing():
+        with self.policy.exclusive():
             self.policy.write(declared)
             self.engine.keep_only([*declared.tables.values(), *declared.public.values()])
 

@@ -102,7 +102,7 @@ class Walk:
                 return priced, stored, False
             after = release_after(priced, declared.limits)
             # In this order: whoever waits for a worker holds up no refresh, and nobody who pays waits for one.
-            with self._engine.slot(analyst), self._policy.steady():
+            with self._engine.slot(analyst), self._policy.shared():
                 begun = self._clock.now()
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn = self._stored(analyst, priced, request, question, text)

@@ -61,7 +61,7 @@ class PolicyFile:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "policy.json"
-        self._lock, self._steady = folder / "policy.lock", folder / "steady.lock"
+        self._lock, self._snapshots_lock = folder / "policy.lock", folder / "steady.lock"
         self._turnstile = folder / "turnstile.lock"
         self._seen: tuple[int, int, int] | None = None
         self._policy = Policy({})
@@ -84,20 +84,20 @@ class PolicyFile:
         return _held(self._lock, fcntl.LOCK_EX)
 
     @contextmanager
-    def steady(self) -> Iterator[None]:
+    def shared(self) -> Iterator[None]:
         """Declarations and snapshots stay as they are inside: what a question was priced on is what it runs on.
 
         Never inside another: behind a change that waits, the inner one would wait for the outer one to end.
         """
         with _held(self._turnstile, fcntl.LOCK_EX):
             pass  # one at a time, and nobody while a change waits: questions that overlap for ever cannot starve it
-        with _held(self._steady, fcntl.LOCK_SH):
+        with _held(self._snapshots_lock, fcntl.LOCK_SH):
             yield
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Hold new questions back, and wait until none is under way."""
-        with _held(self._turnstile, fcntl.LOCK_EX), _held(self._steady, fcntl.LOCK_EX):
+        with _held(self._turnstile, fcntl.LOCK_EX), _held(self._snapshots_lock, fcntl.LOCK_EX):
             yield
 
     def write(self, policy: Policy) -> None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dither.engines.duckdb.load_progress import watched
 from dither.engines.duckdb.snapshots.sanitising import LABELS, quoted, read_column
 from dither.engines.duckdb.sources.csv_files import BROKEN, TORN
 from dither.engines.duckdb.sources.sources import Source, open_sources
-from dither.engines.duckdb.watch import watched
 from dither.engines.protocol import Progress
 from dither.errors import DitherError, PolicyError, RecordsRefused
 from dither.exact.digits import counted

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dither import errors as e
-from dither.cli.flag_names import _WORDS, words
+from dither.cli.error_words import _WORDS, words
 
 SAID = [
     (e.ParameterError.of("max_rows_per_owner", "must be at least 1; got 0."), "--max-rows-per-owner must be at least"),
