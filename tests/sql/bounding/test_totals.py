@@ -70,6 +70,15 @@ def test_a_sum_that_only_joined_rows_make_too_large_is_refused_where_it_is_writt
     assert (caught.value.line, caught.value.column) == (1, 8)
 
 
+@pytest.mark.parametrize("bounds", ["-1, 1152921504606846977", "-1152921504606846977, 0"])
+def test_bounds_that_make_the_sum_of_totals_too_large_are_refused_where_they_are_written(bounds: str):
+    """They are in the units of the value: with many decimals, a bound that is no large number is one."""
+    check(plan(read(f"SELECT OWNER_SUM(x, {bounds}) FROM t", CATALOG)))
+    with pytest.raises(UnsupportedQuery, match="this sum can grow too large") as caught:
+        read(f"SELECT OWNER_SUM(CAST(x AS NUMERIC(30, 12)), {bounds}) FROM t", CATALOG)
+    assert (caught.value.line, caught.value.column) == (1, 8)
+
+
 def test_the_guard_refuses_it_by_itself():
     big = e.Stored("big1", -(2**62), 2**62, 0, False)
     value = e.Clamp(e.Multiply(big, e.Constant(2**26)), -(2**88), 2**88)

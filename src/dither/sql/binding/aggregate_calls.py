@@ -59,10 +59,15 @@ def summed(scalars: Scalars, node: exp.Expr, condition: Boolean | None, square: 
     value = scalars.number(node.this)
     if condition is not None:
         value = simplifier.choose((condition,), (value,), Null())
-    if not 2 * scalars.rows * value.reach**square < LARGEST:
+    _check_sum(scalars, node, value.reach**square)
+    return value
+
+
+def _check_sum(scalars: Scalars, node: exp.Expr, reach: int) -> None:
+    """Refuse a sum of numbers as large as that if the engine could not hold it."""
+    if not 2 * scalars.rows * reach < LARGEST:
         hint = "Its declared bounds allow more than 126 bits; use smaller factors or narrower columns."
         raise scalars.refusal(node, "this sum can grow too large.", hint)
-    return value
 
 
 def named(function: str, argument: exp.Expr) -> str:
@@ -216,6 +221,7 @@ def _bounds(scalars: Scalars, at: exp.Expr, nodes: list[exp.Expr], decimals: int
             hint = f"Write numbers with at most {decimals} decimals, as the value has."
             raise scalars.refusal(at, "the bounds are numbers.", hint)
         found.append(value.value * 10 ** (decimals - value.scale))
+        _check_sum(scalars, at, abs(found[-1]))  # of all owners' totals, each as large as its bound
     return found
 
 
