@@ -20,6 +20,11 @@ class Asker:
     def __init__(self, service: Service, principal: Principal) -> None:
         self._service, self._principal = service, principal
 
+    @property
+    def service(self) -> Service:
+        """The one door: what can be asked in the name of any principal."""
+        return self._service
+
     def sql(
         self,
         text: str,

@@ -1,4 +1,4 @@
-"""Who asks: the curator, or an analyst by name."""
+"""Who asks: the curator, an analyst by name, or an auditor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dither.errors import PolicyError, Stranger
 
 @dataclass(frozen=True)
 class Principal:
-    """The curator or an analyst. An analyst always has a name, so that a name that got lost never asks as the curator.
+    """The curator, an auditor or an analyst. An analyst always has a name, so that a name that got lost never asks as the curator.
 
     >>> Principal.analyst("Alice")
     Principal(role='analyst', name='alice')
@@ -26,13 +26,18 @@ class Principal:
                 object.__setattr__(self, "name", canonical_name(self.name, "analyst"))  # type: ignore[arg-type]
             except PolicyError:  # nobody has such a name
                 raise Stranger from None
-        elif self.role != "curator" or self.name is not None:
+        elif self.role not in ("curator", "auditor") or self.name is not None:
             raise Stranger
 
     @classmethod
     def curator(cls) -> Principal:
         """The one who declares tables and budgets."""
         return cls("curator")
+
+    @classmethod
+    def auditor(cls) -> Principal:
+        """One who reads the ledger and proves it, and asks nothing."""
+        return cls("auditor")
 
     @classmethod
     def analyst(cls, name: str) -> Principal:

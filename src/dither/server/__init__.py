@@ -1,0 +1,1 @@
+"""The curator as a process that analysts do not control: thin over its service."""

@@ -1,0 +1,143 @@
+"""The HTTP application: every request is bounded, known by its token and counted before its body is read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from dither.errors import DitherError, ParameterError, Stranger
+from dither.escape import json_text
+from dither.server.bodies import read_fields, read_json
+from dither.server.endpoints import Asked, Endpoint, Reply
+from dither.server.openapi import openapi
+from dither.server.problems import BodyTooLarge, Forbidden, document_of, status_of
+from dither.server.questions import key_of
+from dither.server.throttle import Throttle, TooMany
+from dither.server.tokens import Token, Tokens
+
+log = logging.getLogger("dither.server")
+
+MOST_BYTES = 512 * 1024  # of a body: the longest question that is read, with room for its escapes
+HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "strict-transport-security": "max-age=31536000",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+@dataclass(frozen=True)
+class Door:
+    """Lets requests in: those who have a token, as often as they may, for what their role may do."""
+
+    tokens: Tokens
+    throttle: Throttle
+    threads: CapacityLimiter
+
+    async def __call__(self, endpoint: Endpoint, request: Request) -> Response:
+        try:
+            token = await to_thread.run_sync(self._token, request.headers.get("authorization", ""))
+            principal = token.principal
+            with self.throttle.request(key_of(principal)):
+                if principal.role not in endpoint.roles:
+                    raise Forbidden
+                body = read_fields(read_json(await _body(request)), endpoint.fields) if endpoint.fields else {}
+                query = read_fields(_query(request), endpoint.query)
+                asked = Asked(principal, token.id, request.path_params, query, body)
+                made = await to_thread.run_sync(endpoint.answer, asked, limiter=self.threads)
+        except DitherError as error:
+            return _problem(error)
+        reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
+        return Response(reply.content, reply.status, media_type=reply.media_type)
+
+    def _token(self, header: str) -> Token:
+        scheme, _, token = header.partition(" ")
+        if scheme.casefold() != "bearer":
+            raise Stranger
+        return self.tokens.holder(token.strip())
+
+
+async def _body(request: Request) -> bytes:
+    found = bytearray()
+    async for part in request.stream():
+        found += part
+        if len(found) > MOST_BYTES:
+            raise BodyTooLarge(MOST_BYTES)
+    return bytes(found)
+
+
+def _query(request: Request) -> dict[str, Any]:
+    pairs = request.query_params.multi_items()
+    if len(dict(pairs)) != len(pairs):
+        raise ParameterError("the address names a parameter twice.")
+    return dict(pairs)
+
+
+def _problem(error: DitherError) -> Response:
+    headers = {"retry-after": str(error.retry_after)} if isinstance(error, TooMany) else {}
+    if isinstance(error, Stranger):
+        headers["www-authenticate"] = "Bearer"
+    return JSONResponse(document_of(error), status_of(error), headers)
+
+
+def application(endpoints: Sequence[Endpoint], door: Door) -> Any:
+    """The ASGI application over a table of endpoints."""
+
+    def route(endpoint: Endpoint) -> Route:
+        async def handle(request: Request) -> Response:
+            return await door(endpoint, request)
+
+        return Route(f"/v1{endpoint.path}", handle, methods=[endpoint.method], name=endpoint.name)
+
+    description = JSONResponse(openapi(endpoints))
+    plain = [
+        Route("/v1/openapi.json", lambda _: description, name="openapi"),
+        Route("/health", lambda _: JSONResponse({"status": "up"}), name="health"),
+    ]
+    made = Starlette(
+        routes=[*map(route, endpoints), *plain],
+        exception_handlers={Exception: _internal, 404: _missing, 405: _missing},
+    )
+    return _with_headers(made)
+
+
+async def _internal(request: Request, error: Exception) -> Response:
+    """Nothing of an error that nobody foresaw leaves; the log has its type alone, since its text may hold anything."""
+    log.error("internal error: %s", type(error).__name__)
+    return JSONResponse({"error": {"code": "internal", "message": "something went wrong here.", "fields": {}}}, 500)
+
+
+async def _missing(request: Request, error: Exception) -> Response:
+    status = getattr(error, "status_code", 404)
+    headers = getattr(error, "headers", None)
+    return JSONResponse(
+        {"error": {"code": "not_found", "message": "there is nothing here of that name.", "fields": {}}},
+        status,
+        headers,
+    )
+
+
+def _with_headers(made: Any) -> Any:
+    """Every response has the headers that make a browser careful."""
+    fixed = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+    async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+        async def sending(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(item for item in fixed if item[0] not in present)]
+            await send(message)
+
+        await made(scope, receive, sending)
+
+    return wrapped

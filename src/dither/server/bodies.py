@@ -1,0 +1,107 @@
+"""JSON bodies, read strictly: bounded depth, no name twice, numbers kept as they are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dither.errors import ParameterError
+
+DEPTH = 16
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "text": ((str,), "a text"),
+    "number": ((str, int), "a number, or a text of one"),
+    "integer": ((int,), "a whole number"),
+    "flag": ((bool,), "true or false"),
+    "texts": ((list,), "a list of texts"),
+    "object": ((dict,), "an object"),
+}
+_SCHEMAS: Mapping[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "number": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+    "integer": {"type": "integer"},
+    "flag": {"type": "boolean"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "object": {"type": "object"},
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One member of a body: what kind of value it has, and what it says."""
+
+    name: str
+    kind: str
+    about: str
+    required: bool = False
+
+    def schema(self) -> dict[str, Any]:
+        return {**_SCHEMAS[self.kind], "description": self.about}
+
+
+def read_json(data: bytes) -> Any:
+    """The value; a number with a fraction or an exponent stays a text, exact as written."""
+    try:
+        text = data.decode()
+        _check_depth(text)
+        return json.loads(text, object_pairs_hook=_object, parse_float=str, parse_constant=_no_constant)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError("the body is no JSON text in UTF-8.") from None
+
+
+def read_fields(value: Any, fields: tuple[Field, ...]) -> dict[str, Any]:
+    """The members of an object, each of the kind that it has; null is as if it were not there."""
+    if not isinstance(value, dict):
+        raise ParameterError("the body must be a JSON object.")
+    known = {field.name: field for field in fields}
+    for name in value:
+        if name not in known:
+            raise ParameterError.of(name[:60], f"is not known here; known are: {', '.join(known) or 'none'}.")
+    found = {name: member for name, member in value.items() if member is not None}
+    for field in fields:
+        if field.name in found:
+            _check(found[field.name], field)
+        elif field.required:
+            raise ParameterError.of(field.name, "is missing.")
+    return found
+
+
+def _check(value: Any, field: Field) -> None:
+    types, said = _KINDS[field.kind]
+    fits = isinstance(value, types) and (field.kind == "flag" or not isinstance(value, bool))
+    if field.kind == "texts" and fits:
+        fits = all(isinstance(item, str) for item in value)
+    if not fits:
+        raise ParameterError.of(field.name, f"must be {said}.")
+
+
+def _check_depth(text: str) -> None:
+    """Refuse deep nesting before it is parsed."""
+    depth, inside, escaped = 0, False, False
+    for sign in text:
+        if inside:
+            inside = escaped or sign != '"'
+            escaped = not escaped and sign == "\\"
+        elif sign == '"':
+            inside = True
+        elif sign in "[{":
+            depth += 1
+            if depth > DEPTH:
+                raise ParameterError(f"the body is nested more than {DEPTH} deep.")
+        elif sign in "]}":
+            depth -= 1
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ParameterError("the body names a member twice.")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ParameterError(f"the body holds {name}, which is no number.")

@@ -1,0 +1,137 @@
+"""Questions that are answered later: a queue that is fair between principals, kept on disk, worked off by threads.
+
+A job that waits is not charged. One that runs is charged under its own request id, so that it is charged once however
+often processes die: when the lease of a process that died ends, another one takes the job up again.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from dither.curator.principal import Principal
+from dither.errors import DitherError, Stranger
+from dither.escape import json_text
+from dither.server.endpoints import ASKERS, Asked, Endpoint, Reply
+from dither.server.problems import NotFound, document_of
+from dither.server.questions import PRICE, REQUEST, SQL, Questions, key_of
+from dither.server.store import JobRow, Store
+from dither.server.throttle import TooMany
+from dither.server.tokens import Tokens
+
+MOST_JOBS = 100  # of a principal that wait or run
+_LEASE = 30  # seconds that a job stays with a process that does not renew it
+_LOOK = 1.0  # seconds after which the queue is looked at, for jobs of other processes
+
+
+@dataclass
+class Jobs:
+    """The queue, and the threads of this process that work it off."""
+
+    questions: Questions
+    store: Store
+    tokens: Tokens
+    threads: int = 4
+    _running: set[str] = field(default_factory=set)
+    _wake: threading.Condition = field(default_factory=threading.Condition)
+    _stopping: bool = False
+    _workers: list[threading.Thread] = field(default_factory=list)
+
+    def start(self) -> None:
+        targets = [self._work] * self.threads + [self._renew]
+        self._workers = [threading.Thread(target=target, daemon=True) for target in targets]
+        for worker in self._workers:
+            worker.start()
+
+    def stop(self) -> None:
+        """Take no more; jobs under way end first."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify_all()
+        for worker in self._workers:
+            worker.join()
+
+    # -- what principals see
+
+    def submit(self, asked: Asked) -> Reply:
+        identity, body = secrets.token_hex(16), dict(asked.body)
+        body.setdefault("request", f"job {identity}")
+        whose = key_of(asked.principal)
+        row = JobRow(identity, whose, asked.token, json.dumps(body), "queued", None, int(time.time()), 0)
+        if not self.store.add_job(row, MOST_JOBS):
+            raise TooMany(5)
+        with self._wake:
+            self._wake.notify()
+        return Reply(json_text({"id": identity, "state": "queued"}).encode(), status=202)
+
+    def state(self, asked: Asked) -> Any:
+        row = self._own(asked)
+        found: dict[str, Any] = {"id": row.id, "state": row.state}
+        if row.result is not None:
+            found |= json.loads(row.result)
+        return found
+
+    def cancel(self, asked: Asked) -> Any:
+        """A job that waits is taken back; one that runs is charged already and goes on."""
+        row = self._own(asked)
+        self.store.end_job(row.id, "cancelled", None, only="queued")
+        return self.state(asked)
+
+    def _own(self, asked: Asked) -> JobRow:
+        row = self.store.job(key_of(asked.principal), asked.path["id"])
+        if row is None:
+            raise NotFound
+        return row
+
+    # -- the threads
+
+    def _work(self) -> None:
+        while not self._stopping:
+            now = int(time.time())
+            row = self.store.take_job(now, now + _LEASE)
+            if row is None:
+                with self._wake:
+                    self._wake.wait(_LOOK)
+                continue
+            with self._wake:
+                self._running.add(row.id)
+            try:
+                self._run(row)
+            finally:
+                with self._wake:
+                    self._running.discard(row.id)
+
+    def _run(self, row: JobRow) -> None:
+        role, _, name = row.principal.partition(" ")
+        try:
+            if not self.tokens.valid(row.token):
+                raise Stranger
+            document = self.questions.document(Principal(role, name or None), json.loads(row.body))
+            ended = "done", json.dumps({"answer": json.loads(document)["id"]})
+        except DitherError as error:
+            ended = "failed", json.dumps(document_of(error))
+        except Exception:  # noqa: BLE001 - nothing of an error that nobody foresaw leaves
+            ended = "failed", json.dumps({"error": {"code": "internal", "message": "something went wrong here."}})
+        self.store.end_job(row.id, *ended)
+
+    def _renew(self) -> None:
+        while not self._stopping:
+            with self._wake:
+                self._wake.wait(_LEASE / 3)
+                running = [*self._running]
+            if running:
+                self.store.renew_jobs(running, int(time.time()) + _LEASE)
+
+
+def endpoints(jobs: Jobs) -> tuple[Endpoint, ...]:
+    """Questions that are answered later."""
+    asked = (SQL, *PRICE, REQUEST)
+    return (
+        Endpoint("POST", "/jobs", ASKERS, "Ask a question whose answer you fetch later.", jobs.submit, asked),
+        Endpoint("GET", "/jobs/{id}", ASKERS, "How far a job is, and the id of its answer.", jobs.state),
+        Endpoint("DELETE", "/jobs/{id}", ASKERS, "Take a job back that has not begun.", jobs.cancel),
+    )
