@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, tables
+from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, serve, tables
 from dither.cli.common import Formatter
 from dither.cli.error_words import words
 from dither.cli.output import visible_output
@@ -32,6 +32,8 @@ COMMANDS = (
     ledger.add,
     freeze.add_freeze,
     freeze.add_thaw,
+    serve.add_serve,
+    serve.add_token,
     price.add,
     audit.add,
 )

@@ -222,6 +222,10 @@ class Curator(Asker):
         """What an account was granted, has spent and has left."""
         return self._service.budget(self._known(analyst), people)
 
+    def accounts(self) -> list[tuple[str, str | None]]:
+        """Every (people, analyst) that has a budget; the people's own have None for the analyst."""
+        return self._ledger.accounts()
+
     def ledger(self) -> Iterator[Entry]:
         """Every entry of the ledger, in order."""
         return self._service.history(self._principal)

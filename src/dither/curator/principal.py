@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from dither.errors import PolicyError, Stranger
 
+ROLES = ("curator", "auditor", "administrator")  # of those who have no name of their own
+
 
 @dataclass(frozen=True)
 class Principal:
-    """The curator, an auditor or an analyst. An analyst always has a name, so that a name that got lost never asks as the curator.
+    """One who asks or orders. An analyst always has a name, so that a name that got lost never asks as the curator.
 
     >>> Principal.analyst("Alice")
     Principal(role='analyst', name='alice')
@@ -26,7 +28,7 @@ class Principal:
                 object.__setattr__(self, "name", canonical_name(self.name, "analyst"))  # type: ignore[arg-type]
             except PolicyError:  # nobody has such a name
                 raise Stranger from None
-        elif self.role not in ("curator", "auditor") or self.name is not None:
+        elif self.role not in ROLES or self.name is not None:
             raise Stranger
 
     @classmethod

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 from dither.curator.accounts import Accounts
-from dither.curator.principal import Principal
+from dither.curator.principal import ROLES, Principal
 from dither.curator.stated import Stated, StatedRequest, check_text, checked
 from dither.errors import ProfileMissing, Stranger
 from dither.policy.catalog import PublicTable, Table
@@ -52,7 +52,7 @@ class Service:
         Units name accounts by their place in the ledger, which counts what others did before, so analysts do not see
         them; nor the random number that tells copies of a ledger apart.
         """
-        analyst = None if principal.role == "auditor" else self._account(principal)
+        analyst = None if principal.role in ROLES else self._account(principal)
         if analyst is None:
             return self._ledger.entries()
         own = (entry for entry in self._ledger.entries() if entry.body.get("analyst") == analyst)
@@ -81,7 +81,7 @@ class Service:
 
     def verify(self, principal: Principal) -> int:
         """Check the whole ledger against its key and its anchor; the number of entries."""
-        if principal.role not in ("curator", "auditor"):
+        if principal.role not in ROLES:
             raise Stranger
         return self._ledger.verify()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
@@ -16,7 +17,8 @@ from starlette.routing import Route
 from dither.errors import DitherError, ParameterError, Stranger
 from dither.escape import json_text
 from dither.server.bodies import read_fields, read_json
-from dither.server.endpoints import Asked, Endpoint, Reply
+from dither.server.data_files import MEDIA_TYPES, Uploads
+from dither.server.endpoints import ADMINISTRATOR, CURATOR, Asked, Endpoint, Reply
 from dither.server.openapi import openapi
 from dither.server.problems import BodyTooLarge, Forbidden, document_of, status_of
 from dither.server.questions import key_of
@@ -45,20 +47,28 @@ class Door:
     threads: CapacityLimiter
 
     async def __call__(self, endpoint: Endpoint, request: Request) -> Response:
+        return await self.let_in(request, endpoint.roles, partial(self._ask, endpoint, request))
+
+    async def let_in(
+        self, request: Request, roles: Sequence[str], answer: Callable[[Token], Awaitable[Any]]
+    ) -> Response:
+        """Whoever has a token of one of these roles, as often as they may."""
         try:
             token = await to_thread.run_sync(self._token, request.headers.get("authorization", ""))
-            principal = token.principal
-            with self.throttle.request(key_of(principal)):
-                if principal.role not in endpoint.roles:
+            with self.throttle.request(key_of(token.principal)):
+                if token.principal.role not in roles:
                     raise Forbidden
-                body = read_fields(read_json(await _body(request)), endpoint.fields) if endpoint.fields else {}
-                query = read_fields(_query(request), endpoint.query)
-                asked = Asked(principal, token.id, request.path_params, query, body)
-                made = await to_thread.run_sync(endpoint.answer, asked, limiter=self.threads)
+                made = await answer(token)
         except DitherError as error:
             return _problem(error)
         reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
         return Response(reply.content, reply.status, media_type=reply.media_type)
+
+    async def _ask(self, endpoint: Endpoint, request: Request, token: Token) -> Any:
+        body = read_fields(read_json(await _body(request)), endpoint.fields) if endpoint.fields else {}
+        query = read_fields(_query(request), endpoint.query)
+        asked = Asked(token.principal, token.id, request.path_params, query, body)
+        return await to_thread.run_sync(endpoint.answer, asked, limiter=self.threads)
 
     def _token(self, header: str) -> Token:
         scheme, _, token = header.partition(" ")
@@ -90,7 +100,7 @@ def _problem(error: DitherError) -> Response:
     return JSONResponse(document_of(error), status_of(error), headers)
 
 
-def application(endpoints: Sequence[Endpoint], door: Door) -> Any:
+def application(endpoints: Sequence[Endpoint], door: Door, uploads: Uploads) -> Any:
     """The ASGI application over a table of endpoints."""
 
     def route(endpoint: Endpoint) -> Route:
@@ -99,8 +109,18 @@ def application(endpoints: Sequence[Endpoint], door: Door) -> Any:
 
         return Route(f"/v1{endpoint.path}", handle, methods=[endpoint.method], name=endpoint.name)
 
+    async def upload(request: Request) -> Response:
+        async def receive(token: Token) -> Any:
+            kind = MEDIA_TYPES.get(request.headers.get("content-type", ""))
+            if kind is None:
+                raise ParameterError(f"an upload has the content type {', '.join(MEDIA_TYPES)}.")
+            return {"upload": await uploads.receive(request.stream(), kind)}
+
+        return await door.let_in(request, (CURATOR, ADMINISTRATOR), receive)
+
     description = JSONResponse(openapi(endpoints))
     plain = [
+        Route("/v1/uploads", upload, methods=["POST"], name="upload"),
         Route("/v1/openapi.json", lambda _: description, name="openapi"),
         Route("/health", lambda _: JSONResponse({"status": "up"}), name="health"),
     ]

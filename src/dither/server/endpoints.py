@@ -12,7 +12,7 @@ from typing import Any
 from dither.curator.principal import Principal
 from dither.server.bodies import Field
 
-CURATOR, ANALYST, AUDITOR = "curator", "analyst", "auditor"
+CURATOR, ANALYST, AUDITOR, ADMINISTRATOR = "curator", "analyst", "auditor", "administrator"
 ASKERS = (CURATOR, ANALYST)
 
 

@@ -13,8 +13,10 @@ from anyio import CapacityLimiter
 
 from dither.curator.curator import Curator
 from dither.errors import ParameterError
-from dither.server import jobs, questions
+from dither.server import administration, jobs, questions
+from dither.server.administration import Administration
 from dither.server.app import Door, application
+from dither.server.data_files import Uploads
 from dither.server.jobs import Jobs
 from dither.server.questions import Questions
 from dither.server.store import Store
@@ -34,6 +36,10 @@ class Settings:
     certificate: Path | None = None
     key: Path | None = None
     plaintext: bool = False
+    anchor: Path | None = None
+    data_root: Path | None = None
+    upload_quota: int = 2 * 2**30
+    remote_admin: bool = False
     threads: int = 40
     throttle: Throttle = field(default_factory=Throttle)
 
@@ -46,6 +52,20 @@ class Settings:
                 f"{self.host} can be reached over a network, where tokens and answers must not go in the clear: give "
                 "--certificate and --key, or --plaintext if a proxy in front of this one speaks TLS."
             )
+
+    def listen(self) -> socket.socket:
+        """A socket at the address; the system hands connections on to all processes that listen there."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        try:
+            made.bind((self.host, self.port))
+            made.listen(1024)
+        except OSError as error:
+            made.close()
+            raise ParameterError(f"{self.host}:{self.port} cannot be listened on: {error.strerror}.") from None
+        return made
 
 
 def _loopback(host: str) -> bool:
@@ -66,9 +86,17 @@ class Server:
         self.questions = Questions(curator.service, self.store)
         door = Door(self.tokens, settings.throttle, CapacityLimiter(settings.threads))
         self.jobs = Jobs(self.questions, self.store, self.tokens)
-        self.application = application((*questions.endpoints(self.questions), *jobs.endpoints(self.jobs)), door)
+        self.uploads = Uploads(folder, settings.upload_quota)
+        self.uploads.clear()
+        orders = Administration(curator, self.tokens, self.uploads, folder, settings.anchor, settings.data_root)
+        self.endpoints = (
+            *questions.endpoints(self.questions),
+            *jobs.endpoints(self.jobs),
+            *administration.endpoints(orders, remote_admin=settings.remote_admin),
+        )
+        self.application = application(self.endpoints, door, self.uploads)
 
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
+    def run(self, listening: socket.socket) -> None:
         """Serve until a signal says stop; requests under way end first."""
         import uvicorn
 
@@ -78,8 +106,6 @@ class Server:
             tls = {"ssl_certfile": str(settings.certificate), "ssl_keyfile": str(settings.key)}
         config = uvicorn.Config(
             self.application,
-            host=settings.host,
-            port=settings.port,
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -91,7 +117,7 @@ class Server:
         )
         self.jobs.start()
         try:
-            uvicorn.Server(config).run(sockets)
+            uvicorn.Server(config).run([listening])
         finally:
             self.close()
 

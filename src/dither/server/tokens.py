@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
+from typing import Any
 
 from dither.curator.principal import Principal
 from dither.errors import ParameterError, Stranger
@@ -106,3 +107,9 @@ class Tokens:
 
 def _token(row: TokenRow) -> Token:
     return Token(row.id, Principal(row.role, row.name), row.label, row.made, row.until, row.revoked)
+
+
+def document_of(token: Token) -> dict[str, Any]:
+    """What may be seen of a token."""
+    shown = {"id": token.id, "role": token.principal.role, "name": token.principal.name, "label": token.label}
+    return {**shown, "made": token.made, "until": token.until, "state": token.state}

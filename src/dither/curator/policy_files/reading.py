@@ -50,7 +50,12 @@ class Plan:
 def read_policy(path: str | Path) -> Plan:
     """The plan of a policy file, refused unless the whole of it makes sense by itself."""
     file = Path(path)
-    top = Place(file, (), read_document(file))
+    return plan_of(read_document(file), file)
+
+
+def plan_of(document: dict[str, Any], file: Path) -> Plan:
+    """The plan of a document that stands, or might stand, in that file: paths are relative to its folder."""
+    top = Place(file, (), document)
     unfilled = list(top.unfilled())
     if unfilled:
         top.wrong(f"still to be filled in: {', '.join(unfilled)}.")

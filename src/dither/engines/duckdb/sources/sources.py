@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dither.engines.duckdb.sources.arrow_files import SUFFIXES, arrow_file
 from dither.engines.duckdb.sources.csv_files import Records, header
 from dither.engines.duckdb.sources.files import File, expand
 from dither.engines.duckdb.sources.frames import arrow_reader, instant, is_frame
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _KINDS = (
-    "a path to Parquet or CSV, a (DuckDB file, table) or (connection, table) pair, a DuckDB relation, an Arrow table, "
+    "a path to Parquet, CSV or Arrow, a (DuckDB file, table) or (connection, table) pair, a DuckDB relation, an Arrow table, "
     "dataset or record batch reader, or a pandas or polars frame"
 )
 _CSV = (".csv", ".csv.gz", ".tsv")
@@ -92,6 +93,8 @@ def open_sources(connection: duckdb.DuckDBPyConnection, source: Any, wanted: Seq
         found = expand(str(source))
         if _all_end(found, _CSV):
             return [_csv(connection, found, wanted)]
+        if _is_arrow(found):
+            return [_arrow(connection, arrow_file(found[0]), wanted)]
         return _parquet(connection, str(source), found, wanted)
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[1], str):
         place, table = source
@@ -117,8 +120,9 @@ def schema_of(path: Path, delimiter: str | None = None) -> dict[str, str | None]
     if delimiter is not None or _all_end(found, _CSV):
         return dict.fromkeys(_header(found, delimiter))
     types: dict[str, str | None] = {}
+    arrow = [arrow_file(found[0]).schema] if _is_arrow(found) else None
     with duckdb.connect(":memory:") as connection:
-        for schema in schemas(str(path), _parquet_files(str(path), found)).values():
+        for schema in arrow or schemas(str(path), _parquet_files(str(path), found)).values():
             connection.register("schema", schema.empty_table())
             types = {**_types(connection, "schema"), **types}
     return types
@@ -147,6 +151,10 @@ def likely_delimiter(header: Sequence[str]) -> str | None:
     if len(header) != 1:
         return None
     return max((mark for mark in _DELIMITERS if mark in header[0]), key=header[0].count, default=None)
+
+
+def _is_arrow(files: Sequence[File]) -> bool:
+    return len(files) == 1 and _all_end(files, SUFFIXES)
 
 
 def _all_end(files: Sequence[File], suffixes: tuple[str, ...]) -> bool:

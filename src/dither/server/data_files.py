@@ -1,0 +1,83 @@
+"""Files that tables are loaded from over HTTP: below one folder, and of kinds that hold data and nothing else."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import AsyncIterable
+from pathlib import Path
+
+from dither.errors import PolicyError
+from dither.server.problems import BodyTooLarge
+
+KINDS = (".parquet", ".csv", ".csv.gz", ".tsv", ".arrow")
+MEDIA_TYPES = {
+    "application/vnd.apache.parquet": ".parquet",
+    "text/csv": ".csv",
+    "application/vnd.apache.arrow.stream": ".arrow",
+}
+_NOWHERE = "sources are Parquet, CSV or Arrow files below the server's data folder, or uploads."
+
+
+class Uploads:
+    """A private folder of files that were sent: each is deleted once it was loaded, and all of them at each start."""
+
+    def __init__(self, folder: Path, quota: int) -> None:
+        self._folder, self._quota = folder / "uploads", quota
+
+    def clear(self) -> None:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        for path in self._folder.iterdir():
+            path.unlink()
+
+    async def receive(self, parts: AsyncIterable[bytes], kind: str) -> str:
+        """Keep what is sent, and return its name; what would exceed the quota of all uploads together is refused."""
+        name = f"{secrets.token_hex(16)}{kind}"
+        descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        kept = False
+        try:
+            left = self._quota - sum(path.stat().st_size for path in self._folder.iterdir())
+            with open(descriptor, "wb") as file:
+                async for part in parts:
+                    left -= len(part)
+                    if left < 0:
+                        raise BodyTooLarge(self._quota)
+                    file.write(part)
+            kept = True
+        finally:
+            if not kept:
+                self.discard(name)
+        return name
+
+    def path(self, name: str) -> Path:
+        """The file of an upload; names are of our own making, so nothing else is one."""
+        stem, _, kind = name.partition(".")
+        path = self._folder / name
+        if not (len(stem) == 32 and stem.isalnum() and stem.isascii() and f".{kind}" in KINDS and path.is_file()):
+            raise PolicyError("there is no such upload.")
+        return path
+
+    def discard(self, name: str) -> None:
+        (self._folder / name).unlink(missing_ok=True)
+
+
+def below(root: Path | None, stated: str) -> Path:
+    """A file below the data folder, reached through no link; anything else is refused with the same words."""
+    if root is None or not stated or "\0" in stated or Path(stated).is_absolute():
+        raise PolicyError(_NOWHERE)
+    parts = Path(stated).parts
+    if ".." in parts or any(sign in stated for sign in "*?[") or not stated.lower().endswith(KINDS):
+        raise PolicyError(_NOWHERE)
+    path = root
+    for part in parts:
+        path = path / part
+        try:
+            mode = path.lstat().st_mode
+        except OSError:
+            raise PolicyError(_NOWHERE) from None
+        if stat.S_ISLNK(mode):
+            raise PolicyError(_NOWHERE)
+    if not stat.S_ISREG(mode):
+        raise PolicyError(_NOWHERE)
+    return path
