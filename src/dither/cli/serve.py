@@ -39,6 +39,7 @@ def add_serve(commands: Commands) -> None:
     add_folder(parser)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default 8000; 0 takes a free one)")
+    parser.add_argument("--processes", type=int, default=1, help="how many processes serve the folder (default 1)")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     parser.add_argument("--key", type=Path, metavar="FILE", help="its private key, PEM")
     parser.add_argument("--plaintext", action="store_true", help="no TLS beyond this machine: a proxy in front has it")
@@ -74,27 +75,30 @@ def add_token(commands: Commands) -> None:
 def serve(arguments: argparse.Namespace) -> None:
     """Listen until a signal says stop."""
     try:
-        from dither.server.serve import Server, Settings
+        from dither.server.serve import Settings, free_port, run
     except ImportError as error:
         raise ParameterError(f"serving needs the extra `server`: pip install 'dither[server]' ({error}).") from None
+    anchor, certificate, key, root = (
+        None if path is None else str(path)
+        for path in (arguments.anchor, arguments.certificate, arguments.key, arguments.data_root)
+    )
     settings = Settings(
+        folder=str(arguments.folder),
+        anchor=anchor,
         host=arguments.host,
-        port=arguments.port,
-        certificate=arguments.certificate,
-        key=arguments.key,
+        port=arguments.port or free_port(arguments.host),
+        certificate=certificate,
+        key=key,
         plaintext=arguments.plaintext,
-        anchor=arguments.anchor,
-        data_root=arguments.data_root,
+        data_root=root,
         upload_quota=arguments.upload_quota,
         remote_admin=arguments.remote_admin,
+        processes=arguments.processes,
     )
     settings.check()
-    server = Server(open_curator(arguments), arguments.folder, settings)
-    listening = settings.listen()
-    scheme = "http" if settings.certificate is None else "https"
-    host, port = listening.getsockname()[:2]
-    print(f"serving {arguments.folder} at {scheme}://{host}:{port}", flush=True)
-    server.run(listening)
+    open_curator(arguments).close()  # what is wrong with the folder is said here, once
+    print(f"serving {arguments.folder} at {settings.address}", flush=True)
+    run(settings)
 
 
 def make_token(arguments: argparse.Namespace) -> None:

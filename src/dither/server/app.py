@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, fail_after, to_thread
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -28,7 +29,9 @@ from dither.server.tokens import Token, Tokens
 log = logging.getLogger("dither.server")
 
 MOST_BYTES = 512 * 1024  # of a body: the longest question that is read, with room for its escapes
+MOST_SECONDS = 20  # until the whole of it is there
 HEADERS = {
+    "server": "dither",
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     "referrer-policy": "no-referrer",
@@ -79,10 +82,14 @@ class Door:
 
 async def _body(request: Request) -> bytes:
     found = bytearray()
-    async for part in request.stream():
-        found += part
-        if len(found) > MOST_BYTES:
-            raise BodyTooLarge(MOST_BYTES)
+    try:
+        with fail_after(MOST_SECONDS):
+            async for part in request.stream():
+                found += part
+                if len(found) > MOST_BYTES:
+                    raise BodyTooLarge(MOST_BYTES)
+    except (TimeoutError, ClientDisconnect):
+        raise ParameterError("the body did not arrive in time.") from None
     return bytes(found)
 
 
@@ -100,8 +107,20 @@ def _problem(error: DitherError) -> Response:
     return JSONResponse(document_of(error), status_of(error), headers)
 
 
-def application(endpoints: Sequence[Endpoint], door: Door, uploads: Uploads) -> Any:
-    """The ASGI application over a table of endpoints."""
+def application(
+    endpoints: Sequence[Endpoint],
+    door: Door,
+    uploads: Uploads,
+    life: tuple[Callable[[], None], Callable[[], None]] = (lambda: None, lambda: None),
+) -> Any:
+    """The ASGI application over a table of endpoints; `life` is what begins and ends with it."""
+
+    @asynccontextmanager
+    async def lifespan(_: Any) -> AsyncIterator[None]:
+        begin, end = life
+        await to_thread.run_sync(begin)
+        yield
+        await to_thread.run_sync(end)
 
     def route(endpoint: Endpoint) -> Route:
         async def handle(request: Request) -> Response:
@@ -126,6 +145,7 @@ def application(endpoints: Sequence[Endpoint], door: Door, uploads: Uploads) -> 
     ]
     made = Starlette(
         routes=[*map(route, endpoints), *plain],
+        lifespan=lifespan,
         exception_handlers={Exception: _internal, 404: _missing, 405: _missing},
     )
     return _with_headers(made)

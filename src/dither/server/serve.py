@@ -1,12 +1,13 @@
-"""`dither serve`: the application of one folder under uvicorn, until it is told to stop."""
+"""`dither serve`: processes that all serve one folder, started again if one of them dies."""
 
 from __future__ import annotations
 
 import ipaddress
+import json
+import os
 import socket
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from anyio import CapacityLimiter
@@ -23,25 +24,30 @@ from dither.server.store import Store
 from dither.server.throttle import Throttle
 from dither.server.tokens import Tokens
 
+_VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
 _HEADER_BYTES = 16 * 1024
+_HEADER_SECONDS = 10
 _SHUTDOWN_SECONDS = 30  # that requests under way have; what is charged by then is settled when it is asked for again
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where and how to listen."""
+    """What to serve, and where and how to listen."""
 
+    folder: str
+    anchor: str | None = None
     host: str = "127.0.0.1"
     port: int = 8000
-    certificate: Path | None = None
-    key: Path | None = None
+    certificate: str | None = None
+    key: str | None = None
     plaintext: bool = False
-    anchor: Path | None = None
-    data_root: Path | None = None
+    data_root: str | None = None
     upload_quota: int = 2 * 2**30
     remote_admin: bool = False
+    processes: int = 1
     threads: int = 40
-    throttle: Throttle = field(default_factory=Throttle)
+    rate: float = 50.0
+    burst: int = 200
 
     def check(self) -> None:
         """Refuse to send tokens in the clear over a network."""
@@ -53,19 +59,9 @@ class Settings:
                 "--certificate and --key, or --plaintext if a proxy in front of this one speaks TLS."
             )
 
-    def listen(self) -> socket.socket:
-        """A socket at the address; the system hands connections on to all processes that listen there."""
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        try:
-            made.bind((self.host, self.port))
-            made.listen(1024)
-        except OSError as error:
-            made.close()
-            raise ParameterError(f"{self.host}:{self.port} cannot be listened on: {error.strerror}.") from None
-        return made
+    @property
+    def address(self) -> str:
+        return f"{'http' if self.certificate is None else 'https'}://{self.host}:{self.port}"
 
 
 def _loopback(host: str) -> bool:
@@ -76,52 +72,77 @@ def _loopback(host: str) -> bool:
     return False
 
 
-class Server:
-    """The curator of a folder with everything that serving it takes."""
+def free_port(host: str) -> int:
+    """A port that nothing listens on now."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
 
-    def __init__(self, curator: Curator, folder: Path, settings: Settings) -> None:
-        settings.check()
-        self.settings, self.curator, self.store = settings, curator, Store(folder)
+
+class Server:
+    """One process: the curator of a folder with everything that serving it takes."""
+
+    def __init__(self, settings: Settings) -> None:
+        from pathlib import Path
+
+        folder = Path(settings.folder)
+        self.curator = Curator.open(folder, create=False, anchor=settings.anchor)
+        self.store = Store(folder)
         self.tokens = Tokens(self.store)
-        self.questions = Questions(curator.service, self.store)
-        door = Door(self.tokens, settings.throttle, CapacityLimiter(settings.threads))
-        self.jobs = Jobs(self.questions, self.store, self.tokens)
+        asked = Questions(self.curator.service, self.store)
+        self.jobs = Jobs(asked, self.store, self.tokens)
         self.uploads = Uploads(folder, settings.upload_quota)
-        self.uploads.clear()
-        orders = Administration(curator, self.tokens, self.uploads, folder, settings.anchor, settings.data_root)
+        root, anchor = (None if path is None else Path(path) for path in (settings.data_root, settings.anchor))
+        orders = Administration(self.curator, self.tokens, self.uploads, folder, anchor, root)
         self.endpoints = (
-            *questions.endpoints(self.questions),
+            *questions.endpoints(asked),
             *jobs.endpoints(self.jobs),
             *administration.endpoints(orders, remote_admin=settings.remote_admin),
         )
-        self.application = application(self.endpoints, door, self.uploads)
+        throttle = Throttle(settings.rate, settings.burst)
+        self.door = Door(self.tokens, throttle, CapacityLimiter(settings.threads))
 
-    def run(self, listening: socket.socket) -> None:
-        """Serve until a signal says stop; requests under way end first."""
-        import uvicorn
-
-        settings = self.settings
-        tls: dict[str, Any] = {}
-        if settings.certificate is not None and settings.key is not None:
-            tls = {"ssl_certfile": str(settings.certificate), "ssl_keyfile": str(settings.key)}
-        config = uvicorn.Config(
-            self.application,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            h11_max_incomplete_event_size=_HEADER_BYTES,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-            **tls,
-        )
+    def start(self) -> None:
         self.jobs.start()
-        try:
-            uvicorn.Server(config).run([listening])
-        finally:
-            self.close()
 
     def close(self) -> None:
         self.jobs.stop()
         self.store.close()
         self.curator.close()
+
+
+def made() -> Any:
+    """The application of a process that `run` has started."""
+    server = Server(Settings(**json.loads(os.environ[_VARIABLE])))
+    return application(server.endpoints, server.door, server.uploads, (server.start, server.close))
+
+
+def run(settings: Settings) -> None:
+    """Serve until a signal says stop; requests under way end first, and a process that dies is started again."""
+    from pathlib import Path
+
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
+
+    settings.check()
+    Uploads(Path(settings.folder), settings.upload_quota).clear()
+    os.environ[_VARIABLE] = json.dumps(asdict(settings))
+    certificate, key = (None if path is None else Path(path) for path in (settings.certificate, settings.key))
+    Granian(
+        f"{__name__}:made",
+        factory=True,
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.ASGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        workers=settings.processes,
+        respawn_failed_workers=True,
+        respawn_interval=0.5,
+        workers_kill_timeout=_SHUTDOWN_SECONDS,
+        http1_settings=HTTP1Settings(header_read_timeout=_HEADER_SECONDS * 1000, max_buffer_size=_HEADER_BYTES),
+        ssl_cert=certificate,
+        ssl_key=key,
+        log_enabled=False,
+    ).serve()

@@ -1,0 +1,113 @@
+"""Tokens: kept as verifiers, shown once, valid for a while, and worth nothing once they are revoked."""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64decode
+from hashlib import pbkdf2_hmac, sha256
+from pathlib import Path
+
+import pytest
+
+from dither.curator.principal import Principal
+from dither.errors import ParameterError, Stranger
+from dither.server import tokens as module
+from dither.server.store import Store
+from dither.server.tokens import Tokens
+from dither.server.verifiers import matches, verifier_of
+
+ALICE = Principal.analyst("alice")
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Tokens:
+    return Tokens(Store(tmp_path))
+
+
+def test_a_token_is_its_principals(tokens: Tokens) -> None:
+    text = tokens.make(ALICE, label="laptop")
+    assert tokens.holder(text).principal == ALICE
+    assert tokens.holder(text).label == "laptop"
+    assert tokens.holder(tokens.make(Principal.curator())).principal == Principal.curator()
+
+
+def test_the_verifier_is_the_one_of_rfc_5802() -> None:
+    """Computed anew from the definition: SaltedPassword, ClientKey, StoredKey, ServerKey."""
+    verifier = verifier_of("secret")
+    scheme, counted, keys = verifier.split("$")
+    iterations, salt = counted.split(":")
+    stored, server = map(b64decode, keys.split(":"))
+    salted = pbkdf2_hmac("sha256", b"secret", b64decode(salt), int(iterations))
+    assert scheme == "SCRAM-SHA-256"
+    assert stored == sha256(hmac.new(salted, b"Client Key", sha256).digest()).digest()
+    assert server == hmac.new(salted, b"Server Key", sha256).digest()
+    assert matches("secret", verifier)
+    assert not matches("Secret", verifier)
+    assert verifier_of("secret") != verifier
+
+
+def test_what_is_kept_does_not_tell_the_token(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    text = Tokens(store).make(ALICE)
+    store.close()
+    secret = text.rsplit("_", 1)[1].encode()
+    for path in tmp_path.iterdir():
+        assert secret not in path.read_bytes()
+        assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "change", [lambda t: t[:-1], lambda t: t[:-1] + "!", lambda t: t.upper(), lambda t: "", str.title]
+)
+def test_what_is_no_token_is_a_stranger(tokens: Tokens, change: object) -> None:
+    text = tokens.make(ALICE)
+    with pytest.raises(Stranger):
+        tokens.holder(change(text))  # type: ignore[operator]
+
+
+def test_another_tokens_secret_does_not_prove(tokens: Tokens) -> None:
+    one, other = tokens.make(ALICE), tokens.make(Principal.curator())
+    tokens.holder(one)
+    tokens.holder(other)  # both are remembered as proven
+    mixed = "_".join([*one.split("_")[:2], other.split("_", 2)[2]])
+    with pytest.raises(Stranger):
+        tokens.holder(mixed)
+
+
+def test_a_revoked_token_is_a_stranger_at_once_in_every_process(tmp_path: Path) -> None:
+    here, there = Tokens(Store(tmp_path)), Tokens(Store(tmp_path))
+    text = here.make(ALICE)
+    assert there.holder(text).principal == ALICE
+    here.revoke(text.split("_")[1])
+    for tokens in (here, there):
+        with pytest.raises(Stranger):
+            tokens.holder(text)
+    assert [token.state for token in there.all()] == ["revoked"]
+
+
+def test_a_token_ends_by_itself(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, now = tokens.make(ALICE, days=2), module.time.time()
+    monkeypatch.setattr(module.time, "time", lambda: now + 86_400)
+    tokens.holder(text)
+    monkeypatch.setattr(module.time, "time", lambda: now + 2 * 86_400 + 1)
+    with pytest.raises(Stranger):
+        tokens.holder(text)
+    assert [token.state for token in tokens.all()] == ["expired"]
+
+
+@pytest.mark.parametrize("days", [0, -1, 3651, 1.5, "7"])
+def test_days_are_bounded(tokens: Tokens, days: object) -> None:
+    with pytest.raises(ParameterError, match="days"):
+        tokens.make(ALICE, days=days)  # type: ignore[arg-type]
+
+
+def test_revoking_nothing_is_refused(tokens: Tokens) -> None:
+    with pytest.raises(ParameterError, match="no such id"):
+        tokens.revoke("0" * 16)
+
+
+def test_proven_tokens_are_forgotten_when_there_are_many(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_REMEMBERED", 3)
+    for text in [tokens.make(ALICE) for _ in range(5)]:
+        tokens.holder(text)
+    assert len(tokens._proven) == 3
