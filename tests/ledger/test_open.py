@@ -30,7 +30,14 @@ def test_everything_is_private(ledger: Ledger, folder: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
     assert modes.pop("answers") == 0o700
-    assert set(modes) == {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "ledger.key", "ledger.anchor"}
+    assert set(modes) == {
+        "ledger.sqlite",
+        "ledger.sqlite-turn",
+        "ledger.sqlite-wal",
+        "ledger.sqlite-shm",
+        "ledger.key",
+        "ledger.anchor",
+    }
     assert set(modes.values()) == {0o600}
 
 

@@ -9,6 +9,7 @@ from dither.ledger import index
 from dither.ledger.checks import account_of, canonical_names
 from dither.ledger.journal import Journal
 from dither.ledger.names import canonical_name
+from dither.ledger.page import Page
 from dither.ledger.storage.files import Folder
 from dither.ledger.units import charge_units
 from dither.ledger.values import Charge, Reservation
@@ -28,7 +29,8 @@ class Answers:
         The first answer wins and every later one is discarded: one charge never yields two draws of noise.
         QueryFailed if the reservation was settled as failed.
         """
-        with self._journal.writing() as page:
+
+        def change(page: Page) -> None:
             if index.is_open(page, reservation_id):
                 large = len(answer) > LARGEST_INLINE_ANSWER
                 body = {"reservation": reservation_id, "sha256": sha256(answer).hexdigest(), "file": large}
@@ -38,6 +40,8 @@ class Answers:
                 if not large:
                     index.store_answer(page, reservation_id, answer)
                 index.count_bytes(page, reservation_id, len(answer))
+
+        self._journal.write(change)
         with self._journal.reading() as page:
             stored = index.reservation(page, self._folder, reservation_id).answer
         if stored is None:
@@ -52,9 +56,12 @@ class Answers:
 
     def fail(self, reservation_id: int) -> None:
         """Settle as failed: the charge stands, and there will never be an answer. Changes nothing once settled."""
-        with self._journal.writing() as page:
+
+        def change(page: Page) -> None:
             if index.is_open(page, reservation_id):
                 index.settle(page, reservation_id, page.append("fail", {"reservation": reservation_id}))
+
+        self._journal.write(change)
 
     def requested(self, people: str, analyst: str | None, request: str) -> Reservation | None:
         """What this very analyst reserved under a request id, whatever became of it; None if there is nothing."""

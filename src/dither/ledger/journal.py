@@ -7,14 +7,21 @@ of safety is a few microseconds, not a walk over the whole ledger.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from threading import Lock
+from typing import Any
 
 from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger.book import Book
 from dither.ledger.chain import NO_SEAL, Link, canonical_json, same, seal
 from dither.ledger.kinds import VERSION
+from dither.ledger.member import Member, T
 from dither.ledger.page import COLUMNS, Page, links_after, load
 from dither.ledger.storage.anchor import Anchor, Mark
 from dither.ledger.storage.files import Folder
@@ -23,6 +30,8 @@ from dither.ledger.storage.store import Store, change_tables, has_tables, make_t
 from dither.ledger.totals import unpack
 from dither.ledger.units import NOTHING
 
+_TOGETHER = 128  # changes that one commit makes durable
+
 
 class Journal:
     """The chain of one folder, shared by any number of processes, held to its anchor."""
@@ -30,9 +39,17 @@ class Journal:
     def __init__(self, folder: Folder, key: bytes, anchor: Anchor) -> None:
         self._folder, self._key, self._anchor = folder, key, anchor
         self._store = Store(folder.database)
+        self._reader = Store(folder.database)  # whoever reads does not wait for a commit that reaches the disk
+        self._begin_afresh()
+        _journals.add(self)
         self._trusted: tuple[Link, Book] | None = None  # how far this process has followed
         self._anchored = 0
         self._proven: Mark | None = None  # the anchor's mark that this process last wrote, or found on this chain
+
+    def _begin_afresh(self) -> None:
+        """Nobody waits: at the beginning, and in a child of this process, which has none of its threads."""
+        self._trusting, self._leading = Lock(), Lock()
+        self._waiting: deque[Member[Any]] = deque()
 
     def create(self, origin: str) -> None:
         """Write the first entry and the anchor's first mark, unless they are there. May be repeated after a crash."""
@@ -65,6 +82,8 @@ class Journal:
             check_origin(page, origin)
             self.hold_to(page, mark)
             self._trusted = page.head, page.book
+        with self._reader.transaction(write=False):
+            pass  # the same file, now: what takes its place later is not read either
         self._folder.make_answers()
         self.anchor_up_to(page.head.sequence)
 
@@ -155,10 +174,10 @@ class Journal:
     @contextmanager
     def reading(self) -> Iterator[Page]:
         """A consistent view of everything committed."""
-        with self._store.transaction(write=False) as connection:
+        with self._reader.transaction(write=False) as connection:
             page = self._page(connection)
             yield page
-            self._trusted = page.head, page.book
+            self._trust(page)
 
     @contextmanager
     def writing(self) -> Iterator[Page]:
@@ -169,8 +188,38 @@ class Journal:
                 self._check_lineage(page, self._anchor.read())
             yield page
         # Committed: from here on the entries stand, whatever happens.
-        self._trusted = page.head, page.book
+        self._trust(page)
         self.anchor_up_to(page.head.sequence)
+
+    def write(self, change: Callable[[Page], T]) -> T:
+        """One atomic change, durable and anchored on return; it shares its commit with others that wait by then.
+
+        Whoever comes first makes the changes of all who wait, one after the other in one transaction. One that is
+        refused undoes no other; if the transaction fails, none of them stands.
+        """
+        member = Member(change)
+        self._waiting.append(member)
+        with self._leading:
+            if not member.ended:
+                self._lead()
+        return member.result()
+
+    def _lead(self) -> None:
+        members = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
+        try:
+            with self.writing() as page:
+                for member in members:
+                    member.run(page)
+        except LedgerError as error:
+            for member in members:
+                member.error = type(error)(str(error))
+        except BaseException:
+            for member in members:
+                member.error = LedgerError("the ledger was interrupted; what was asked for may not be recorded.")
+            raise
+        finally:
+            for member in members:
+                member.ended = True
 
     def anchor_up_to(self, sequence: int) -> None:
         """Return once the anchor has durably seen that entry. Nothing that depends on an entry leaves before this."""
@@ -195,7 +244,8 @@ class Journal:
         try:
             yield
         except LedgerError as error:
-            self._store.stop(str(error))
+            for store in (self._store, self._reader):
+                store.stop(str(error))
             raise
 
     def check_file(self) -> None:
@@ -209,18 +259,27 @@ class Journal:
 
     def close(self) -> None:
         """Let go of the file; nothing is lost."""
-        self._store.stop("the ledger is closed; open it again.")
+        for store in (self._store, self._reader):
+            store.stop("the ledger is closed; open it again.")
 
     def _page(self, connection: sqlite3.Connection) -> Page:
-        if self._trusted is None:
+        with self._trusting:
+            trusted = self._trusted
+        if trusted is None:
             return load(connection, self._key)
-        head, book = self._trusted
+        head, book = trusted
         page = Page(connection, self._key, head, book.copy())
         page.follow()
         if page.head is not head:
             # Proven and committed by others: it need not be proven again after a transaction that is refused.
-            self._trusted = page.head, page.book.copy()
+            self._trust(replace(page, book=page.book.copy()))
         return page
+
+    def _trust(self, page: Page) -> None:
+        """Remember how far was followed; never less than before, whoever is later."""
+        with self._trusting:
+            if self._trusted is None or page.head.sequence > self._trusted[0].sequence:
+                self._trusted = page.head, page.book
 
 
 def check_origin(page: Page, origin: str) -> None:
@@ -229,3 +288,14 @@ def check_origin(page: Page, origin: str) -> None:
         raise LedgerError(
             f"this ledger was made with {made_with} anchor file; open it with that, not with {origin} one."
         )
+
+
+_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for journal in _journals:
+        journal._begin_afresh()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -210,41 +210,47 @@ class Ledger(Answers, History):
         people, analyst = canonical_names(people, analyst)
         check_reserve(charge, question, snapshot, plan, request)
         asked = check_asked(principal, time, sql, alias)
-        with self._journal.writing() as page:
+
+        def change(page: Page) -> Reservation:
             each = prices(page.book, people, analyst, charge)
             known = index.by_request(page, people, analyst, request)
             if known is not None:
-                reservation = index.reservation(page, self._folder, known)
-                if (reservation.question, reservation.charge) != (question, charge):
-                    raise PolicyError(f"request {request!r} was used before with another question or price.")
-                if reservation.state == "reserved" and people in page.book.frozen:
-                    raise PeopleFrozen(people)
-            elif people in page.book.frozen:
+                return self._reserved(page, known, question, charge, request)
+            if people in page.book.frozen:
                 raise PeopleFrozen(people)
-            else:
-                for account, _ in each:
-                    check_row(page, account)
-                account, price = each[-1]
-                if not price.fits(rest := caps.free(account, page.book.accounts.values())):
-                    raise BudgetExceeded(does_not_fit(account, charge, rest, each[0][0]))
-                for account, price in each:
-                    self._charge(page, account, price, charge)
-                body = {
-                    "people": people,
-                    "analyst": analyst,
-                    "question": question,
-                    "snapshot": snapshot,
-                    "plan": plan,
-                    "request": request,
-                    "cost": str(charge.cost),
-                    "delta": str(charge.delta),
-                    "units": [[account.opened, price.cost, price.delta] for account, price in each],
-                    "nonce": secrets.token_hex(16),
-                    **asked,
-                }
-                entry = page.append("reserve", body)
-                index.add(page, entry)
-                reservation = index.reservation(page, self._folder, entry.sequence)
+            for account, _ in each:
+                check_row(page, account)
+            account, price = each[-1]
+            if not price.fits(rest := caps.free(account, page.book.accounts.values())):
+                raise BudgetExceeded(does_not_fit(account, charge, rest, each[0][0]))
+            for account, price in each:
+                self._charge(page, account, price, charge)
+            body = {
+                "people": people,
+                "analyst": analyst,
+                "question": question,
+                "snapshot": snapshot,
+                "plan": plan,
+                "request": request,
+                "cost": str(charge.cost),
+                "delta": str(charge.delta),
+                "units": [[account.opened, price.cost, price.delta] for account, price in each],
+                "nonce": secrets.token_hex(16),
+                **asked,
+            }
+            entry = page.append("reserve", body)
+            index.add(page, entry)
+            return index.reservation(page, self._folder, entry.sequence)
+
+        return self._journal.write(change)
+
+    def _reserved(self, page: Page, known: int, question: str, charge: Charge, request: str | None) -> Reservation:
+        """The reservation of a request that was seen before, if it is for the same and may still be run."""
+        reservation = index.reservation(page, self._folder, known)
+        if (reservation.question, reservation.charge) != (question, charge):
+            raise PolicyError(f"request {request!r} was used before with another question or price.")
+        if reservation.state == "reserved" and reservation.people in page.book.frozen:
+            raise PeopleFrozen(reservation.people)
         return reservation
 
     @property

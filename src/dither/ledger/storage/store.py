@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
 import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from dither.errors import LedgerCorrupt, LedgerError
@@ -62,7 +63,7 @@ class Store:
         An error inside undoes it. After an error of the disk nothing more is served: what a failed sync left behind
         is unknown until the file is opened anew.
         """
-        with self._lock, self._translated():
+        with self._lock, self._turn() if write else nullcontext(), self._translated():
             connection = self._connect()
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
@@ -73,6 +74,21 @@ class Store:
                     connection.execute("ROLLBACK")
                 if self._stopped:
                     self._disconnect()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait in the system's queue of writers: SQLite's own lock is asked for again and again, and by chance."""
+        try:
+            descriptor = os.open(
+                self.path.with_name(f"{self.path.name}-turn"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise LedgerError(f"the ledger {self.path} cannot be written: {error.strerror}.") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def stop(self, reason: str) -> None:
         """Serve nothing more from this object."""

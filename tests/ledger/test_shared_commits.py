@@ -1,0 +1,123 @@
+"""Changes that wait at the same time share one durable commit: each stands or is refused by itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dither.errors import BudgetExceeded, LedgerError
+from dither.ledger import Charge, Ledger
+from dither.ledger.member import Member
+from dither.ledger.page import Page
+from dither.ledger.storage.anchor import Anchor
+
+CAP = Charge(Fraction(1), Fraction(0))
+TERMS = {"kind": "pure", "cap": CAP, "terms": {"budget": "PureDP", "epsilon": "1"}}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with Ledger.open(tmp_path / "clinic", create=True) as ledger:
+        ledger.open_account("patients", None, **TERMS)  # type: ignore[arg-type]
+        yield ledger
+
+
+def together(ledger: Ledger, costs: list[str]) -> list[Any]:
+    """Reservations of all these costs that wait for the same commit; what each gave or raised, in their order."""
+    found: list[Any] = [None] * len(costs)
+
+    def reserve(place: int) -> None:
+        try:
+            charge = Charge(Fraction(costs[place]), Fraction(0))
+            found[place] = ledger.reserve("patients", None, charge, question=f"q{place}", snapshot="t#1", plan="{}")
+        except Exception as error:  # noqa: BLE001 - it is what is looked at
+            found[place] = error
+
+    journal = ledger._journal
+    with journal._leading:  # as if somebody else's commit were on its way to the disk
+        threads = [threading.Thread(target=reserve, args=(place,)) for place in range(len(costs))]
+        for place, thread in enumerate(threads):
+            thread.start()
+            while len(journal._waiting) <= place:
+                pass
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def check(ledger: Ledger) -> None:
+    found = together(ledger, ["0.25", "2", "0.25", "0.6", "0.5", "1/1000"])
+    fits = [not isinstance(one, Exception) for one in found]
+    assert fits == [True, False, True, False, True, False], "each is decided by itself, in the order of waiting"
+    assert all(isinstance(one, BudgetExceeded) for one in found if isinstance(one, Exception))
+    assert ledger.balance("patients").spent.cost == 1
+    assert [one.question for one in ledger.pending()] == ["q0", "q2", "q4"]
+    ledger.verify()
+
+
+def test_each_change_stands_or_is_refused_by_itself(ledger: Ledger) -> None:
+    check(ledger)
+
+
+def test_they_share_one_commit_and_one_mark(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks, commits = [], []
+    advance = Anchor.advance
+    monkeypatch.setattr(Anchor, "advance", lambda *given: marks.append(1) or advance(*given))  # type: ignore[func-returns-value]
+    with ledger._journal._store.transaction(write=False) as connection:
+        connection.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+    assert len(together(ledger, ["1/100"] * 20)) == 20
+    assert len(marks) == 1
+    assert len(commits) - 1 == 2, "one for the entries, and one that only holds the lock around the mark"
+
+
+def test_what_does_not_reach_the_disk_is_nobodys(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    append = Page.append
+
+    def failing(page: Page, kind: str, body: Any) -> Any:
+        if body.get("question") == "q2":
+            page.connection.execute("no such statement")
+        return append(page, kind, body)
+
+    monkeypatch.setattr(Page, "append", failing)
+    assert all(isinstance(one, LedgerError) for one in together(ledger, ["0.1"] * 4))
+    monkeypatch.undo()
+    assert ledger.balance("patients").spent.cost == 0
+    assert ledger.pending() == []
+
+
+def _all_undone(member: Member[Any], page: Page) -> None:
+    head, book = page.head, page.book.copy()
+    page.connection.execute("SAVEPOINT member")
+    try:
+        member.value = member.change(page)
+    except BudgetExceeded as error:
+        member.error = error
+        page.connection.execute("DELETE FROM reservations")
+        page.head, page.book = head, book
+    page.connection.execute("RELEASE member")
+
+
+def _undone_in_the_file_alone(member: Member[Any], page: Page) -> None:
+    page.connection.execute("SAVEPOINT member")
+    try:
+        page.append("event", {"event": "attempt", "body": {}})
+        member.value = member.change(page)
+    except BudgetExceeded as error:
+        member.error = error
+        page.connection.execute("ROLLBACK TO member")
+    page.connection.execute("RELEASE member")
+
+
+@pytest.mark.parametrize("planted", [_all_undone, _undone_in_the_file_alone])
+def test_planted_bugs_of_undoing(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, planted: Callable[[Member[Any], Page], None]
+) -> None:
+    """A refusal that takes others with it, or that the file forgets and the book remembers."""
+    monkeypatch.setattr(Member, "run", planted)
+    with pytest.raises((AssertionError, LedgerError)):
+        check(ledger)
