@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 
 from dither.errors import BudgetExceeded, LedgerError
 from dither.ledger import Charge, Ledger
-from dither.ledger.member import Member
 from dither.ledger.page import Page
 from dither.ledger.storage.anchor import Anchor
+from dither.ledger.storage.store import undoing
+from dither.ledger.storage.together import Together
 
 CAP = Charge(Fraction(1), Fraction(0))
 TERMS = {"kind": "pure", "cap": CAP, "terms": {"budget": "PureDP", "epsilon": "1"}}
@@ -38,12 +40,12 @@ def together(ledger: Ledger, costs: list[str]) -> list[Any]:
         except Exception as error:  # noqa: BLE001 - it is what is looked at
             found[place] = error
 
-    journal = ledger._journal
-    with journal._leading:  # as if somebody else's commit were on its way to the disk
+    together = ledger._journal._together
+    with together.leading:  # as if somebody else's commit were on its way to the disk
         threads = [threading.Thread(target=reserve, args=(place,)) for place in range(len(costs))]
         for place, thread in enumerate(threads):
             thread.start()
-            while len(journal._waiting) <= place:
+            while len(together.waiting) <= place:
                 pass
     for thread in threads:
         thread.join()
@@ -90,34 +92,25 @@ def test_what_does_not_reach_the_disk_is_nobodys(ledger: Ledger, monkeypatch: py
     assert ledger.pending() == []
 
 
-def _all_undone(member: Member[Any], page: Page) -> None:
-    head, book = page.head, page.book.copy()
-    page.connection.execute("SAVEPOINT member")
+@contextmanager
+def _all_undone(page: Page) -> Iterator[None]:
     try:
-        member.value = member.change(page)
-    except BudgetExceeded as error:
-        member.error = error
+        yield
+    except BudgetExceeded:
         page.connection.execute("DELETE FROM reservations")
-        page.head, page.book = head, book
-    page.connection.execute("RELEASE member")
+        raise
 
 
-def _undone_in_the_file_alone(member: Member[Any], page: Page) -> None:
-    page.connection.execute("SAVEPOINT member")
-    try:
+@contextmanager
+def _undone_in_the_file_alone(page: Page) -> Iterator[None]:
+    with undoing(page.connection):
         page.append("event", {"event": "attempt", "body": {}})
-        member.value = member.change(page)
-    except BudgetExceeded as error:
-        member.error = error
-        page.connection.execute("ROLLBACK TO member")
-    page.connection.execute("RELEASE member")
+        yield
 
 
 @pytest.mark.parametrize("planted", [_all_undone, _undone_in_the_file_alone])
-def test_planted_bugs_of_undoing(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, planted: Callable[[Member[Any], Page], None]
-) -> None:
+def test_planted_bugs_of_undoing(ledger: Ledger, planted: Callable[[Page], Any]) -> None:
     """A refusal that takes others with it, or that the file forgets and the book remembers."""
-    monkeypatch.setattr(Member, "run", planted)
+    ledger._journal._together = Together(ledger._journal.writing, planted)
     with pytest.raises((AssertionError, LedgerError)):
         check(ledger)

@@ -7,30 +7,24 @@ of safety is a few microseconds, not a walk over the whole ledger.
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
-from typing import Any
 
-from dither.errors import LedgerCorrupt, LedgerError
+from dither.errors import DitherError, LedgerCorrupt, LedgerError
 from dither.ledger.book import Book
 from dither.ledger.chain import NO_SEAL, Link, canonical_json, same, seal
 from dither.ledger.kinds import VERSION
-from dither.ledger.member import Member, T
 from dither.ledger.page import COLUMNS, Page, links_after, load
 from dither.ledger.storage.anchor import Anchor, Mark
 from dither.ledger.storage.files import Folder
 from dither.ledger.storage.schema import LAYOUT
-from dither.ledger.storage.store import Store, change_tables, has_tables, make_tables, older_layout
+from dither.ledger.storage.store import Store, change_tables, has_tables, make_tables, older_layout, undoing
+from dither.ledger.storage.together import T, Together
 from dither.ledger.totals import unpack
 from dither.ledger.units import NOTHING
-
-_TOGETHER = 128  # changes that one commit makes durable
 
 
 class Journal:
@@ -40,16 +34,11 @@ class Journal:
         self._folder, self._key, self._anchor = folder, key, anchor
         self._store = Store(folder.database)
         self._reader = Store(folder.database)  # whoever reads does not wait for a commit that reaches the disk
-        self._begin_afresh()
-        _journals.add(self)
+        self._trusting = Lock()
+        self._together = Together(self.writing, _undoing)
         self._trusted: tuple[Link, Book] | None = None  # how far this process has followed
         self._anchored = 0
         self._proven: Mark | None = None  # the anchor's mark that this process last wrote, or found on this chain
-
-    def _begin_afresh(self) -> None:
-        """Nobody waits: at the beginning, and in a child of this process, which has none of its threads."""
-        self._trusting, self._leading = Lock(), Lock()
-        self._waiting: deque[Member[Any]] = deque()
 
     def create(self, origin: str) -> None:
         """Write the first entry and the anchor's first mark, unless they are there. May be repeated after a crash."""
@@ -192,34 +181,8 @@ class Journal:
         self.anchor_up_to(page.head.sequence)
 
     def write(self, change: Callable[[Page], T]) -> T:
-        """One atomic change, durable and anchored on return; it shares its commit with others that wait by then.
-
-        Whoever comes first makes the changes of all who wait, one after the other in one transaction. One that is
-        refused undoes no other; if the transaction fails, none of them stands.
-        """
-        member = Member(change)
-        self._waiting.append(member)
-        with self._leading:
-            if not member.ended:
-                self._lead()
-        return member.result()
-
-    def _lead(self) -> None:
-        members = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
-        try:
-            with self.writing() as page:
-                for member in members:
-                    member.run(page)
-        except LedgerError as error:
-            for member in members:
-                member.error = type(error)(str(error))
-        except BaseException:
-            for member in members:
-                member.error = LedgerError("the ledger was interrupted; what was asked for may not be recorded.")
-            raise
-        finally:
-            for member in members:
-                member.ended = True
+        """One atomic change, durable and anchored on return; it shares its commit with others that wait by then."""
+        return self._together.write(change)
 
     def anchor_up_to(self, sequence: int) -> None:
         """Return once the anchor has durably seen that entry. Nothing that depends on an entry leaves before this."""
@@ -290,12 +253,13 @@ def check_origin(page: Page, origin: str) -> None:
         )
 
 
-_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for journal in _journals:
-        journal._begin_afresh()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+@contextmanager
+def _undoing(page: Page) -> Iterator[None]:
+    """Take back what is done inside, in the file and in the book, if it is refused."""
+    head, book = page.head, page.book.copy()
+    with undoing(page.connection):
+        try:
+            yield
+        except DitherError:
+            page.head, page.book = head, book
+            raise

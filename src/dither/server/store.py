@@ -16,6 +16,8 @@ from threading import Lock
 from typing import Any
 
 from dither.errors import LedgerError
+from dither.ledger.storage.store import undoing
+from dither.ledger.storage.together import Together
 
 FORMAT = 1
 _SCHEMA = """
@@ -71,8 +73,10 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "server.sqlite"
-        self._lock = Lock()
+        self._lock, self._reading = Lock(), Lock()
         self._connection = self._open()
+        self._reader = self._open()  # whoever reads does not wait for a commit that reaches the disk
+        self._together = Together(self._transaction, undoing)
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -95,7 +99,7 @@ class Store:
         return connection
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         """One transaction, on the disk when it ends."""
         with self._lock:
             try:
@@ -110,21 +114,21 @@ class Store:
                 raise LedgerError(f"{self._path} cannot be written: {error}.") from error
 
     def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._lock:
+        with self._reading:
             try:
-                return self._connection.execute(query, values).fetchall()
+                return self._reader.execute(query, values).fetchall()
             except sqlite3.Error as error:
                 raise LedgerError(f"{self._path} cannot be read: {error}.") from error
 
     # -- tokens
 
     def add_token(self, row: TokenRow) -> None:
-        with self._writing() as connection:
+        with self._transaction() as connection:
             connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(row))
 
     def revoke_token(self, identity: str, now: int) -> bool:
         """Whether there is one; the time of the first revocation stays."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             changed = connection.execute(
                 "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?", (now, identity)
             )
@@ -148,23 +152,27 @@ class Store:
 
     def bind(self, principal: str, request: str, digest: bytes) -> bytes:
         """Bind a request id to what is asked under it, for good; the digest that it is bound to, of now or before."""
-        with self._writing() as connection:
+
+        def change(connection: sqlite3.Connection) -> bytes:
             connection.execute("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, NULL)", (principal, request, digest))
             (bound,) = connection.execute(
                 "SELECT digest FROM requests WHERE principal = ? AND request = ?", (principal, request)
             ).fetchone()
-        return bytes(bound)
+            return bytes(bound)
+
+        return self._together.write(change)
 
     def unbind(self, principal: str, request: str) -> None:
         """Free an id under which nothing was charged: what is asked under it next may be something else."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             connection.execute(
                 "DELETE FROM requests WHERE principal = ? AND request = ? AND answer IS NULL", (principal, request)
             )
 
     def keep(self, principal: str, request: str | None, digest: bytes, identity: str, document: bytes) -> str:
         """Keep an answer under its id, and bind the request to it; the id of the answer that the request has first."""
-        with self._writing() as connection:
+
+        def change(connection: sqlite3.Connection) -> str:
             if request is not None:
                 connection.execute(
                     "INSERT INTO requests VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET answer = coalesce(answer, ?)",
@@ -177,7 +185,9 @@ class Store:
                     return str(bound)
             values = (identity, principal, int(time.time()), document)
             connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", values)
-        return identity
+            return identity
+
+        return self._together.write(change)
 
     def answer(self, principal: str, identity: str) -> bytes | None:
         """An answer of this very principal."""
@@ -188,7 +198,7 @@ class Store:
 
     def add_job(self, row: JobRow, most: int) -> bool:
         """Whether there was room: at most so many jobs of a principal wait or run."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             (open_jobs,) = connection.execute(
                 "SELECT count(*) FROM jobs WHERE principal = ? AND state IN ('queued', 'running')", (row.principal,)
             ).fetchone()
@@ -204,7 +214,7 @@ class Store:
         """The next job that nobody has in hand: of those principals who have one running fewest, the oldest."""
         free = "state = 'queued' OR (state = 'running' AND lease < ?)"
         running = "SELECT count(*) FROM jobs r WHERE r.principal = j.principal AND r.state = 'running' AND r.lease >= ?"
-        with self._writing() as connection:
+        with self._transaction() as connection:
             found = connection.execute(
                 f"SELECT * FROM jobs j WHERE {free} ORDER BY ({running}), made, id LIMIT 1", (now, now)
             ).fetchone()
@@ -215,17 +225,18 @@ class Store:
 
     def renew_jobs(self, identities: list[str], lease: int) -> None:
         """Keep jobs in hand for longer."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             connection.executemany("UPDATE jobs SET lease = ? WHERE id = ?", [(lease, one) for one in identities])
 
     def end_job(self, identity: str, state: str, result: str | None, *, only: str = "running") -> bool:
         """Whether the job was in that state and is in the other now."""
-        with self._writing() as connection:
+        with self._transaction() as connection:
             changed = connection.execute(
                 "UPDATE jobs SET state = ?, result = ? WHERE id = ? AND state = ?", (state, result, identity, only)
             )
             return changed.rowcount == 1
 
     def close(self) -> None:
-        with self._lock:
+        with self._lock, self._reading:
             self._connection.close()
+            self._reader.close()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from dither.errors import LedgerCorrupt, LedgerError
+from dither.errors import DitherError, LedgerCorrupt, LedgerError
 from dither.ledger.storage import schema
 
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
@@ -137,6 +137,19 @@ class Store:
             if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
                 self.stop(message + " Repair the disk and open the ledger again.")
             raise LedgerError(message) from error
+
+
+@contextmanager
+def undoing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Take back what is done inside, and nothing else of the transaction, if it is refused."""
+    connection.execute("SAVEPOINT change")
+    try:
+        yield
+    except DitherError:
+        connection.execute("ROLLBACK TO change")
+        raise
+    finally:
+        connection.execute("RELEASE change")
 
 
 def _configure(connection: sqlite3.Connection) -> None:

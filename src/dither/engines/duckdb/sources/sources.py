@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _KINDS = (
-    "a path to Parquet, CSV or Arrow, a (DuckDB file, table) or (connection, table) pair, a DuckDB relation, an Arrow table, "
-    "dataset or record batch reader, or a pandas or polars frame"
+    "a path to Parquet, CSV or Arrow, a (DuckDB file, table) or (connection, table) pair, a DuckDB relation, an Arrow "
+    "table, dataset or record batch reader, or a pandas or polars frame"
 )
 _CSV = (".csv", ".csv.gz", ".tsv")
 _PARQUET = (".parquet", ".parq", ".pq")

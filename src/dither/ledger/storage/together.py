@@ -1,0 +1,100 @@
+"""Changes that wait at the same time share one durable commit."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Generic, TypeVar
+
+from dither.errors import DitherError, LedgerError
+
+T = TypeVar("T")
+P = TypeVar("P")
+_MOST = 128  # changes that one commit makes durable
+
+
+@dataclass
+class Member(Generic[P, T]):
+    """A change that waits for its turn, and what became of it."""
+
+    change: Callable[[P], T]
+    ended: bool = False
+    error: Exception | None = None
+    value: T | None = None
+
+    def run(self, page: P, undoing: Callable[[P], AbstractContextManager[None]]) -> None:
+        """Make the change, or none of it if it is refused."""
+        try:
+            with undoing(page):
+                self.value = self.change(page)
+        except DitherError as error:
+            self.error = error
+
+    def result(self) -> T:
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]
+
+
+class Together(Generic[P]):
+    """Whoever comes first makes the changes of all who wait, one after the other in one transaction.
+
+    `transaction` is durable when it ends; `undoing` takes back what is done inside it if that is refused, and only
+    that. If the transaction fails, no change stands.
+    """
+
+    def __init__(
+        self,
+        transaction: Callable[[], AbstractContextManager[P]],
+        undoing: Callable[[P], AbstractContextManager[None]],
+    ) -> None:
+        self._transaction, self._undoing = transaction, undoing
+        self.begin_afresh()
+        _all.add(self)
+
+    def begin_afresh(self) -> None:
+        """Nobody waits: at the beginning, and in a child of this process, which has none of its threads."""
+        self.waiting: deque[Member[P, Any]] = deque()
+        self.leading = Lock()
+
+    def write(self, change: Callable[[P], T]) -> T:
+        """Make a change, durable on return."""
+        member = Member(change)
+        self.waiting.append(member)
+        with self.leading:
+            if not member.ended:
+                self._lead()
+        return member.result()
+
+    def _lead(self) -> None:
+        members = [self.waiting.popleft() for _ in range(min(len(self.waiting), _MOST))]
+        try:
+            with self._transaction() as page:
+                for member in members:
+                    member.run(page, self._undoing)
+        except LedgerError as error:
+            for member in members:
+                member.error = type(error)(str(error))
+        except BaseException:
+            for member in members:
+                member.error = LedgerError("the ledger was interrupted; what was asked for may not be recorded.")
+            raise
+        finally:
+            for member in members:
+                member.ended = True
+
+
+_all: weakref.WeakSet[Together[Any]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for together in _all:
+        together.begin_afresh()
+
+
+os.register_at_fork(after_in_child=_after_fork)
