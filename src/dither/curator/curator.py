@@ -238,6 +238,10 @@ class Curator(Asker):
         """Answer questions about these people again, and count incidents from none."""
         self._ledger.breaker.thaw(people)
 
+    def warm(self) -> None:
+        """Start a worker, so that the first question does not wait for one."""
+        self._engine.warm()
+
     def verify(self) -> int:
         """Check the whole ledger against its key and its anchor; the number of entries."""
         return self._ledger.verify()

@@ -20,8 +20,9 @@ from dither.errors import ParameterError, PolicyError
 from dither.policy.limits import Limits, limits_from
 from dither.server.bodies import Field
 from dither.server.data_files import Uploads, below
-from dither.server.endpoints import ADMINISTRATOR, AUDITOR, CURATOR, Asked, Endpoint
+from dither.server.endpoints import ADMINISTRATOR, AUDITOR, CURATOR, Asked, Endpoint, Reply
 from dither.server.loading import load
+from dither.server.metrics import Metrics
 from dither.server.problems import Forbidden
 from dither.server.tokens import DAYS, Tokens, document_of
 
@@ -42,6 +43,7 @@ class Administration:
     curator: Curator
     tokens: Tokens
     uploads: Uploads
+    metrics: Metrics
     folder: Path
     anchor: Path | None = None
     root: Path | None = None
@@ -144,6 +146,9 @@ class Administration:
     def verify(self, asked: Asked) -> Any:
         return {"entries": self.curator.service.verify(asked.principal), "intact": True}
 
+    def show_metrics(self, asked: Asked) -> Reply:
+        return Reply(self.metrics.text().encode(), "text/plain; version=0.0.4")
+
     def list_tokens(self, asked: Asked) -> Any:
         return [document_of(token) for token in self.tokens.all()]
 
@@ -198,6 +203,9 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
         Endpoint("GET", "/limits", both, "What one question may take.", orders.limits),
         Endpoint("PATCH", "/limits", both, "Change what one question may take.", orders.set_limits, (limits,)),
         Endpoint("GET", "/verify", read, "Check the whole ledger.", orders.verify),
+        Endpoint(
+            "GET", "/metrics", read, "Counts of requests and jobs.", orders.show_metrics, media_types=("text/plain",)
+        ),
         Endpoint("GET", "/tokens", read, "All tokens, but not what they are.", orders.list_tokens),
         Endpoint("DELETE", "/tokens/{id}", both, "Revoke a token.", orders.revoke_token),
     )

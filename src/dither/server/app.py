@@ -20,6 +20,7 @@ from dither.escape import json_text
 from dither.server.bodies import read_fields, read_json
 from dither.server.data_files import MEDIA_TYPES, Uploads
 from dither.server.endpoints import ADMINISTRATOR, CURATOR, Asked, Endpoint, Reply
+from dither.server.metrics import Metrics
 from dither.server.openapi import openapi
 from dither.server.problems import BodyTooLarge, Forbidden, document_of, status_of
 from dither.server.questions import key_of
@@ -48,24 +49,33 @@ class Door:
     tokens: Tokens
     throttle: Throttle
     threads: CapacityLimiter
+    metrics: Metrics
 
     async def __call__(self, endpoint: Endpoint, request: Request) -> Response:
-        return await self.let_in(request, endpoint.roles, partial(self._ask, endpoint, request))
+        return await self.let_in(request, endpoint.name, endpoint.roles, partial(self._ask, endpoint, request))
 
     async def let_in(
-        self, request: Request, roles: Sequence[str], answer: Callable[[Token], Awaitable[Any]]
+        self, request: Request, name: str, roles: Sequence[str], answer: Callable[[Token], Awaitable[Any]]
     ) -> Response:
-        """Whoever has a token of one of these roles, as often as they may."""
+        """Whoever has a token of one of these roles, as often as they may; each request is counted and logged."""
+        role = "none"
         try:
             token = await to_thread.run_sync(self._token, request.headers.get("authorization", ""))
+            role = token.principal.role
             with self.throttle.request(key_of(token.principal)):
-                if token.principal.role not in roles:
+                if role not in roles:
                     raise Forbidden
                 made = await answer(token)
         except DitherError as error:
-            return _problem(error)
+            return self._counted(name, role, _problem(error))
         reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
-        return Response(reply.content, reply.status, media_type=reply.media_type)
+        return self._counted(name, role, Response(reply.content, reply.status, media_type=reply.media_type))
+
+    def _counted(self, name: str, role: str, response: Response) -> Response:
+        """Which endpoint, which role, which status: neither log nor counts have anything else of a request."""
+        self.metrics.count("dither_requests_total", endpoint=name, role=role, status=str(response.status_code))
+        log.info('{"endpoint": "%s", "role": "%s", "status": %d}', name, role, response.status_code)
+        return response
 
     async def _ask(self, endpoint: Endpoint, request: Request, token: Token) -> Any:
         body = read_fields(read_json(await _body(request)), endpoint.fields) if endpoint.fields else {}
@@ -135,7 +145,7 @@ def application(
                 raise ParameterError(f"an upload has the content type {', '.join(MEDIA_TYPES)}.")
             return {"upload": await uploads.receive(request.stream(), kind)}
 
-        return await door.let_in(request, (CURATOR, ADMINISTRATOR), receive)
+        return await door.let_in(request, "upload", (CURATOR, ADMINISTRATOR), receive)
 
     description = JSONResponse(openapi(endpoints))
     plain = [

@@ -17,6 +17,7 @@ from dither.curator.principal import Principal
 from dither.errors import DitherError, Stranger
 from dither.escape import json_text
 from dither.server.endpoints import ASKERS, Asked, Endpoint, Reply
+from dither.server.metrics import Metrics
 from dither.server.problems import NotFound, document_of
 from dither.server.questions import PRICE, REQUEST, SQL, Questions, key_of
 from dither.server.store import JobRow, Store
@@ -35,6 +36,7 @@ class Jobs:
     questions: Questions
     store: Store
     tokens: Tokens
+    metrics: Metrics
     threads: int = 4
     _running: set[str] = field(default_factory=set)
     _wake: threading.Condition = field(default_factory=threading.Condition)
@@ -117,6 +119,7 @@ class Jobs:
         except Exception:  # noqa: BLE001 - nothing of an error that nobody foresaw leaves
             ended = "failed", json.dumps({"error": {"code": "internal", "message": "something went wrong here."}})
         self.store.end_job(row.id, *ended)
+        self.metrics.count("dither_jobs_ended_total", state=ended[0])
 
     def _renew(self) -> None:
         while not self._stopping:

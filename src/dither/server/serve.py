@@ -19,6 +19,7 @@ from dither.server.administration import Administration
 from dither.server.app import Door, application
 from dither.server.data_files import Uploads
 from dither.server.jobs import Jobs
+from dither.server.metrics import Metrics
 from dither.server.questions import Questions
 from dither.server.store import Store
 from dither.server.throttle import Throttle
@@ -90,19 +91,27 @@ class Server:
         self.store = Store(folder)
         self.tokens = Tokens(self.store)
         asked = Questions(self.curator.service, self.store)
-        self.jobs = Jobs(asked, self.store, self.tokens)
+        self.metrics = Metrics()
+        self.jobs = Jobs(asked, self.store, self.tokens, self.metrics)
         self.uploads = Uploads(folder, settings.upload_quota)
         root, anchor = (None if path is None else Path(path) for path in (settings.data_root, settings.anchor))
-        orders = Administration(self.curator, self.tokens, self.uploads, folder, anchor, root)
+        orders = Administration(self.curator, self.tokens, self.uploads, self.metrics, folder, anchor, root)
         self.endpoints = (
             *questions.endpoints(asked),
             *jobs.endpoints(self.jobs),
             *administration.endpoints(orders, remote_admin=settings.remote_admin),
         )
         throttle = Throttle(settings.rate, settings.burst)
-        self.door = Door(self.tokens, throttle, CapacityLimiter(settings.threads))
+        self.door = Door(self.tokens, throttle, CapacityLimiter(settings.threads), self.metrics)
 
     def start(self) -> None:
+        """Import and start what the first question needs, so that nobody waits for it."""
+        import flint  # noqa: F401
+
+        import dither.curator.present
+        import dither.sql.pricing.explain  # noqa: F401
+
+        self.curator.warm()
         self.jobs.start()
 
     def close(self) -> None:
