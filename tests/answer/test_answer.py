@@ -50,7 +50,7 @@ def test_printed_table(visits: Answer) -> None:
         "NULL         -3 ± 21       0.0 ± 1.6       3 ±    ?",
         "",
         "price: epsilon 0.5",
-        "± holds for each number by itself with probability 95%; digits below it are not shown",
+        "± holds the exact number with probability 95%, each by itself; digits below it are not shown",
         "± ?: no bound can be given, as where the noise allows a divisor of zero",
         "unknown: not defined for these noisy numbers, as a division by zero; NULL in other forms of the answer",
         "note: At most 100 rows of each owner are counted.",

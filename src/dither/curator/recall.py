@@ -59,7 +59,8 @@ def at_charge(priced: PricedQuestion, known: Reservation) -> PricedQuestion:
 
 def keeps_to(priced: PricedQuestion, stored: bytes) -> bool:
     """Whether a stored release errs by no more than was asked for; a price is kept by any that cost as much."""
-    return priced.target is None or keeps(priced.question, stored, priced.target)
+    target = priced.target
+    return target is None or keeps(priced.question, stored, target.error, target.confidence)
 
 
 def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestion) -> None:

@@ -7,7 +7,7 @@ With weights w and noise scales l/e, the sum of w l^2 / e^2 under a sum of epsil
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,24 +15,19 @@ from dither.sensitivity import Sensitivity
 from dither.sql.expressions import Clamp, Numeric, Stored
 from dither.sql.plan.aggregates import Aggregator, Average, Sum, Variance
 from dither.sql.plan.aggregates.centred_sum import CentredSum
-from dither.sql.plan.aggregates.formula import Formula
 from dither.sql.plan.nodes import Choice, CountOwners, Measure, OwnerTotal, SumRows
-from dither.sql.plan.question import Output, Question
+from dither.sql.plan.question import Question
+from dither.sql.plan.released_form import as_released, centred, leaves
 from dither.sql.planner.profiles.profile import Profile
 from dither.sql.planner.profiles.row_spread import Owners
 from dither.sql.planner.profiles.value_spread import Values
+
+__all__ = ["Weights", "as_released", "least_error", "leaves", "recentred", "shares", "summed"]
 
 _PARTS = 10_000  # a share is a whole number of these
 _FEWEST = 0.2  # of an even share: what is weighed wrongly, or divided by, must not drown in noise
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
 _OWNERS_PER_ROW = 0.25  # where no profile tells
-
-
-def leaves(aggregate: Aggregator) -> tuple[Aggregator, ...]:
-    """The aggregates that a formula is made of, or the aggregate itself."""
-    if isinstance(aggregate, Formula):
-        return tuple(leaf for part in aggregate.parts for leaf in leaves(part))
-    return (aggregate,)
 
 
 def recentred(question: Question, values: Iterable[Numeric]) -> Question:
@@ -42,20 +37,6 @@ def recentred(question: Question, values: Iterable[Numeric]) -> Question:
         return question
     outputs = tuple(replace(output, aggregate=centred(output.aggregate, wanted)) for output in question.outputs)
     return replace(question, outputs=outputs)
-
-
-def centred(aggregate: Aggregator, values: frozenset[Numeric]) -> Aggregator:
-    """The aggregate with its sums of these values centred."""
-    if isinstance(aggregate, Formula):
-        return replace(aggregate, parts=tuple(centred(part, values) for part in aggregate.parts))
-    return CentredSum(aggregate.value) if type(aggregate) is Sum and aggregate.value in values else aggregate
-
-
-def as_released(output: Output, released: Container[str]) -> Output:
-    """The output in the form whose measures were released: a sum that is not among them was centred."""
-    plain = (leaf for leaf in leaves(output.aggregate) if type(leaf) is Sum)
-    values = frozenset(leaf.value for leaf in plain if leaf.measures()[0].text not in released)
-    return replace(output, aggregate=centred(output.aggregate, values)) if values else output
 
 
 def summed(question: Question) -> tuple[Sum, ...]:

@@ -7,21 +7,21 @@ What clamping cuts off, and how well that is known, is estimated from the releas
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dither.sql.expressions import Clamp, Stored
 from dither.sql.plan.aggregates import Aggregator, Average, Sum, Variance
-from dither.sql.plan.aggregates.centred_sum import CentredSum
-from dither.sql.plan.aggregates.formula import Formula
 from dither.sql.plan.nodes import Measure, OwnerLimit, Project, Scan
-from dither.sql.plan.question import Output
+from dither.sql.plan.released_form import clamped
 from dither.sql.planner.expected_errors import Expected
 from dither.sql.planner.profiles.profile import RANKS
 from dither.sql.planner.profiles.row_spread import Floats
 from dither.sql.planner.profiles.value_spread import OUTSIDE, Values, beyond
+
+__all__ = ["Bounds", "Tighter", "clamped", "tighter_bounds"]
 
 Bounds = tuple[str, int, int]  # the text of a value, and what it is clamped to
 
@@ -29,26 +29,6 @@ _WORTH_IT = 0.9  # a narrower range must make the error at least so much smaller
 _STEPS = 24
 _SURE = 2.0  # deviations in a bound that holds with 95%
 _ROUGH = 0.3  # by how much, relative to it, what is cut off may differ from the estimate
-
-
-def clamped(output: Output, bounds: Iterable[Bounds], as_they_are: Container[str]) -> Output:
-    """The same output with sums and averages of these values over the values clamped so.
-
-    Sums whose measure, by its text, is among those computed `as_they_are` stay: they are totals of owners, which have
-    clamps of their own.
-    """
-    known = {text: (least, most) for text, least, most in bounds}
-    return replace(output, aggregate=_clamped(output.aggregate, known, as_they_are)) if known else output
-
-
-def _clamped(aggregate: Aggregator, known: Mapping[str, tuple[int, int]], as_they_are: Container[str]) -> Aggregator:
-    if isinstance(aggregate, Formula):
-        return replace(aggregate, parts=tuple(_clamped(part, known, as_they_are) for part in aggregate.parts))
-    if type(aggregate) is Sum and aggregate.measures()[0].text in as_they_are:
-        return aggregate
-    if isinstance(aggregate, (Sum, CentredSum, Average)) and aggregate.value.text in known:
-        return replace(aggregate, value=Clamp(aggregate.value, *known[aggregate.value.text]))
-    return aggregate
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from dither.errors import ParameterError
 from dither.records import text_of
 from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored, Textual
 from dither.sql.plan.nodes import Measure
+from dither.sql.postprocess.left_out import Bounds
+from dither.sql.postprocess.measure_errors import MeasureError
 from dither.sql.postprocess.value_column import ValueColumn
 
 
@@ -28,8 +30,21 @@ class Aggregator(ABC):
         """The exact integers per group it needs."""
 
     @abstractmethod
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        """The shown column from the noisy measures and, for each, the noise's half-width at the needed confidence."""
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
+        """The shown column from the noisy measures and, for each, how far it may be from the exact one."""
+
+    @property
+    def coefficients(self) -> tuple[int, ...] | None:
+        """By which the measures add up to the column; None where it is no sum of them."""
+        return None
+
+    def losses(self, errors: Sequence[MeasureError]) -> list[tuple[Measure, Bounds]]:
+        """What was left out of each measure, as far as the column's interval has to have room for it."""
+        return [(measure, error.left_out) for measure, error in zip(self.measures(), errors, strict=True)]
+
+    def remainder(self, errors: Sequence[MeasureError]) -> Bounds:
+        """Between which ends exact - limited lies for the column, where measures add up to it."""
+        return errors[0].left_out
 
     @property
     def size(self) -> int:
