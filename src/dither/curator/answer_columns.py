@@ -14,8 +14,8 @@ from dither.sql.plan.measures import left_out_words, names, shown
 from dither.sql.plan.nodes import CountDistinct, CountRows, SumRows
 from dither.sql.plan.question import Output
 from dither.sql.plan.released_form import as_released, clamped, from_centres
-from dither.sql.postprocess.left_out import NOTHING, Bounds, LeftOut
-from dither.sql.postprocess.measure_errors import MeasureError, errors_of, scaled, scaled_errors
+from dither.sql.postprocess.left_out import Bounds, LeftOut
+from dither.sql.postprocess.measure_errors import NOTHING, MeasureError, errors_of, scaled, scaled_errors
 from dither.sql.postprocess.recorded_mechanisms import factor_from, mechanism_from, scale_of, tag_of
 
 _OF_PROFILE = Fraction(1, 10)  # the part of what may be missed that goes to bounds that a noisy profile tells

@@ -20,7 +20,8 @@ from dither.sql.plan.nodes import (
     QuantileRows,
     SumRows,
 )
-from dither.sql.postprocess.left_out import NOTHING, Bounds
+from dither.sql.postprocess.left_out import Bounds
+from dither.sql.postprocess.measure_errors import NOTHING
 
 
 def names(aggregate: Aggregator) -> tuple[str, ...]:

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.sql.postprocess.left_out import NOTHING, Bounds
+from dither.sql.postprocess.left_out import Bounds
 from dither.sql.postprocess.noise_reach import reach, reach_of_sum
 from dither.sql.postprocess.recorded_mechanisms import Mechanism
+
+NOTHING: Bounds = (0, 0)
 
 
 @dataclass(frozen=True)
