@@ -19,6 +19,7 @@ from dither.exact.parameters import Number, positive, probability
 from dither.records.keys import key_by_error, key_unadjusted, key_with_rows
 from dither.sensitivity import Sensitivity
 from dither.sql.bounding.aggregations import measures
+from dither.sql.bounding.losses import left_out
 from dither.sql.guard.check import check
 from dither.sql.lowering.lower import lower
 from dither.sql.lowering.statement import Statement
@@ -38,6 +39,7 @@ from dither.sql.planner.passes import answered, planned
 from dither.sql.planner.profiles.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.target import Target, solve
+from dither.sql.postprocess.left_out import LeftOut
 from dither.sql.pricing.recipe import Recipe
 
 __all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "again", "mechanism_from", "price"]
@@ -82,6 +84,11 @@ class PricedQuestion:
     def statements(self) -> tuple[Statement, ...]:
         """The aggregations as an engine reads them; neither the price nor what is recorded depends on them."""
         return tuple(map(lower, self.aggregates))
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """How far each measure, without its noise, may be from that over all rows and values that are declared."""
+        return left_out(self.aggregates, self.strategy.bounds)
 
     @property
     def paid(self) -> dict[str, str]:
