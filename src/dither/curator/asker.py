@@ -32,7 +32,6 @@ class Asker:
         request: str | None = None,
         dialect: str | None = None,
         rows_per_owner: int | None = None,
-        adjust: bool = True,
     ) -> Answer:
         """Answer a question; its price is charged before any data are read, to the people and to an analyst who asks.
 
@@ -40,10 +39,9 @@ class Asker:
         it returns the same answer and charges nothing. (A repeat that was free has no charge, so its id is still
         unused.) How many rows of each owner count is chosen by the table's profile, unless `rows_per_owner` states it.
         In place of a price, `error` states how far any number may be off, with this confidence: the least is paid.
-        Counts and sums are scaled up for rows that the profile says are left out, unless `adjust` is False.
         """
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-        plan: dict[str, Any] = {"confidence": confidence, "rows_per_owner": rows_per_owner, "adjust": adjust}
+        plan: dict[str, Any] = {"confidence": confidence, "rows_per_owner": rows_per_owner}
         return self._service.ask(self._principal, text, request=request, dialect=dialect, **price, **plan)
 
     def explain(self, text: str, **stated: Unpack[Stated]) -> Explanation:

@@ -19,7 +19,6 @@ class Stated(TypedDict, total=False):
     confidence: Number
     dialect: str | None
     rows_per_owner: int | None
-    adjust: bool
 
 
 class StatedRequest(Stated, total=False):
@@ -47,15 +46,9 @@ def check_text(value: object, name: str) -> None:
         raise ParameterError.of(name, "holds half of a character, which cannot be written down.")
 
 
-def _truth(value: object, name: str) -> None:
-    if not isinstance(value, bool):
-        raise ParameterError.of(name, f"must be True or False; got {type(value).__name__}.")
-
-
-_NEEDED = ("confidence", "adjust")  # may be left out, but not be None
+_NEEDED = ("confidence",)  # may be left out, but not be None
 _CHECKS: dict[str, Callable[[Any, str], object]] = {  # all others are numbers
     "request": check_text,
     "dialect": check_text,
     "rows_per_owner": whole,
-    "adjust": _truth,
 }

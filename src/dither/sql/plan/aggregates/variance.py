@@ -39,6 +39,17 @@ class Variance(Aggregator):
         present = CountRows(Not(IsNull(self.value)) if self.value.nullable else None)
         return SumRows(bounded(distance)), SumRows(_squared(distance)), present
 
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        low, high = self.value.bounds
+        reach, unit = max(1.0, (high - low) / 2), 10.0**-self.value.scale
+        return 2 * reach * unit**2, unit**2, 4 / 3 * reach**2 * unit**2
+
+    @property
+    def typical_size(self) -> float:
+        low, high = self.value.bounds
+        return max(1e-9, (high - low) ** 2 / 12) * 100.0**-self.value.scale
+
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
         if len(noisy) != 3 or len(errors) != 3:
             raise ParameterError(f"VARIANCE has three measures; got {len(noisy)} and {len(errors)} errors.")
