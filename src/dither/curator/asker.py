@@ -33,7 +33,6 @@ class Asker:
         request: str | None = None,
         dialect: str | None = None,
         rows_per_owner: int | None = None,
-        adjust: bool = True,
     ) -> Answer:
         """Answer a question; its price is charged before any data are read, to the people and to an analyst who asks.
 
@@ -43,10 +42,9 @@ class Asker:
         Intervals hold each exact number with this confidence; with coverage="groups" they are shorter where there are
         many groups, and hold in so many of the groups only. In place of a price, `error` states how far any number may
         be off, with this confidence: the least is paid.
-        Counts and sums are scaled up for rows that the profile says are left out, unless `adjust` is False.
         """
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "error": error, "delta": delta}
-        plan: dict[str, Any] = {"rows_per_owner": rows_per_owner, "adjust": adjust}
+        plan: dict[str, Any] = {"rows_per_owner": rows_per_owner}
         shown: dict[str, Any] = {"confidence": confidence, "coverage": coverage}
         return self._service.ask(self._principal, text, request=request, dialect=dialect, **price, **plan, **shown)
 

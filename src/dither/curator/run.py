@@ -15,7 +15,6 @@ from dither.mechanisms.keys.groups import choose_values, measures_of, select_gro
 from dither.mechanisms.sealed_values import Exact, SealedTable
 from dither.sql.lowering.lower import lower
 from dither.sql.plan.nodes import Aggregate, Choice
-from dither.sql.postprocess.left_out import LeftOut
 from dither.sql.pricing.notes import limits
 from dither.sql.pricing.price import PricedMeasure, PricedQuestion
 
@@ -70,16 +69,9 @@ def released(
     priced: PricedQuestion, noisy: Sequence[NoisyMeasure], keys: tuple[list[int | str | None], ...] | None = None
 ) -> Released:
     """Noisy measures with what it takes to show them."""
-    strategy, left_out = priced.strategy, _left_out(priced)
+    strategy, left_out = priced.strategy, priced.left_out.document()
     said = limits(priced.aggregates)
     return Released(priced.paid, noisy, keys, said, strategy.bounds, strategy.centres, left_out)
-
-
-def _left_out(priced: PricedQuestion) -> dict[str, Any] | None:
-    found = getattr(priced, "left_out", None)
-    if isinstance(found, LeftOut):
-        return found.document()
-    return {} if priced.strategy.rows is None and not priced.strategy.totals else None
 
 
 def _noisy(item: PricedMeasure, sealed: Exact) -> NoisyMeasure:

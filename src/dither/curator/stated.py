@@ -25,7 +25,6 @@ class Stated(TypedDict, total=False):
     coverage: str
     dialect: str | None
     rows_per_owner: int | None
-    adjust: bool
 
 
 class StatedRequest(Stated, total=False):
@@ -53,11 +52,6 @@ def check_text(value: object, name: str) -> None:
         raise ParameterError.of(name, "holds half of a character, which cannot be written down.")
 
 
-def _truth(value: object, name: str) -> None:
-    if not isinstance(value, bool):
-        raise ParameterError.of(name, f"must be True or False; got {type(value).__name__}.")
-
-
 def over_groups_of(coverage: object) -> bool:
     """Whether intervals hold in so many of the groups, and not each by itself; anything else is refused."""
     if coverage not in (EACH, GROUPS):
@@ -67,11 +61,10 @@ def over_groups_of(coverage: object) -> bool:
     return coverage == GROUPS
 
 
-_NEEDED = ("confidence", "coverage", "adjust")  # may be left out, but not be None
+_NEEDED = ("confidence", "coverage")  # may be left out, but not be None
 _CHECKS: dict[str, Callable[[Any, str], object]] = {  # all others are numbers
     "request": check_text,
     "dialect": check_text,
     "coverage": check_text,
     "rows_per_owner": whole,
-    "adjust": _truth,
 }

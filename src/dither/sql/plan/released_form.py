@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from dither.sql.expressions import Clamp, Numeric
 from dither.sql.plan.aggregates import Aggregator, Average, Sum
 from dither.sql.plan.aggregates.average import AverageFrom
 from dither.sql.plan.aggregates.centred_sum import CentredSum
-from dither.sql.plan.aggregates.formula import Formula
 from dither.sql.plan.question import Output
 
 Centre = tuple[str, int]  # the text of a value, and where distances are taken from
 Clamped = tuple[str, int, int]  # the text of a value, and what it is clamped to
-
-
-def leaves(aggregate: Aggregator) -> tuple[Aggregator, ...]:
-    """The aggregates that a formula is made of, or the aggregate itself."""
-    if isinstance(aggregate, Formula):
-        return tuple(leaf for part in aggregate.parts for leaf in leaves(part))
-    return (aggregate,)
 
 
 def from_centres(output: Output, centres: Iterable[Centre]) -> Output:
@@ -32,7 +24,7 @@ def from_centres(output: Output, centres: Iterable[Centre]) -> Output:
             return AverageFrom(leaf.value, known[leaf.value.text])
         return leaf
 
-    return replace(output, aggregate=_each_leaf(output.aggregate, moved)) if known else output
+    return replace(output, aggregate=output.aggregate.rebuilt(moved)) if known else output
 
 
 def clamped(output: Output, bounds: Iterable[Clamped], as_they_are: Container[str]) -> Output:
@@ -51,28 +43,21 @@ def clamped(output: Output, bounds: Iterable[Clamped], as_they_are: Container[st
             return replace(leaf, value=clamp, declared=leaf.value.bounds)
         return leaf
 
-    return replace(output, aggregate=_each_leaf(output.aggregate, narrowed)) if known else output
+    return replace(output, aggregate=output.aggregate.rebuilt(narrowed)) if known else output
 
 
-def centred(aggregate: Aggregator, values: frozenset[Numeric]) -> Aggregator:
-    """The aggregate with its sums of these values centred."""
+def centred(output: Output, values: Container[Numeric]) -> Output:
+    """The output with its sums of these values centred."""
 
-    def moved(leaf: Aggregator) -> Aggregator:
+    def from_middle(leaf: Aggregator) -> Aggregator:
         if type(leaf) is Sum and leaf.value in values:
             return CentredSum(leaf.value, declared=leaf.declared)
         return leaf
 
-    return _each_leaf(aggregate, moved)
+    return replace(output, aggregate=output.aggregate.rebuilt(from_middle))
 
 
 def as_released(output: Output, released: Container[str]) -> Output:
     """The output in the form whose measures were released: a sum that is not among them was centred."""
-    plain = (leaf for leaf in leaves(output.aggregate) if type(leaf) is Sum)
-    values = frozenset(leaf.value for leaf in plain if leaf.measures()[0].text not in released)
-    return replace(output, aggregate=centred(output.aggregate, values)) if values else output
-
-
-def _each_leaf(aggregate: Aggregator, change: Callable[[Aggregator], Aggregator]) -> Aggregator:
-    if isinstance(aggregate, Formula):
-        return replace(aggregate, parts=tuple(_each_leaf(part, change) for part in aggregate.parts))
-    return change(aggregate)
+    plain = (leaf for leaf in output.aggregate.leaves() if type(leaf) is Sum)
+    return centred(output, {leaf.value for leaf in plain if leaf.measures()[0].text not in released})

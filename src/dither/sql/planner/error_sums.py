@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dither.sql.postprocess.measure_errors import errors_of, scaled_errors
+from dither.sql.postprocess.measure_errors import errors_of
 
-__all__ = ["errors_of", "scaled_errors"]
+__all__ = ["errors_of"]

@@ -25,7 +25,6 @@ from dither.sql.plan.nodes import (
     Total,
 )
 from dither.sql.plan.question import Question
-from dither.sql.plan.released_form import leaves
 from dither.sql.postprocess.left_out import LeftOut
 from dither.sql.postprocess.recorded_mechanisms import Mechanism
 
@@ -115,7 +114,7 @@ def no_keys(selection: KeySelection) -> str:
 def _values(question: Question) -> Iterator[Stored]:
     """Columns that are added or averaged as they are."""
     for output in question.outputs:
-        for leaf in leaves(output.aggregate):
+        for leaf in output.aggregate.leaves():
             if isinstance(leaf, (Sum, Average)) and isinstance(leaf.value, Stored):
                 yield leaf.value
 

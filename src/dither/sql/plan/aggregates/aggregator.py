@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, overload
@@ -28,6 +28,24 @@ class Aggregator(ABC):
     @abstractmethod
     def measures(self) -> tuple[Measure, ...]:
         """The exact integers per group it needs."""
+
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        """How far each measure's noise reaches into the shown value; of a mean, times the number of rows."""
+        return (1.0,) * len(self.measures())
+
+    @property
+    def typical_size(self) -> float:
+        """About what one row adds to the shown value, or how far a mean's values are spread, by what is declared."""
+        return 1.0
+
+    def leaves(self) -> tuple[Aggregator, ...]:
+        """The aggregates that a formula is made of, or the aggregate itself."""
+        return (self,)
+
+    def rebuilt(self, change: Callable[[Aggregator], Aggregator]) -> Aggregator:
+        """The same with each of its leaves changed."""
+        return change(self)
 
     @abstractmethod
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
@@ -76,6 +94,14 @@ def bounded(value: Numeric | Textual) -> Numeric | Textual:
     if not isinstance(value, Numeric) or isinstance(value, (Stored, Clamp, Null)):
         return value
     return Clamp(value, value.low, value.high)
+
+
+def mean_size(value: Numeric) -> float:
+    """The mean of |x|, in shown units, if values were spread evenly over what is declared; above 0."""
+    low, high = (Fraction(end, 10**value.scale) for end in value.bounds)
+    if low * high >= 0:
+        return max(1e-18, float(abs(low + high) / 2))
+    return float((low**2 + high**2) / (2 * (high - low)))
 
 
 def only(items: Sequence[Any], name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -43,6 +44,17 @@ class Average(Aggregator):
         inner = self.value.value if isinstance(self.value, Clamp) else self.value  # NULL where that is
         present = CountRows(Not(IsNull(inner)) if inner.nullable else None)
         return SumRows(bounded(Subtract(self.value, Constant(self.middle, self.value.scale)))), present
+
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        low, high = self.value.bounds
+        unit = 10.0**-self.value.scale
+        return unit, max(1.0, (high - low) / 2) * unit
+
+    @property
+    def typical_size(self) -> float:
+        low, high = self.value.bounds
+        return max(1e-9, (high - low) / math.sqrt(12)) * 10.0**-self.value.scale
 
     def losses(self, errors: Sequence[MeasureError]) -> list[tuple[Measure, Bounds]]:
         """Rows, and what clamping changed: what the rows that were left out add follows from how many they are."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dither.errors import ParameterError
 from dither.records import recorded
 from dither.sql.expressions import Numeric
-from dither.sql.plan.aggregates.aggregator import Aggregator
+from dither.sql.plan.aggregates.aggregator import Aggregator, mean_size
 from dither.sql.plan.aggregates.average import Average
 from dither.sql.plan.aggregates.means import rows_and_clamps
 from dither.sql.plan.nodes import Measure
@@ -43,6 +43,15 @@ class CentredSum(Aggregator):
 
     def measures(self) -> tuple[Measure, ...]:
         return Average(self.value).measures()
+
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        unit = 10.0**-self.value.scale
+        return unit, abs(self.middle) * unit
+
+    @property
+    def typical_size(self) -> float:
+        return mean_size(self.value)
 
     def remainder(self, errors: Sequence[MeasureError]) -> Bounds:
         """What clamping changed, and what rows that were left out add: so many at most, each with a declared value."""

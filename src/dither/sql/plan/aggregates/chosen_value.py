@@ -34,6 +34,10 @@ class ChosenQuantile(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return (QuantileRows(self.value, self.numerator, self.denominator),)
 
+    @property
+    def typical_size(self) -> float:
+        return 0.5  # of a rank
+
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         return ValueColumn("quantile", only(noisy, "a quantile"), decimals=self.value.scale, declared=self.declared)
 
@@ -51,6 +55,10 @@ class ChosenMode(Aggregator):
 
     def measures(self) -> tuple[Measure, ...]:
         return (ModeRows(self.value),)
+
+    @property
+    def typical_size(self) -> float:
+        return 0.5  # of a rank
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         return ValueColumn("mode", only(noisy, "MODE"), decimals=self.value.scale, declared=self.declared)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -48,6 +48,12 @@ class Formula(Aggregator):
 
     def measures(self) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys(measure for part in self.parts for measure in part.measures()))
+
+    def leaves(self) -> tuple[Aggregator, ...]:
+        return tuple(leaf for part in self.parts for leaf in part.leaves())
+
+    def rebuilt(self, change: Callable[[Aggregator], Aggregator]) -> Aggregator:
+        return replace(self, parts=tuple(part.rebuilt(change) for part in self.parts))
 
     @property
     def confidence_split(self) -> int:

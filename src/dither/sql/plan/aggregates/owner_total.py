@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dither.records import recorded
 from dither.sql.expressions import Boolean, Numeric
-from dither.sql.plan.aggregates.aggregator import Aggregator, only
+from dither.sql.plan.aggregates.aggregator import Aggregator, mean_size, only
 from dither.sql.plan.nodes import Measure, OwnerTotal
 from dither.sql.postprocess.measure_errors import MeasureError
 from dither.sql.postprocess.value_column import ValueColumn, around
@@ -29,6 +29,14 @@ class SumOfOwners(Aggregator):
 
     def measures(self) -> tuple[Measure, ...]:
         return (OwnerTotal(self.value, self.condition, self.least, self.most),)
+
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        return (10.0**-self._decimals,)
+
+    @property
+    def typical_size(self) -> float:
+        return 1.0 if self.value is None else mean_size(self.value)
 
     @property
     def coefficients(self) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dither.records import recorded
 from dither.sql.expressions import Numeric
-from dither.sql.plan.aggregates.aggregator import Aggregator, bounded, only
+from dither.sql.plan.aggregates.aggregator import Aggregator, bounded, mean_size, only
 from dither.sql.plan.nodes import Measure, SumRows
 from dither.sql.postprocess.measure_errors import MeasureError
 from dither.sql.postprocess.value_column import ValueColumn, around
@@ -28,6 +28,14 @@ class Sum(Aggregator):
 
     def measures(self) -> tuple[Measure, ...]:
         return (SumRows(bounded(self.value)),)
+
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        return (10.0**-self.value.scale,)
+
+    @property
+    def typical_size(self) -> float:
+        return mean_size(self.value)
 
     @property
     def coefficients(self) -> tuple[int, ...]:

@@ -42,6 +42,17 @@ class Variance(Aggregator):
         present = CountRows(Not(IsNull(self.value)) if self.value.nullable else None)
         return SumRows(bounded(distance)), SumRows(_squared(distance)), present
 
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        low, high = self.value.bounds
+        reach, unit = max(1.0, (high - low) / 2), 10.0**-self.value.scale
+        return 2 * reach * unit**2, unit**2, 4 / 3 * reach**2 * unit**2
+
+    @property
+    def typical_size(self) -> float:
+        low, high = self.value.bounds
+        return max(1e-9, (high - low) ** 2 / 12) * 100.0**-self.value.scale
+
     def losses(self, errors: Sequence[MeasureError]) -> list[tuple[Measure, Bounds]]:
         """Rows, and what clamping changed: what the rows that were left out add follows from how many they are."""
         return rows_and_clamps(self.measures(), errors)
