@@ -147,14 +147,18 @@ class Answer:
     def to_pandas(self, intervals: bool = False, decimals: Literal["float", "decimal"] = "float") -> pd.DataFrame:
         """A pandas DataFrame (needs pandas).
 
-        Decimal numbers are floats, with which pandas computes; with decimals="decimal" they are exact Decimals.
+        Decimal numbers are floats, with which pandas computes; with decimals="decimal" they are exact Decimals. What
+        has to be known beside the numbers stands in `attrs["dither"]`.
         """
         from dither.answer import numbers
+        from dither.answer.document import said
 
         if decimals not in ("float", "decimal"):
             raise ParameterError(f'decimals is "float" or "decimal"; got {decimals!r}.')
         require("pandas")
-        return self._table(intervals, numbers.to_floats if decimals == "float" else numbers.to_arrow).to_pandas()
+        frame = self._table(intervals, numbers.to_floats if decimals == "float" else numbers.to_arrow).to_pandas()
+        frame.attrs["dither"] = said(self)
+        return frame
 
     def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """A polars DataFrame (needs polars)."""
@@ -169,8 +173,9 @@ class Answer:
     def to_csv(self, path: str | Path, intervals: bool = True, *, raw: bool = False) -> None:
         """Write a CSV file; each value column is followed by its lower and upper ends, unless intervals=False.
 
-        A text that a spreadsheet would compute (it begins with =, +, - or @) gets an apostrophe before it, and control
-        characters become a mark; with raw=True texts are written as they are, for programs.
+        With intervals, lines above the table, which begin with #, say what it cost, what they hold, and the notes. A
+        text that a spreadsheet would compute (it begins with =, +, - or @) gets an apostrophe before it, and control
+        characters become a mark; with raw=True texts are written as they are and without those lines, for programs.
         """
         from dither.answer.document import csv_bytes
 

@@ -88,7 +88,7 @@ def _beside(column: Value, row: int, whole: Cell, noise: Cell, *, limited: bool,
     """A cell whose interval is more than its noise: both are said."""
     bounds, number = ends(column), column.values[row]
     if whole.text in (NO_INFORMATION, NO_VALUE) or bounds is None:
-        return noise if limited else whole
+        return replace(noise, beside=f"± {noise.error} (all rows: {whole.text})") if limited and noise.error else whole
     unit = None if column.is_float else Fraction(1, 10**column.decimals)
     value = _exact(number, unit)
     low, high = (_exact(end[row], unit) if math.isfinite(end[row]) else None for end in bounds)

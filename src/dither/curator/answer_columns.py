@@ -126,7 +126,7 @@ class Columns:
         sides = sum(end != 0 for _, ends in output.aggregate.losses(left) for end in ends)
         if not sides or not groups:
             return self._with_noise(output, left, missed)
-        tried = []
+        tried = [self._with_noise(output, left, missed)]
         for part in range(1, _PARTS):
             lost = missed * Fraction(part, _PARTS)
             even = lost * groups / sides

@@ -60,8 +60,12 @@ def _left_out(measure: Measure, ends: Bounds) -> str:
 def _amount(measure: Measure, low: int | None, high: int | None) -> str:
     if low is None or high is None:
         return "any amount"
-    least, most = (decimal(shown(measure, end)) for end in (low, high))
+    least, most = (_written(shown(measure, end)) for end in (low, high))
     return f"up to {most}" if low == 0 else f"from {least} to {most}"
+
+
+def _written(amount: Fraction) -> str:
+    return f"{amount.numerator:,}" if amount.denominator == 1 else decimal(amount)
 
 
 def _name(measure: Measure) -> str:
