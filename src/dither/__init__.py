@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dither.accounting import compose as compose
     from dither.accounting import parallel as parallel
     from dither.answer import Answer as Answer
+    from dither.client import connect as connect
     from dither.curator.analyst import Analyst as Analyst
     from dither.curator.budgets import BudgetView as BudgetView
     from dither.curator.curator import Curator as Curator
@@ -80,6 +81,7 @@ __version__ = "0.1.0"
 HOMES = homes(
     {
         "dither.accounting": "accounting ApproxDP calibrate compose Filter GDP Odometer parallel PLD PureDP RDP ZCDP",
+        "dither.client": "connect",
         "dither.curator.analyst": "Analyst",
         "dither.answer": "Answer",
         "dither.lab.audit": "audit",

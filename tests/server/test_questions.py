@@ -84,10 +84,10 @@ def test_the_planted_bug_of_ids_that_free_repeats_leave_unused(own: Any, monkeyp
         store, alice = Store(own.folder), Principal.analyst("alice")
         questions = Questions(curator.service, store)
         body = {"sql": COUNT, "epsilon": "0.01"}
-        questions.document(alice, body)
+        questions.asked(alice, body)
         monkeypatch.setattr(Store, "keep", _keep_unbound(Store.keep))
-        first = questions.document(alice, {**body, "request": "again"})
-        assert questions.document(alice, {**body, "request": "again"}) != first
+        first = questions.asked(alice, {**body, "request": "again"})
+        assert questions.asked(alice, {**body, "request": "again"}) != first
         store.close()
 
 

@@ -20,7 +20,7 @@ from dither import escape
 from dither.answer import Answer, Key, Value
 from dither.answer.document import csv_bytes
 from dither.errors import ParameterError, UnsupportedQuery
-from dither.sql.pricing.explain import Explanation
+from dither.sql.pricing.explanation import Explanation
 
 LABELS = [
     "plain",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dither.curator.service import Service
     from dither.curator.stated import Stated
     from dither.exact.parameters import Number
-    from dither.sql.pricing.explain import Explanation
+    from dither.sql.pricing.explanation import Explanation
 
 
 class Asker:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dither.curator.walk import Walk
     from dither.ledger import Entry, Ledger
     from dither.sql.planner.profile import Profile
-    from dither.sql.pricing.explain import Explanation
+    from dither.sql.pricing.explanation import Explanation
 
 
 class Service:

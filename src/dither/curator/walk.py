@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dither.answer import Answer
     from dither.engines.protocol import Engine
     from dither.ledger import Ledger, Reservation
-    from dither.sql.pricing.explain import Explanation
+    from dither.sql.pricing.explanation import Explanation
     from dither.sql.pricing.price import PricedQuestion
 
 

@@ -166,6 +166,18 @@ def _declare_public(table: PublicTable) -> dict[str, Any]:
     return {**declared, "checksum": _checksum(table.name, declared)}
 
 
+def declaration(table: Table | PublicTable) -> dict[str, Any]:
+    """A declaration for those who may ask about the table; `table_from` reads it."""
+    declared = _declare(table) if isinstance(table, Table) else _declare_public(table)
+    return {"name": table.name, **declared}
+
+
+def table_from(declared: Mapping[str, Any]) -> Table | PublicTable:
+    """The table that `declaration` described."""
+    stated = {name: value for name, value in declared.items() if name != "name"}
+    return (_table if "people" in stated else _public_table)(declared["name"], stated)
+
+
 def _checksum(name: str, declared: Mapping[str, Any]) -> str:
     """The same for equal declarations only, whatever the layout of the file."""
     content = {key: value for key, value in declared.items() if key != "checksum"}

@@ -24,6 +24,7 @@ from dither.server.endpoints import ADMINISTRATOR, AUDITOR, CURATOR, Asked, Endp
 from dither.server.loading import load
 from dither.server.metrics import Metrics
 from dither.server.problems import Forbidden
+from dither.server.questions import budget_document
 from dither.server.tokens import DAYS, Tokens, document_of
 
 _UPLOAD = "upload:"
@@ -111,10 +112,8 @@ class Administration:
         """Every account with what it was granted, has spent and has left."""
         found = []
         for people, analyst in self.curator.accounts():
-            view = self.curator.budget(people, analyst)
-            parts = {"granted": (view.total, False), "spent": (view.spent, True), "left": (view.left, False)}
-            figures = {name: amount.figures(up=up, digits=12) for name, (amount, up) in parts.items()}
-            found.append({"people": people, "analyst": analyst, "kind": view.kind, **figures})
+            view = budget_document(self.curator.budget(people, analyst))
+            found.append({"people": people, "analyst": analyst, **view})
         return found
 
     def open_people(self, asked: Asked) -> Any:

@@ -69,7 +69,7 @@ class Door:
         except DitherError as error:
             return self._counted(name, role, _problem(error))
         reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
-        return self._counted(name, role, Response(reply.content, reply.status, media_type=reply.media_type))
+        return self._counted(name, role, Response(reply.content, reply.status, dict(reply.headers), reply.media_type))
 
     def _counted(self, name: str, role: str, response: Response) -> Response:
         """Which endpoint, which role, which status: neither log nor counts have anything else of a request."""

@@ -14,6 +14,7 @@ from dither.server.bodies import Field
 
 CURATOR, ANALYST, AUDITOR, ADMINISTRATOR = "curator", "analyst", "auditor", "administrator"
 ASKERS = (CURATOR, ANALYST)
+EVERYBODY = (CURATOR, ANALYST, AUDITOR, ADMINISTRATOR)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Reply:
     content: bytes
     media_type: str = "application/json"
     status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

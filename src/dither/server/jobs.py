@@ -112,8 +112,8 @@ class Jobs:
         try:
             if not self.tokens.valid(row.token):
                 raise Stranger
-            document = self.questions.document(Principal(role, name or None), json.loads(row.body))
-            ended = "done", json.dumps({"answer": json.loads(document)["id"]})
+            answer = self.questions.asked(Principal(role, name or None), json.loads(row.body))
+            ended = "done", json.dumps({"answer": answer})
         except DitherError as error:
             ended = "failed", json.dumps(document_of(error))
         except Exception:  # noqa: BLE001 - nothing of an error that nobody foresaw leaves

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.escape import json_text, visible_lines
 from dither.exact.digits import counted, decimal, number_above
 from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.sensitivity import Sensitivity
@@ -25,6 +23,7 @@ from dither.sql.plan.question import Output
 from dither.sql.planner.error_sums import errors_of
 from dither.sql.planner.mechanism_choice import noise_of, tag_of
 from dither.sql.planner.plan import split_missed
+from dither.sql.pricing.explanation import Explanation
 from dither.sql.pricing.menu import left_out_of, menu, structure
 from dither.sql.pricing.notes import limits, narrowed, notes
 from dither.sql.pricing.price import PricedMeasure, PricedQuestion
@@ -35,31 +34,6 @@ _TRADES = {
     "rho": "Half the error costs four times the rho.",
 }
 _GAUSSIAN_TRADE = "Half the error costs about twice the epsilon, at the same delta."
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The plan, the price, and the error to expect. `str()` is for people, `to_dict()` for programs."""
-
-    content: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        return self.content
-
-    def to_json(self) -> str:
-        return json_text(self.content, indent=2)
-
-    def __str__(self) -> str:
-        from dither.sql.pricing.explanation_text import to_text
-
-        return visible_lines(to_text(self.content))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from dither.sql.pricing.explanation_text import to_html
-
-        return to_html(self.content)
 
 
 def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:

@@ -1,0 +1,24 @@
+"""An analyst of a curator that runs elsewhere: the same methods as at home, over HTTP.
+
+It needs neither the engine nor the parser of SQL.
+"""
+
+from __future__ import annotations
+
+from dither.client.connection import Connection
+from dither.client.remote import RemoteService
+from dither.curator.analyst import Analyst
+from dither.curator.principal import Principal
+
+__all__ = ["connect"]
+
+
+def connect(url: str, token: str, *, plaintext: bool = False, timeout: float = 900.0) -> Analyst:
+    """The analyst to whom a token belongs, at a server such as "https://dither.example:8443".
+
+    Requests are sent again when a connection breaks: each question has a request id, so it is charged once. Tokens go
+    over a network by TLS only, unless `plaintext` says otherwise.
+    """
+    service = RemoteService(Connection(url, token, plaintext=plaintext, timeout=timeout))
+    who = service.whoami()
+    return Analyst(service, Principal(who["role"], who["name"]))  # type: ignore[arg-type]
