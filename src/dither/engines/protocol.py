@@ -58,6 +58,8 @@ class LoadReport:
     dropped_without_key: int = 0  # a value of the key does not fit its declaration
     dropped_as_repeats: int = 0  # the owner has another row with the same key
     unreadable_lines: int = 0  # of CSV, with more or fewer fields than the header
+    beyond_max_rows_per_owner_in: dict[str, int] = field(default_factory=dict)  # by column; not stored
+    beyond_max_values_per_owner: dict[str, int] = field(default_factory=dict)  # by column; not stored
     utf8: bool = True  # whether the text of a CSV source is
     expected: dict[str, str] = field(default_factory=dict)  # what a column's values look like, where some did not fit
 

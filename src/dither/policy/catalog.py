@@ -9,6 +9,7 @@ from enum import Enum
 from dither.errors import PolicyError
 from dither.policy.columns import Column
 from dither.policy.names import meant
+from dither.policy.structure import Structure
 
 # Registration refuses larger tables, so sums of small values provably fit 64 bits.
 MOST_ROWS = 2**36
@@ -48,7 +49,8 @@ class Table:
     `owner_type` is how owners are stored, BIGINT or VARCHAR: the same in all tables of one people, so that an owner is
     found in another table by plain equality. (Declarations of an older format do not say, and it is empty.)
     `parent_snapshot` is the snapshot in which a foreign key found the owners of this one; 0 if there is none to name.
-    `max_rows` bounds the rows of all owners together, None if nothing was declared.
+    `max_rows` bounds the rows of all owners together, None if nothing was declared. `structure` says how the rows of an
+    owner may lie.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Table:
     owner_type: str = ""
     parent_snapshot: int = 0
     max_rows: int | None = None
+    structure: Structure = field(default_factory=Structure)
 
     @property
     def row_level(self) -> bool:

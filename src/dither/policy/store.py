@@ -23,9 +23,12 @@ from dither.errors import PolicyError
 from dither.policy.catalog import Catalog, ForeignKey, PublicTable, Table
 from dither.policy.columns import Column, column_from
 from dither.policy.limits import Limits, limits_from
+from dither.policy.structure import Structure
 
-_FORMAT = 3
-_READABLE = (1, 2, _FORMAT)  # the first knew neither keys nor foreign keys nor public tables, the second no max_rows
+# The first format knew neither keys nor foreign keys nor public tables, the second no max_rows. The fourth is the third
+# with tables that declare structure; it is written only if there are some, so that older readers are not shut out.
+_PLAIN, _FORMAT = 3, 4
+_READABLE = (1, 2, _PLAIN, _FORMAT)
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class PolicyFile:
         from dither.ledger.storage.files import write_durably
 
         content = {
-            "format": _FORMAT,
+            "format": _FORMAT if any(table.structure for table in policy.tables.values()) else _PLAIN,
             "last_snapshot": policy.last_snapshot,
             "tables": {name: _declare(table) for name, table in policy.tables.items()},
             "public": {name: _declare_public(table) for name, table in policy.public.items()},
@@ -141,7 +144,7 @@ os.register_at_fork(after_in_child=_let_go)
 
 
 def _declare(table: Table) -> dict[str, Any]:
-    declared = {
+    declared: dict[str, Any] = {
         "people": table.people,
         "owner": table.owner,
         "via": None if table.via is None else [table.via.column, table.via.table, table.via.key],
@@ -153,6 +156,8 @@ def _declare(table: Table) -> dict[str, Any]:
         "snapshot": table.snapshot,
         "columns": {name: column.declaration() for name, column in table.columns.items()},
     }
+    if table.structure:
+        declared["structure"] = {"rows_in": dict(table.structure.rows_in), "values": dict(table.structure.values)}
     return {**declared, "checksum": _checksum(table.name, declared)}
 
 
@@ -203,6 +208,7 @@ def _table(name: str, declared: Mapping[str, Any]) -> Table:
         owner_type=declared.get("owner_type", ""),
         parent_snapshot=declared.get("parent_snapshot", 0),
         max_rows=declared.get("max_rows"),
+        structure=Structure(**declared.get("structure", {})),
     )
 
 
