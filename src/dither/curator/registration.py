@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dither.curator.budgets import budget_from
+from dither.curator.load_warnings import warn, with_budget
 from dither.errors import PolicyError, TableExists
 from dither.policy.catalog import PublicTable, Table
 from dither.policy.limits import Limits
@@ -107,6 +109,9 @@ class Registrar:
             if self.policy.read().named(loaded.name) != loaded:
                 self.engine.drop(loaded)
             raise
+        if isinstance(loaded, Table):
+            report = with_budget(report, budget_from(self.ledger.terms(loaded.people, None)))
+        warn(loaded.name, report)
         return report
 
     def _expected_owner_type(self, table: Table, declared: Policy) -> str:

@@ -77,8 +77,8 @@ def private_table(
             raise PolicyError(f"table {name!r}: each row is its own owner, so a key would say nothing; leave it out.")
         if structure:
             raise PolicyError(
-                f"table {name!r}: each row is its own owner, so max_rows_per_owner_in and max_values_per_owner say nothing; "
-                "leave them out."
+                f"table {name!r}: each row is its own owner, so max_rows_per_owner_in and max_values_per_owner would "
+                "say nothing; leave them out."
             )
         return Table(name, whose, "", 1, dict(columns), max_rows=most)
     if max_rows_per_owner is None:

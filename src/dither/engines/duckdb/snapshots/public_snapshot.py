@@ -20,7 +20,8 @@ from dither.engines.duckdb.snapshots.loading import (
     unread,
 )
 from dither.engines.duckdb.sources.sources import source_names
-from dither.engines.protocol import LoadReport, Progress, check_rows, expectations
+from dither.engines.load_report import LoadReport, expectations
+from dither.engines.protocol import Progress, check_rows
 from dither.errors import PolicyError
 from dither.exact.digits import counted
 from dither.policy.catalog import PublicTable

@@ -25,7 +25,8 @@ from dither.engines.duckdb.snapshots.loading import (
 from dither.engines.duckdb.snapshots.owners import Owners
 from dither.engines.duckdb.snapshots.rank import first_of_its_key, rank_expression
 from dither.engines.duckdb.snapshots.structure import broken, enforced
-from dither.engines.protocol import LoadReport, Progress, check_rows, expectations
+from dither.engines.load_report import LoadReport, expectations
+from dither.engines.protocol import Progress, check_rows
 from dither.errors import PolicyError
 from dither.exact.digits import counted
 from dither.policy.catalog import Table

@@ -1,8 +1,8 @@
 """Enforces declared structure before rows are ranked, so that it is true of the snapshot whatever the source holds.
 
 Which rows and which values of an owner are kept follows from a keyed hash of that owner's own rows and values: nobody
-else's change with an owner, with the order of a file or with the number of threads. Leaving out more rows breaks none of
-these limits, so they are enforced one after the other.
+else's change with an owner, with the order of a file or with the number of threads. Leaving out more rows breaks none
+of these limits, so they are enforced one after the other.
 """
 
 from __future__ import annotations
