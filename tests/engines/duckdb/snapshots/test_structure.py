@@ -147,7 +147,7 @@ def test_planted_bug_chosen_across_owners(load: Any, monkeypatch: pytest.MonkeyP
 
     def across(owner_type: str, columns: Any, names: Any) -> str:
         keyed = "sha256(concat($key, _owner, day, region, note))"
-        return f"row_number() OVER (PARTITION BY {names[0]} ORDER BY {keyed}) // 20"
+        return f"row_number() OVER (PARTITION BY {names[0]} ORDER BY {keyed}) // 4"
 
     monkeypatch.setattr(snapshot, "broken", lambda load, table: 0)
     monkeypatch.setattr(structure, "among_alike", across)
