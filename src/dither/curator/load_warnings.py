@@ -28,7 +28,7 @@ def warn(table: str, report: LoadReport) -> None:
     """All that is loud in a report, at once, where `Curator.register` or `Curator.refresh` was called."""
     if report.warnings:
         said = "; ".join(report.warnings)
-        warnings.warn(f"table {table!r}: {said}. Keep this from analysts: it is exact.", LoadWarning, stacklevel=4)
+        warnings.warn(f"table {table!r}: {said}. Keep this from analysts: it is exact.", LoadWarning, stacklevel=5)
 
 
 def _about(budget: Budget, owners: int) -> list[str]:

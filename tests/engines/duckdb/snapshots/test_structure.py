@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -142,8 +143,9 @@ def test_planted_bug_chosen_by_position(load: Any, monkeypatch: pytest.MonkeyPat
         check_order_and_threads(load)
 
 
-def test_planted_bug_chosen_across_owners(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_bug_chosen_across_owners(load: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So many rows of a day in all, whoever has them."""
+    (tmp_path / "rank.key").write_bytes(b"k" * 32)  # the same choices in every run
 
     def across(owner_type: str, columns: Any, names: Any) -> str:
         keyed = "sha256(concat($key, _owner, day, region, note))"
