@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from dither.errors import PolicyError
-from dither.policy.columns import Column
+from dither.policy.columns import Category, Column
 from dither.policy.names import meant
 from dither.policy.structure import Structure
 
@@ -73,13 +74,32 @@ class Table:
 
 @dataclass(frozen=True)
 class PublicTable:
-    """A registered table that tells about nobody. No two rows have the same values in all columns of `key`."""
+    """A registered table that tells about nobody. No two rows have the same values in all columns of `key`.
+
+    `labels` are the values that its text columns have in this snapshot, in the order of code points: those of columns
+    that have few enough of them. They are as public as the table.
+    """
 
     name: str
     columns: Mapping[str, Column]
     key: tuple[str, ...]
     snapshot: int = 0
     max_rows: int | None = None
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def stored(self) -> Mapping[str, Column]:
+        """The columns of the snapshot: those declared, and the place of each text among its column's labels."""
+        return {**self.columns, **{code_of(name): self._code(name) for name in self.labels}}
+
+    def _code(self, name: str) -> Category:
+        labels, nullable = self.labels[name], self.columns[name].nullable
+        return Category(labels, nullable=nullable, default=None if nullable else labels[0])
+
+
+def code_of(name: str) -> str:
+    """What the column is called that has the places of a column's texts; no declared name begins like it."""
+    return f"_code_{name}"
 
 
 def most_rows(table: Table | PublicTable) -> int:

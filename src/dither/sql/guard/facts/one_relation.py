@@ -34,7 +34,7 @@ def scan(node: Scan, facts: Of) -> Facts:
 
 
 def public_scan(node: PublicScan, facts: Of) -> Facts:
-    return Facts(_columns(node.names, node.table.columns), "", None, _key(node.table.key, node.names), MOST_ROWS)
+    return Facts(_columns(node.names, node.table.stored), "", None, _key(node.table.key, node.names), MOST_ROWS)
 
 
 def limited(node: OwnerLimit, facts: Of) -> Facts:
