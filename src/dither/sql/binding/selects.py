@@ -13,6 +13,7 @@ from dither.sql.binding.binder import Rows
 from dither.sql.binding.formula_kinds import is_formula
 from dither.sql.binding.formula_syntax import bind_formula
 from dither.sql.binding.group_keys import group_key
+from dither.sql.binding.public_values import public_texts
 from dither.sql.binding.relations import Relations
 from dither.sql.bounding.owner_limits import most_in_all
 from dither.sql.plan.aggregates import Aggregator, bounded
@@ -114,8 +115,9 @@ class _Answering:
     def _group(self, select: exp.Select) -> None:
         clause = select.args.get("group")
         aliased = {item.alias.lower(): item.node for item in reversed(self.items) if item.alias}
-        for given in clause.expressions if clause is not None else ():
-            node = self._meant(given, aliased)
+        nodes = [self._meant(given, aliased) for given in (clause.expressions if clause is not None else ())]
+        self.scalars = replace(self.scalars, public_texts=public_texts(self.scope, nodes))
+        for node in nodes:
             code, declaration = group_key(self.scalars, node)
             code = bounded(code)
             if all((key.code, key.declaration) != (code, declaration) for key in self.keys):

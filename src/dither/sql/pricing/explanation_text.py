@@ -59,7 +59,8 @@ def to_text(content: dict[str, Any]) -> str:
     if keys is not None:
         lines.append(
             f"A group is shown if its noisy number of owners (scale {keys['scale']:.4g}) is at least "
-            f"{keys['threshold']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
+            f"{keys['threshold']}: with {counted(keys['owners_needed'], 'owner')} it is, with probability "
+            f"{content['confidence']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
             f"delta {keys['delta']:.3g}."
         )
     for column in content["columns"]:

@@ -61,13 +61,17 @@ class Value:
 
 @dataclass(frozen=True)
 class Scalars:
-    """Binds expressions over one row; `kept` is what WHERE has left of columns, `rows` how many there can be."""
+    """Binds expressions over one row; `kept` is what WHERE has left of columns, `rows` how many there can be.
+
+    `public_texts` are columns that are grouped by the values that their public tables have.
+    """
 
     scope: Scope
     labels: LabelReader = field(repr=False, compare=False)
     rules: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = field(repr=False, compare=False)
     kept: Kept = field(default_factory=dict)
     rows: int = MOST_ROWS
+    public_texts: frozenset[str] = frozenset()
 
     def value(self, node: exp.Expr) -> Value:
         """The value that any piece of scalar syntax stands for."""
