@@ -16,8 +16,8 @@ from dither.policy.columns import Column
 class ValueColumn:
     """One value a group. Whole `values` stand for value * 10**-decimals; float64 ones are shown as they are.
 
-    The noise is at most `half_width` (in shown units) with the confidence asked for, or lies between `lower` and
-    `upper` where the width differs from group to group. `possible` is the declared range, where no value lies outside.
+    The exact value is within `half_width` (in shown units) with the confidence asked for, or between `lower` and
+    `upper` (in units) where the two sides or groups differ. `possible` is the declared range: no value lies outside.
     `declared` says what the values, then codes, are shown as, where they are no numbers.
     `additive`: the exact values of groups add up to the exact value of all their rows together.
     """
