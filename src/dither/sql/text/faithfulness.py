@@ -6,7 +6,7 @@ Parsers are lenient. Some words they read and forget (`FROM t *`, a trailing com
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -36,15 +36,25 @@ class _Writer(PostgresGenerator):
     """Writes MEDIAN as MEDIAN, and ROUND without a cast."""
 
     SUPPORTS_MEDIAN = True
-    TRANSFORMS = PostgresGenerator.TRANSFORMS | {exp.Round: lambda self, node: self.function_fallback_sql(node)}
+    TRANSFORMS = PostgresGenerator.TRANSFORMS | {
+        exp.Round: lambda self, node: self.function_fallback_sql(node),
+        exp.IntDiv: lambda self, node: self.binary(node, "DIV"),  # of other dialects
+    }
 
 
 def faithful(parsed: Parsed) -> None:
     """Refuse a text of which the tree does not hold every word, in order."""
-    source = parsed.source
+    faithful_tree(parsed.select, parsed.source, {})
+
+
+def faithful_tree(tree: exp.Expr, source: Source, synonyms: Mapping[str, str]) -> None:
+    """The same of any tree, in a dialect that has other words for some of PostgreSQL's."""
     writer = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
-    again = writer.generate(parsed.select)
-    written, kept = plain(_words(source.tokens)), plain(_words(Postgres().tokenize(again)))
+    again = writer.generate(tree)
+    written, kept = (
+        plain([(synonyms.get(word, word), at) for word, at in _words(tokens)])
+        for tokens in (source.tokens, Postgres().tokenize(again))
+    )
     still = iter([word for word, _ in kept if word != "NOT"])
     for word, at in written:
         if word != "NOT":

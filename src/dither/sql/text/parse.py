@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import TokenType
 
 from dither.policy.catalog import Catalog
@@ -33,10 +34,14 @@ class Parsed:
 
 def parse(source: Source, catalog: Catalog) -> Parsed:
     """The one SELECT of the text, every part of it allowed. The catalogue serves advice in refusals alone."""
-    tree = _tree(source)
+    return checked(tree(source), source, catalog)
+
+
+def checked(tree: exp.Expr, source: Source, catalog: Catalog) -> Parsed:
+    """The tree, if it is one SELECT and every part of it allowed."""
     _plain_groups(tree, source, catalog)
     _only_allowed(tree, source, catalog)
-    _shallow(tree, source)
+    shallow(tree, source)
     _short_lists(tree, source)
     if isinstance(tree, exp.Union):
         hint = "Ask one question for each part, or unite the rows: SELECT COUNT(*) FROM (... UNION ALL ...) AS u."
@@ -46,9 +51,10 @@ def parse(source: Source, catalog: Catalog) -> Parsed:
     return Parsed(tree, source)
 
 
-def _tree(source: Source) -> exp.Expr:
+def tree(source: Source, parser: type[PostgresParser] = PostgresParser) -> exp.Expr:
+    """The one syntax tree of the tokens, whatever it holds."""
     try:
-        trees = Postgres().parser().parse(list(source.tokens), source.text)
+        trees = parser(dialect=Postgres).parse(list(source.tokens), source.text)
     except ParseError as error:
         first: dict[str, Any] = error.errors[0] if error.errors else {}
         word = str(first.get("highlight") or "")
@@ -128,7 +134,7 @@ def _name(node: exp.Expr, source: Source) -> str:
     return name[:40].upper()
 
 
-def _shallow(tree: exp.Expr, source: Source) -> None:
+def shallow(tree: exp.Expr, source: Source) -> None:
     level = [(tree, 1)]
     while level:
         node, depth = level.pop()
