@@ -226,6 +226,13 @@ def _binary(build: Callable[[Numeric, Numeric], Numeric]) -> Callable[[Scalars, 
     return rule
 
 
+def _quotient(scalars: Scalars, node: exp.Expr) -> Value:
+    value, divisor = scalars.number(node.this), scalars.number(node.expression)
+    if "not_by_zero" in node.meta and divisor.low <= 0 <= divisor.high:  # of a dialect where that is infinite
+        raise scalars.refusal(node.expression, *node.meta["not_by_zero"])
+    return Value("number", simplifier.divide(value, divisor))
+
+
 def _unary(build: Callable[[Numeric], Numeric]) -> Callable[[Scalars, exp.Expr], Value]:
     return lambda scalars, node: Value("number", build(scalars.number(node.this)))
 
@@ -239,6 +246,6 @@ RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
     exp.Neg: _unary(simplifier.negate),
     exp.Abs: _unary(simplifier.absolute),
     exp.Mul: _binary(simplifier.multiply),
-    exp.Div: _binary(simplifier.divide),
+    exp.Div: _quotient,
     exp.Mod: _binary(simplifier.modulo),
 }

@@ -21,7 +21,9 @@ def interpreted(text: str, vocabulary: Vocabulary, catalog: Catalog) -> Parsed:
     source = lexicon.topped(source)
     tree = parse.tree(source, NamesOnly)
     parse.shallow(tree, source)
+    written = tree.copy()
     if isinstance(tree, (exp.Select, exp.Union)):  # anything else is refused below, whatever its words
-        faithfulness.faithful_tree(tree, source, dict(lexicon.types) | dict.fromkeys(lexicon.operators, "DIV"))
         tree = Translation(vocabulary, source, catalog, names.aliases([tree])).value(tree)
-    return parse.checked(tree, source, catalog)
+    parsed = parse.checked(tree, source, catalog)
+    faithfulness.faithful_tree(written, source, dict(lexicon.types) | dict.fromkeys(lexicon.operators, "DIV"))
+    return parsed

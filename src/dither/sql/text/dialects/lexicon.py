@@ -1,4 +1,4 @@
-"""How a dialect cuts text into tokens: what quotes names and what quotes texts, remarks, and literals that are its own."""
+"""How a dialect cuts text into tokens: what quotes names and texts, remarks, and literals that are its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What declarations tell about a name in a query, whichever table it is of: is it a text, has it decimals, which labels."""
+"""What declarations tell about a name in a query, whichever table it is of: its kind, decimals and labels."""
 
 from __future__ import annotations
 

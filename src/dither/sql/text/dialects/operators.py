@@ -1,4 +1,4 @@
-"""Operators, casts, parts of dates, patterns and clauses: what a dialect means by them, in PostgreSQL's words."""
+"""Operators, casts, parts of dates and patterns: what a dialect means by them, in PostgreSQL's words."""
 
 from __future__ import annotations
 
@@ -16,80 +16,9 @@ if TYPE_CHECKING:
     from dither.sql.text.dialects.translation import Translation
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
-_ZONED = re.compile(r"\d{4}-\d\d-\d\d[ T][\d:.]+ *([+-]\d.*|[A-Za-z].*)")
 _DIGITS = re.compile(r"[0-9]{1,9}")
-_ORDER = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
-_COUNTED = ("COUNT", "COUNT_BIG", "CHAR_LENGTH", "CHARACTER_LENGTH")
+_WHOLE = (exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 _IN_POSTGRESQL = "Write it in PostgreSQL's dialect."
-
-
-def check(translation: Translation, node: exp.Expr) -> None:
-    """Refuse syntax that has the same words as PostgreSQL's but another meaning in this dialect."""
-    facts = translation.vocabulary
-    if isinstance(node, exp.Select):
-        _check_select(translation, node)
-    elif isinstance(node, exp.Join):
-        if node.side and not facts.nulls_after_outer_joins:
-            what = f"{node.side} JOIN, which finds zeros and empty texts instead of NULL there, is not translated"
-            raise translation.refusal(node, what, _IN_POSTGRESQL)
-    elif isinstance(node, exp.Column) and facts.collated:
-        _check_collation(translation, node)
-    elif isinstance(node, _ORDER) and facts.collated:
-        _check_order(translation, node)
-    elif isinstance(node, exp.Literal) and node.is_string and _ZONED.fullmatch(str(node.this)):
-        raise translation.refusal(node, "a time with a zone is not translated", "Write it in UTC, without a zone.")
-    elif isinstance(node, exp.Literal) and facts.empty_is_null and node.is_string and not str(node.this):
-        raise translation.refusal(node, "'', which is NULL there, is not translated", "Write IS NULL.")
-
-
-def _check_select(translation: Translation, node: exp.Select) -> None:
-    clauses = [node.args[name] for name in ("where", "group", "having", "order") if node.args.get(name)]
-    used = {one.name.lower() for clause in clauses for one in clause.find_all(exp.Column) if not one.table}
-    for item in node.expressions:
-        if isinstance(item, exp.EQ) and translation.vocabulary.equals_is_alias:
-            raise translation.refusal(item, "= in a select item, which names a column there, is not translated")
-        own = isinstance(item, exp.Alias) and isinstance(item.this, exp.Column) and item.this.name.lower()
-        alias = item.alias.lower() if isinstance(item, exp.Alias) else ""
-        if alias in used and alias != own and names.declared(translation.catalog, alias):
-            what = f"the alias {item.alias[:40]!r}, which is also a column's name and used again, is not translated"
-            raise translation.refusal(item.args["alias"], what, "Choose another alias.")
-    order = node.args.get("order")
-    for ordered in order.expressions if order else ():
-        labels = translation.labels(_item(node, ordered.this)) or []
-        if translation.vocabulary.collated and sorted(labels) != sorted(labels, key=names.folded):
-            what = "an order by these labels, which depends on a collation there, is not translated"
-            raise translation.refusal(ordered, what, _IN_POSTGRESQL)
-        if not ordered.meta.get("nulls_written"):
-            down = bool(ordered.args.get("desc"))
-            first = {"large": down, "small": not down, "last": False}[translation.vocabulary.nulls]
-            ordered.set("nulls_first", first)
-
-
-def _item(select: exp.Select, node: exp.Expr) -> exp.Expr:
-    """The select item that ORDER BY means by a number or an alias; else what it says."""
-    if isinstance(node, exp.Literal) and str(node.this).isdigit() and 0 < int(node.this) <= len(select.expressions):
-        return select.expressions[int(node.this) - 1].unalias()
-    return next((one.this for one in select.expressions if isinstance(one, exp.Alias) and one.alias == node.name), node)
-
-
-def _check_collation(translation: Translation, node: exp.Column) -> None:
-    """Texts that a collation may compare in any case stand only where they are not compared."""
-    if names.compared_alike(translation.catalog, node.name):
-        return
-    around = node.parent
-    counted = isinstance(around, exp.Anonymous) and str(around.this).upper() in _COUNTED
-    if not counted and not isinstance(around, exp.Is):
-        what = f"a use of the text {node.name[:40]!r}, which a collation compares there, is not translated"
-        hint = "Write it in PostgreSQL's dialect, where = minds the case of letters and ILIKE does not."
-        raise translation.refusal(node, what, hint)
-
-
-def _check_order(translation: Translation, node: exp.Expr) -> None:
-    for one in node.walk(prune=lambda inner: isinstance(inner, (exp.Interval, exp.Anonymous))):
-        text = isinstance(one, exp.Literal) and one.is_string and not isinstance(one.parent, exp.Interval)
-        if (text and not _DATE.fullmatch(str(one.this))) or (isinstance(one, exp.Column) and translation.labels(one)):
-            what = "the order of texts, which depends on a collation there, is not translated"
-            raise translation.refusal(one, what, _IN_POSTGRESQL)
 
 
 def _sum(translation: Translation, node: exp.Expr) -> exp.Expr:
@@ -114,16 +43,57 @@ def _number(translation: Translation, side: exp.Expr) -> exp.Expr:
 
 
 def _quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
+    if translation.vocabulary.types_of_values:
+        for side in (node.this, node.expression):
+            if not _one_type(translation, side):
+                what = "a division of a value that may be whole in one row and decimal in another is not translated"
+                raise translation.refusal(side, what, "Write CAST(x AS INTEGER), or 1.0 * x for decimals.")
     translated = translation.with_translated(node)
     if translation.vocabulary.division == "exact" and not translated.this.find(exp.AggFunc, exp.Filter):
         decimal = exp.Mul(this=exp.Literal.number("1.0"), expression=inside(translated.this))
         translated.set("this", exp.Paren(this=decimal))
+        if translation.vocabulary.quotients_are_floats and not isinstance(translated.expression.unnest(), exp.Nullif):
+            what = f"this divisor can be 0, where a quotient is infinite in {translation.vocabulary.name}."
+            translated.meta["not_by_zero"] = what, "Write x / NULLIF(y, 0), which is NULL there."
     return translated
+
+
+def _one_type(translation: Translation, node: exp.Expr) -> bool:
+    """Whether all values are whole, or all decimal: columns, numbers, their sums and products, and certain functions."""
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        kinds = {type(column) for column in names.declared(translation.catalog, node.name)}
+        return len(kinds) == 1 and node.name.lower() not in translation.aliases
+    if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
+        return _one_type(translation, node.this) and _one_type(translation, node.expression)
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() in ("ABS", "NULLIF"):
+        return _one_type(translation, node.expressions[0]) if node.expressions else False
+    called = isinstance(node, exp.Anonymous) and str(node.this).upper() in ("LENGTH", "COUNT", "SUM", "AVG", "TOTAL")
+    return (
+        called
+        or isinstance(node, (exp.Literal, exp.Cast, exp.Filter))
+        or (isinstance(node, exp.Neg) and _one_type(translation, node.this))
+    )
+
+
+def _is_float(translation: Translation, node: exp.Expr) -> bool:
+    """Whether a value may be a float in a dialect whose quotients are; names of derived columns may stand for any."""
+    return translation.vocabulary.quotients_are_floats and any(
+        isinstance(one, exp.Div)
+        or (isinstance(one, exp.Literal) and not one.is_string and "e" in str(one.this).lower())
+        or (isinstance(one, exp.Column) and one.name.lower() in translation.aliases)
+        for one in node.walk()
+    )
 
 
 def _whole_quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
     left, right = (inside(translation.value(side)) for side in (node.this, node.expression))
-    return exp.Trunc(this=exp.Div(this=left, expression=right, typed=True))
+    quotient = exp.Div(this=left, expression=right, typed=True)
+    if translation.vocabulary.whole_division == "cut":
+        return exp.Trunc(this=quotient)
+    if _is_float(translation, node):
+        raise translation.refusal(node, "a whole division of quotients is not translated", "Write FLOOR(x / y).")
+    return exp.Paren(this=quotient)
 
 
 def _remainder(translation: Translation, node: exp.Expr) -> exp.Expr:
@@ -160,8 +130,12 @@ def _cast(translation: Translation, node: exp.Expr) -> exp.Expr:
             )
         if literal or facts.to_date:
             return cast(translation.value(inner), "DATE" if kind == exp.DType.DATE else "TIMESTAMP")
+    if _is_float(translation, inner) and kind in (*_WHOLE, exp.DType.DECIMAL):
+        raise translation.refusal(
+            node, "this cast of a quotient is not translated", "Write ROUND(x), FLOOR(x) or CEIL(x)."
+        )
     value = None if literal else translation.value(inner)
-    if value is not None and kind in (exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT) and facts.to_whole:
+    if value is not None and kind in _WHOLE and facts.to_whole:
         if facts.to_whole == "cut" and not value.find(exp.AggFunc, exp.Filter):
             value = exp.Trunc(this=cast(value, "DECIMAL"))
         return exp.Cast(this=value, to=to)

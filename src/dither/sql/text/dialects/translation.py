@@ -9,7 +9,7 @@ from sqlglot import exp
 from dither.errors import UnsupportedQuery
 from dither.policy.catalog import Catalog
 from dither.sql.text import grammar
-from dither.sql.text.dialects import names, operators
+from dither.sql.text.dialects import clauses, names, operators
 from dither.sql.text.dialects.call import Call
 from dither.sql.text.dialects.vocabulary import Vocabulary
 from dither.sql.text.source import Source
@@ -42,7 +42,7 @@ class Translation:
         elif rule is not None:
             found = rule(self, node)
         elif type(node) in SAME:
-            operators.check(self, node)
+            clauses.check(self, node)
             found = self.with_translated(node)
         elif type(node) in grammar.ALLOWED:
             raise self.refusal(node, f"{self._word(node)} is not translated", "Write it in PostgreSQL's dialect.")

@@ -147,6 +147,7 @@ CLICKHOUSE = Vocabulary(
         "TOMONDAY": time_rules.start_of("week"),
     },
     units=_INTERVALS,
+    quotients_are_floats=True,
     to_decimal=False,
     like_escape="\\",
     nulls="last",

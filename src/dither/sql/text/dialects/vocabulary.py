@@ -22,6 +22,9 @@ class Vocabulary:
     parts: Parts = field(default_factory=lambda: time_rules.PLAIN)  # of EXTRACT
     units: Units = field(default_factory=dict)  # of intervals
     division: Literal["whole", "exact"] = "exact"  # of whole numbers by whole numbers
+    whole_division: Literal["cut", "of whole numbers"] = "cut"  # DIV, //: always cut, or only of whole numbers
+    types_of_values: bool = False  # whether a value is whole or decimal by itself, whatever its column says
+    quotients_are_floats: bool = False  # so that they are infinite by zero, and casts round halves to even
     remainder: Literal["same", "whole"] | None = None  # of decimal numbers: as PostgreSQL, or cut first
     to_whole: Literal["rounded", "cut"] | None = None  # a cast of decimal numbers
     to_decimal: bool = True  # whether casts to DECIMAL(p, s) round half away from zero
@@ -35,6 +38,7 @@ class Vocabulary:
     empty_is_null: bool = False
     nulls: Literal["large", "small", "last"] = "large"  # in ORDER BY that does not say
     equals_is_alias: bool = False  # whether SELECT n = COUNT(*) names a column
+    timestamps: bool = True  # whether it has them
     nulls_after_outer_joins: bool = True  # whether what an outer join does not find is NULL
     instead: Mapping[str, str] = field(default_factory=dict)  # hints for functions that are not translated
 
@@ -59,7 +63,7 @@ DUCKDB = Vocabulary(
     | _IF | _PARTS | time_rules.SECOND | text_rules.LETTERS | text_rules.CHARACTERS | text_rules.LENGTH | text_rules.LEN
     | text_rules.SUBSTR | text_rules.LEFT | text_rules.TRIM
     | {
-        "TRUNC": number_rules.truncated(1),
+        "TRUNC": number_rules.truncated(1, 2),
         "MOD": number_rules.remainder,
         "COUNT_IF": number_rules.counted_if,
         "COUNTIF": number_rules.counted_if,
@@ -79,6 +83,8 @@ DUCKDB = Vocabulary(
     parts=_SECONDS | _DOY | time_rules.ISO_WEEK
     | {name: time_rules.extracted(name) for name in ("dow", "isodow", "isoyear")},
     units=_INTERVALS,
+    whole_division="of whole numbers",
+    quotients_are_floats=True,
     remainder="same",
     to_whole="rounded",
     nulls="last",
@@ -99,11 +105,13 @@ SQLITE = Vocabulary(
     },
     parts={},
     division="whole",
+    types_of_values=True,
     remainder="whole",
     to_whole="cut",
     to_decimal=False,
     to_date=False,
     moved_by_days=False,
+    timestamps=False,
     like="any ASCII case",
     nulls="small",
 )  # fmt: skip
