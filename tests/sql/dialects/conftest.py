@@ -18,6 +18,7 @@ for _name in ("rows", "questions", "engines", "postgresql"):
         _spec.loader.exec_module(_loaded)
 
 import dialects_engines as engines  # noqa: E402
+import dialects_postgresql as postgresql  # noqa: E402
 import dialects_rows as rows  # noqa: E402
 
 
@@ -39,5 +40,12 @@ def duckdb_engine() -> Iterator[engines.Engine]:
 @pytest.fixture(scope="session")
 def sqlite_engine() -> Iterator[engines.Engine]:
     made = engines.make_sqlite()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql_engine() -> Iterator[engines.Engine]:
+    made = postgresql.make_postgresql()
     yield made
     made.close()

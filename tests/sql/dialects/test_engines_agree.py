@@ -61,3 +61,7 @@ def test_duckdb(dither: rows.Exact, duckdb_engine: engines.Engine) -> None:
 
 def test_sqlite(dither: rows.Exact, sqlite_engine: engines.Engine) -> None:
     campaign(dither, sqlite_engine)
+
+
+def test_postgresql(dither: rows.Exact, postgresql_engine: engines.Engine) -> None:
+    campaign(dither, postgresql_engine)

@@ -31,6 +31,7 @@ from dither.sql.expressions import (
 from dither.sql.scalars import calendar, literals, rounding
 from dither.sql.scalars.labels import LabelReader
 from dither.sql.scalars.narrowing import Kept, narrowed
+from dither.sql.scalars.number_types import is_integer
 from dither.sql.scalars.scope import Scope
 from dither.sql.text import grammar
 
@@ -230,6 +231,8 @@ def _quotient(scalars: Scalars, node: exp.Expr) -> Value:
     value, divisor = scalars.number(node.this), scalars.number(node.expression)
     if "not_by_zero" in node.meta and divisor.low <= 0 <= divisor.high:  # of a dialect where that is infinite
         raise scalars.refusal(node.expression, *node.meta["not_by_zero"])
+    if value.scale == divisor.scale == 0 and not (is_integer(node.this) and is_integer(node.expression)):
+        value = simplifier.multiply(value, Constant(10, 1))
     return Value("number", simplifier.divide(value, divisor))
 
 

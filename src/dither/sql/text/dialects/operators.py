@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from dither.policy.columns import Fixed
 from dither.sql.text.dialects import names
 from dither.sql.text.dialects.call import inside
 from dither.sql.text.dialects.time_rules import cast, listed
@@ -43,11 +44,13 @@ def _number(translation: Translation, side: exp.Expr) -> exp.Expr:
 
 
 def _quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
-    if translation.vocabulary.types_of_values:
-        for side in (node.this, node.expression):
-            if not _one_type(translation, side):
-                what = "a division of a value that may be whole in one row and decimal in another is not translated"
-                raise translation.refusal(side, what, "Write CAST(x AS INTEGER), or 1.0 * x for decimals.")
+    for side in (node.this, node.expression):
+        if translation.vocabulary.type_by_function and not _one_type(translation, side):
+            what = "a division with a value that may be whole or decimal there is not translated"
+            raise translation.refusal(side, what, "Write CAST(x AS INTEGER) if it is whole.")
+        if not translation.vocabulary.decimal_division and (translation.decimal(side) or _fixed(translation, side)):
+            what = "a division of decimal numbers, which is rounded to their own decimals there, is not translated"
+            raise translation.refusal(side, what, _IN_POSTGRESQL)
     translated = translation.with_translated(node)
     if translation.vocabulary.division == "exact" and not translated.this.find(exp.AggFunc, exp.Filter):
         decimal = exp.Mul(this=exp.Literal.number("1.0"), expression=inside(translated.this))
@@ -58,8 +61,14 @@ def _quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
     return translated
 
 
+def _fixed(translation: Translation, node: exp.Expr) -> bool:
+    """Whether a column in a value may have decimals."""
+    called = {one.name for one in node.find_all(exp.Column)}
+    return any(isinstance(column, Fixed) for name in called for column in names.declared(translation.catalog, name))
+
+
 def _one_type(translation: Translation, node: exp.Expr) -> bool:
-    """Whether all values are whole, or all decimal: columns, numbers, their sums and products, and certain functions."""
+    """Whether all values are whole, or all decimal: columns, numbers, their sums and products, some functions."""
     node = node.unnest()
     if isinstance(node, exp.Column):
         kinds = {type(column) for column in names.declared(translation.catalog, node.name)}

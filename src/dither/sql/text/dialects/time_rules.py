@@ -14,7 +14,12 @@ Units = Mapping[str, str]
 
 
 def extracted(name: str) -> Part:
-    return lambda value: exp.Extract(this=exp.Var(this=name.upper()), expression=value)
+    """A part as an integer, which it is in every dialect but PostgreSQL's."""
+    return lambda value: cast(_extract(name, value), "BIGINT")
+
+
+def _extract(name: str, value: exp.Expr) -> exp.Expr:
+    return exp.Extract(this=exp.Var(this=name.upper()), expression=value)
 
 
 def cast(value: exp.Expr, to: str) -> exp.Expr:
@@ -29,7 +34,7 @@ def _later(name: str, by: int) -> Part:
 
 def _seconds(value: exp.Expr) -> exp.Expr:
     """Whole seconds: PostgreSQL's have a fraction."""
-    return exp.Floor(this=extracted("second")(value))
+    return cast(exp.Floor(this=_extract("second", value)), "BIGINT")
 
 
 _PLAIN = ("year", "quarter", "month", "day", "hour", "minute")

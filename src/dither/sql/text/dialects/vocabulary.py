@@ -23,7 +23,8 @@ class Vocabulary:
     units: Units = field(default_factory=dict)  # of intervals
     division: Literal["whole", "exact"] = "exact"  # of whole numbers by whole numbers
     whole_division: Literal["cut", "of whole numbers"] = "cut"  # DIV, //: always cut, or only of whole numbers
-    types_of_values: bool = False  # whether a value is whole or decimal by itself, whatever its column says
+    type_by_function: bool = False  # whether a rounded value, or one chosen from several, divides as none of ours does
+    decimal_division: bool = True  # whether quotients of decimal numbers have six decimals or more
     quotients_are_floats: bool = False  # so that they are infinite by zero, and casts round halves to even
     remainder: Literal["same", "whole"] | None = None  # of decimal numbers: as PostgreSQL, or cut first
     to_whole: Literal["rounded", "cut"] | None = None  # a cast of decimal numbers
@@ -105,7 +106,7 @@ SQLITE = Vocabulary(
     },
     parts={},
     division="whole",
-    types_of_values=True,
+    type_by_function=True,
     remainder="whole",
     to_whole="cut",
     to_decimal=False,
@@ -238,6 +239,7 @@ TSQL = Vocabulary(
     },
     parts={},
     division="whole",
+    type_by_function=True,
     remainder="same",
     to_whole="cut",
     concatenation=False,
