@@ -16,7 +16,7 @@ _INTEGERS = (exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 
 def is_integer(node: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
     """By syntax alone; what is left to the declarations of columns, such as their decimals, counts as an integer."""
-    if isinstance(node, _DECIMAL):
+    if isinstance(node, _DECIMAL) or node.meta.get("exact"):  # so marked are quotients of other dialects
         return False
     if isinstance(node, exp.Cast):
         return node.args["to"].this in _INTEGERS

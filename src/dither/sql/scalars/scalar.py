@@ -231,7 +231,7 @@ def _quotient(scalars: Scalars, node: exp.Expr) -> Value:
     value, divisor = scalars.number(node.this), scalars.number(node.expression)
     if "not_by_zero" in node.meta and divisor.low <= 0 <= divisor.high:  # of a dialect where that is infinite
         raise scalars.refusal(node.expression, *node.meta["not_by_zero"])
-    if value.scale == divisor.scale == 0 and not (is_integer(node.this) and is_integer(node.expression)):
+    if value.scale == divisor.scale == 0 and not is_integer(node):
         value = simplifier.multiply(value, Constant(10, 1))
     return Value("number", simplifier.divide(value, divisor))
 

@@ -53,8 +53,7 @@ def _quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
             raise translation.refusal(side, what, _IN_POSTGRESQL)
     translated = translation.with_translated(node)
     if translation.vocabulary.division == "exact" and not translated.this.find(exp.AggFunc, exp.Filter):
-        decimal = exp.Mul(this=exp.Literal.number("1.0"), expression=inside(translated.this))
-        translated.set("this", exp.Paren(this=decimal))
+        translated.meta["exact"] = True  # also of integers
         if translation.vocabulary.quotients_are_floats and not isinstance(translated.expression.unnest(), exp.Nullif):
             what = f"this divisor can be 0, where a quotient is infinite in {translation.vocabulary.name}."
             translated.meta["not_by_zero"] = what, "Write x / NULLIF(y, 0), which is NULL there."
