@@ -21,6 +21,12 @@ from dither.sql.text.source import Source
 from dither.sql.text.synonyms import plain
 
 _HINTS = {
+    ",": "Remove the comma.",
+    "AS": "Write a name after it.",
+    "ALL": "Leave it out: that is what is meant without it.",
+    "+": "Leave it out: a number without it is the same.",
+    "==": "Write =.",
+    "!": "Write NOT.",
     "UNKNOWN": "Write IS NULL.",
     "ISNULL": "Write IS NULL.",
     "NOTNULL": "Write IS NOT NULL.",
@@ -88,7 +94,9 @@ def _word(token: Any) -> str:
 
 
 def _refusal(word: str, at: int, source: Source) -> UnsupportedQuery:
-    hint = _HINTS.get(word, "Leave it out.")
+    hint = _HINTS.get(word, "Check its spelling and its place.")
+    if source.text[:at].upper().split()[-1:] == ["LIMIT"] and word.isdigit():
+        hint = "Write LIMIT 2 OFFSET 1."
     if word.startswith("'"):
         word, hint = word[1:], "Only values stand in single quotes; names stand in double quotes or in none."
     return source.refusal(at, f"{word[:40]!r} has no meaning at this place.", hint)

@@ -90,7 +90,7 @@ SPARK = Vocabulary(
     nulls="small",
 )  # fmt: skip
 
-_NOT_IN_HIVE = ("LEFT", "COUNT_IF", "IFNULL", "NVL2", "STD", "WEEKDAY", "MEDIAN", "DATE_ADD", "DATE_SUB")
+_NOT_IN_HIVE = ("LEFT", "COUNT_IF", "IFNULL", "NVL2", "STD", "WEEKDAY", "DATE_ADD", "DATE_SUB")
 HIVE = replace(
     SPARK,
     name="Hive",

@@ -94,7 +94,7 @@ DUCKDB = Vocabulary(
 SQLITE = Vocabulary(
     "SQLite",
     Lexicon(names='"`['),
-    _NUMBERS | number_rules.CEIL | text_rules.LETTERS | text_rules.LENGTH | text_rules.SUBSTR | text_rules.TRIM
+    _EVERYWHERE | number_rules.CEIL | text_rules.LETTERS | text_rules.LENGTH | text_rules.SUBSTR | text_rules.TRIM
     | number_rules.IFNULL
     | {
         "IIF": number_rules.choice,
