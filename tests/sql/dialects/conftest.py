@@ -45,7 +45,7 @@ def sqlite_engine() -> Iterator[engines.Engine]:
 
 
 @pytest.fixture(scope="session")
-def postgresql_engine() -> Iterator[engines.Engine]:
+def postgres_engine() -> Iterator[engines.Engine]:
     made = postgresql.make_postgresql()
     yield made
     made.close()

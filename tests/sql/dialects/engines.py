@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,11 +32,16 @@ class Engine:
 
 
 def _number(value: Any) -> Fraction:
-    """SUM over no values is 0 in dither, where SQL has NULL."""
+    """SUM over no values is 0 in dither, where SQL has NULL. What is infinite is more than dither ever has."""
+    if value in (math.inf, -math.inf):
+        return Fraction(10**40 if value > 0 else -(10**40))
     return Fraction(0 if value is None else value)
 
 
-DUCKDB = "owner_id BIGINT, id BIGINT, a INTEGER, b INTEGER, m DECIMAL(9, 2), f BOOLEAN, d DATE, ts TIMESTAMP, g VARCHAR, s VARCHAR"
+DUCKDB = (
+    "owner_id BIGINT, id BIGINT, a INTEGER, b INTEGER, m DECIMAL(9, 2), f BOOLEAN, d DATE, ts TIMESTAMP, "
+    "g VARCHAR, s VARCHAR"
+)
 SQLITE = "owner_id INTEGER, id INTEGER, a INTEGER, b INTEGER, m REAL, f BOOLEAN, d TEXT, ts TEXT, g TEXT, s TEXT"
 
 

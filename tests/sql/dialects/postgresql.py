@@ -16,8 +16,8 @@ import dialects_engines as engines
 import dialects_rows as rows
 
 TABLE = (
-    'owner_id BIGINT, id BIGINT, a INTEGER, b INTEGER, m NUMERIC(9, 2), f BOOLEAN, d DATE, ts TIMESTAMP, g TEXT COLLATE "C", '
-    's TEXT COLLATE "C"'
+    "owner_id BIGINT, id BIGINT, a INTEGER, b INTEGER, m NUMERIC(9, 2), f BOOLEAN, d DATE, ts TIMESTAMP, "
+    'g TEXT COLLATE "C", s TEXT COLLATE "C"'
 )
 DONE, FIELD, NULL = "~~done~~", "\x1f", "~~null~~"
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")

@@ -28,8 +28,8 @@ NUMBERS: dict[str, list[str]] = {
     ],
     "sqlite": ["MAX({n}, {n})", "MIN({n}, {n}, {l})", "IFNULL({n}, {n})", "IIF({c}, {n}, {n})", "CEILING({n})"],
     "postgres": [
-        "GREATEST({n}, {n})", "LEAST({n}, {n}, {l})", "MOD({l}, {k})", "EXTRACT({p} FROM {d})", "EXTRACT({q} FROM {at})",
-        "DATE_PART('{p}', {d})", "({d} - {d})", "{l}::INTEGER", "CHAR_LENGTH({x})", "TRUNC({l}, 1)",
+        "GREATEST({n}, {n})", "LEAST({n}, {n}, {l})", "MOD({l}, {k})", "EXTRACT({p} FROM {d})",
+        "EXTRACT({q} FROM {at})", "DATE_PART('{p}', {d})", "({d} - {d})", "{l}::INTEGER", "CHAR_LENGTH({x})", "TRUNC({l}, 1)",
         "WIDTH_BUCKET({n}, -10, 90, 7)", "EXTRACT(EPOCH FROM {at})", "EXTRACT(EPOCH FROM ({at} - {at}))",
     ],
 }  # fmt: skip
@@ -52,14 +52,16 @@ CONDITIONS: dict[str, list[str]] = {
     "duckdb": [
         "{x} ILIKE '{v}'", "{d} + INTERVAL 1 MONTH {o} DATE '{y}'", "{d} - INTERVAL '3 days' {o} '{y}'",
         "DATE_TRUNC('{u}', {d}) {o} DATE '{y}'", "DATE_TRUNC('week', {d}) = DATE '2024-12-30'",
-        "{at} {o} TIMESTAMP '{y} 12:30:00'", "{at} {o} '{y}'", "CAST({at} AS DATE) {o} DATE '{y}'", "{d} + 31 {o} '{y}'",
+        "{at} {o} TIMESTAMP '{y} 12:30:00'", "{at} {o} '{y}'", "CAST({at} AS DATE) {o} DATE '{y}'",
+        "{d} + 31 {o} '{y}'",
         "DATE_TRUNC('hour', {at}) {o} '{y}'", "UPPER(g) = 'NORTH'",
     ],
     "sqlite": ["UPPER(g) = 'NORTH'"],
     "postgres": [
         "{x} ILIKE '{v}'", "{d} + INTERVAL '1 month' {o} DATE '{y}'", "{d} - INTERVAL '3 days' {o} '{y}'",
         "DATE_TRUNC('{u}', {d}) {o} DATE '{y}'", "DATE_TRUNC('week', {d}) = DATE '2024-12-30'",
-        "{at} {o} TIMESTAMP '{y} 12:30:00'", "{at} {o} '{y}'", "CAST({at} AS DATE) {o} DATE '{y}'", "{d} + 31 {o} '{y}'",
+        "{at} {o} TIMESTAMP '{y} 12:30:00'", "{at} {o} '{y}'", "CAST({at} AS DATE) {o} DATE '{y}'",
+        "{d} + 31 {o} '{y}'",
         "DATE_TRUNC('hour', {at}) {o} '{y}'", "UPPER(g) = 'NORTH'", "({c}) = f",
     ],
 }  # fmt: skip
@@ -81,7 +83,8 @@ KEYS: dict[str, list[str]] = {
 }  # fmt: skip
 RISKY: dict[str, list[str]] = {
     "duckdb": [
-        "LENGTH(SUBSTR({x}, -2))", "LENGTH(SUBSTR({x}, 0, 2))", "DATE_DIFF('week', {d}, {d})", "LENGTH(SUBSTR(s, b, 2))",
+        "LENGTH(SUBSTR({x}, -2))", "LENGTH(SUBSTR({x}, 0, 2))", "DATE_DIFF('week', {d}, {d})",
+        "LENGTH(SUBSTR(s, b, 2))",
         "LENGTH(LEFT(s, -1))", "CAST(({n} / 2) AS INTEGER)", "({n} / {n})", "(m // {k})", "LENGTH(CONCAT(s, 'x'))",
         "EXTRACT(EPOCH FROM {at})", "LENGTH(TRIM(s, 'a'))", "({n} % {n})", "LENGTH(UPPER(s))", "WEEK({d})",
         "CAST(1e0 * {n} AS INTEGER)", "CAST({n} AS DECIMAL)", "DATEDIFF('hour', {at}, {at})", "ROUND(({n} / 2))",
@@ -97,7 +100,8 @@ RISKY_CONDITIONS: dict[str, list[str]] = {
     "duckdb": ["{x} LIKE 'a\\_b'", "{x} LIKE 'a\\b'", "{x} ILIKE 'É%'", "{x} LIKE '%\\'", "g LIKE 'a\\_b'",
                "{at} > TIMESTAMP '2024-01-01 00:00:00+02'", "{x} SIMILAR TO 'a.*'", "a == b", "UPPER(g) < 'O'"],
     "sqlite": ["{x} LIKE 'a\\_b'", "{x} LIKE 'a\\b'", "{x} LIKE 'É%'", "{at} > '2024-01-01'", "{at} = '{y}'", "a IS b",
-               "{x} LIKE 'A%'", "g LIKE 'N%'", "{x} GLOB 'a*'", "a == b", "UPPER(s) = 'A'", "{x} = \"a\"", "{x} IS 'a'"],
+               "{x} LIKE 'A%'", "g LIKE 'N%'", "{x} GLOB 'a*'", "a == b", "UPPER(s) = 'A'", "{x} = \"a\"",
+               "{x} IS 'a'"],
     "postgres": ["{x} LIKE 'a\\_b'", "{x} LIKE 'a\\\\b'", "{x} LIKE 'a\\b'"],
 }  # fmt: skip
 WORDS = {
