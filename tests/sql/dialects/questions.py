@@ -29,7 +29,8 @@ NUMBERS: dict[str, list[str]] = {
     "sqlite": ["MAX({n}, {n})", "MIN({n}, {n}, {l})", "IFNULL({n}, {n})", "IIF({c}, {n}, {n})", "CEILING({n})"],
     "postgres": [
         "GREATEST({n}, {n})", "LEAST({n}, {n}, {l})", "MOD({l}, {k})", "EXTRACT({p} FROM {d})",
-        "EXTRACT({q} FROM {at})", "DATE_PART('{p}', {d})", "({d} - {d})", "{l}::INTEGER", "CHAR_LENGTH({x})", "TRUNC({l}, 1)",
+        "EXTRACT({q} FROM {at})", "DATE_PART('{p}', {d})", "({d} - {d})", "{l}::INTEGER", "CHAR_LENGTH({x})",
+        "TRUNC({l}, 1)",
         "WIDTH_BUCKET({n}, -10, 90, 7)", "EXTRACT(EPOCH FROM {at})", "EXTRACT(EPOCH FROM ({at} - {at}))",
     ],
 }  # fmt: skip
