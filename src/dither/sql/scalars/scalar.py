@@ -91,9 +91,7 @@ class Scalars:
     def _unknown(self, node: exp.Expr) -> UnsupportedQuery:
         """What to say about syntax that may stand elsewhere, such as functions of finished answers."""
         if not isinstance(node, exp.Func):
-            return self.refusal(
-                node, f"{type(node).__name__} cannot stand here.", "Use columns, literals and operators."
-            )
+            return self.refusal(node, "this cannot stand here.", "Use columns, literals and operators.")
         name = (self.scope.source.written(node) or node.sql_name())[:40].upper()
         what, hint = grammar.FUNCTIONS.get(name, (f"the function {name} cannot stand here.", grammar.OTHERWISE))
         return self.refusal(node, what.replace("{name}", name), hint)

@@ -95,9 +95,7 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
             raise source.refusal(node if at is None else at, what, hint)
         for name, value in node.args.items():
             if name not in allowed and value is not None and (value is not False or name == "indexed") and value != []:
-                words, what, hint = grammar.ARGUMENTS.get(
-                    name, ((), f"{_words(node, source)} cannot have {name}.", "Leave it out.")
-                )
+                words, what, hint = grammar.ARGUMENTS.get(name, ((), _clause(node, source), grammar.CLAUSES))
                 at = source.keyword(*words) if words else None
                 hint = Advice.about(source, catalog).fill(hint)
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
@@ -105,6 +103,13 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
 
 def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:
     """What is wrong with a node that is not in the grammar, and what to write instead."""
+    if isinstance(node, exp.Array) and isinstance(
+        node.find_ancestor(exp.Func), (exp.PercentileCont, exp.PercentileDisc)
+    ):
+        return (
+            "a percentile is one number from 0 to 1.",
+            "Write one PERCENTILE_CONT for each: PERCENTILE_CONT(0.25) ...",
+        )
     known = grammar.NODES.get(type(node).__name__)
     if known is not None:
         return known[0], advice.fill(known[1])
@@ -122,14 +127,24 @@ def _argument(node: exp.Expr, value: object) -> exp.Expr:
     return inner if isinstance(inner, exp.Expr) else node
 
 
+def _clause(node: exp.Expr, source: Source) -> str:
+    called = isinstance(node, exp.Func)
+    return f"this argument of {_name(node, source)} is not supported." if called else "this clause is not supported."
+
+
 def _words(node: exp.Expr, source: Source) -> str:
-    """A node by the name an analyst would use: a function's own name, else the kind of construct."""
-    return f"the function {_name(node, source)}" if isinstance(node, exp.Func) else _name(node, source)
+    """A node by the name an analyst would use: a function's own name, else the text where it stands."""
+    return (
+        f"the function {_name(node, source)}"
+        if isinstance(node, exp.Func)
+        else f"what begins with {_name(node, source)}"
+    )
 
 
 def _name(node: exp.Expr, source: Source) -> str:
     if not isinstance(node, exp.Func):
-        return f"this construct ({type(node).__name__})"
+        at = source.offset(node)
+        return repr(next((token.text for token in source.tokens if token.start == at), "")[:40])
     name = source.written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
     return name[:40].upper()
 
