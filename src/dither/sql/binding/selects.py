@@ -22,6 +22,7 @@ from dither.sql.scalars.labels import LabelReader
 from dither.sql.scalars.narrowing import kept
 from dither.sql.scalars.scalar import Scalars
 from dither.sql.scalars.scope import Scope
+from dither.sql.text.advice import Advice
 from dither.sql.text.parse import Parsed
 from dither.sql.text.source import Source
 
@@ -39,7 +40,7 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
     select, source = parsed.select, parsed.source
     if select.args.get("distinct"):
         at = source.keyword("DISTINCT")
-        hint = "Use GROUP BY, whose groups are all distinct."
+        hint = Advice.about(source, catalog).fill("Groups are all distinct, and are shown with a count: {question}")
         raise source.refusal(select if at is None else at, "SELECT DISTINCT is not supported.", hint)
     binder = Relations(source, catalog, labels=LabelReader(source)).within(select)
     rows = binder.rows(select)
