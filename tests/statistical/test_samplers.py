@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chi2
 
 from dither import noise
-from dither.noise.balls import precision
+from dither.exact.precision import precision
 from dither.noise.integers.discrete_gaussian import many_by_rejection
 from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
 from dither.noise.integers.gaussian import RoundedGaussianLaw

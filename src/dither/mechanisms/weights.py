@@ -15,12 +15,12 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from dither.exact.balls import float_up, upper
+from dither.exact.balls import Ball, ball, float_up, upper
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, LazyUniform, ball
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.bernoulli import is_below
 from dither.noise.integers.uniform import many_below, one_below
+from dither.noise.lazy_uniform import LazyUniform
 
 # Gaps are cut to this many bits: a weight is then bounded to one part in 2^17, and three small tables hold them all.
 _INDEX_BITS = 24

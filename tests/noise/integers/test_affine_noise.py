@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dither.noise.balls import LazyUniform
 from dither.noise.entropy import learn_bits
 from dither.noise.integers.affine_noise import (
     BATCH,
@@ -29,6 +28,7 @@ from dither.noise.integers.laplace import laplace_affine
 from dither.noise.integers.open_draws import Places
 from dither.noise.integers.standard_reals import HalfNormalCellLaw, build_standard
 from dither.noise.integers.table import build_table
+from dither.noise.lazy_uniform import LazyUniform
 
 MAKERS = [geometric_affine, laplace_affine, gaussian_affine]
 SCALES = [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(355, 113), Fraction(10**6), Fraction(10**8 + 7, 3)]

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dither.errors import ParameterError
+from dither.exact.balls import ball
+from dither.exact.precision import precision
 from dither.noise import discrete_gaussian
-from dither.noise.balls import LazyUniform, ball, precision
 from dither.noise.integers.discrete_gaussian import (
     acceptance,
     accepts,
@@ -21,6 +22,7 @@ from dither.noise.integers.discrete_gaussian import (
 )
 from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw, remainder
 from dither.noise.integers.gaussian import RoundedGaussianLaw
+from dither.noise.lazy_uniform import LazyUniform
 
 VARIANCES = [Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(100)]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dither.noise.balls import precision
+from dither.exact.precision import precision
 from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
 from dither.noise.integers.gaussian import RoundedGaussianLaw
 from dither.noise.integers.geometric_tail import GeometricLaw

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from dither.noise.balls import LazyUniform, ball, fresh_uniform, outward, precision, whole_part
+from dither.exact.balls import ball, outward, whole_part
+from dither.exact.precision import precision
 from dither.noise.entropy import random_bits
 from dither.noise.integers.distribution import locate
 from dither.noise.integers.gaussian import RoundedGaussianLaw, gaussian_affine
@@ -17,6 +18,7 @@ from dither.noise.integers.laplace import LaplaceLaw, laplace_affine, laplace_sh
 from dither.noise.integers.single_draws import accepted_place, draw_one
 from dither.noise.integers.standard_reals import HalfNormalCellLaw, build_standard, half_normal
 from dither.noise.integers.table import build_table
+from dither.noise.lazy_uniform import LazyUniform, fresh_uniform
 
 
 @pytest.mark.parametrize(

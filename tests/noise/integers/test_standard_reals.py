@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dither.noise.balls import LazyUniform, ball
+from dither.exact.balls import ball
 from dither.noise.integers.geometric_tail import GeometricLaw
 from dither.noise.integers.standard_reals import HalfNormalCellLaw, accepts, build_standard, exponential, half_normal
 from dither.noise.integers.table import UNDECIDED, build_table
+from dither.noise.lazy_uniform import LazyUniform
 
 
 def coarse_exponential(**widths):

@@ -149,7 +149,7 @@ def test_a_boundary_too_close_for_the_usual_precision_is_computed_with_more(cert
         symmetric: bool = False
 
         def tail(self, k):
-            from dither.noise.balls import ball
+            from dither.exact.balls import ball
 
             return ball(Fraction(1, 4)) + ball(Fraction(1, 1 << 200)) if k == 0 else ball(Fraction(1, 1 << 300))
 

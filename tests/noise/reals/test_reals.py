@@ -13,7 +13,9 @@ import pytest
 from scipy import stats
 
 from dither.errors import ParameterError
-from dither.noise.balls import LazyUniform, ball, precision
+from dither.exact.balls import ball
+from dither.exact.precision import precision
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.reals.cauchy import Cauchy, GeneralisedCauchy
 from dither.noise.reals.gaussian import RealGaussian
 from dither.noise.reals.laplace import RealLaplace

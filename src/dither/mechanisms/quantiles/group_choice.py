@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dither.exact.balls import Ball, ball
 from dither.mechanisms.codes import Codes
 from dither.mechanisms.quantiles.bands import Bands
 from dither.mechanisms.weights import Weights, flip, weights_of
-from dither.noise.balls import Ball, ball
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.uniform import each_below
 

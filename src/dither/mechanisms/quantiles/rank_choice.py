@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither.exact.balls import bounds, float_down, float_up
+from dither.exact.balls import Ball, ball, bounds, float_down, float_up
 from dither.mechanisms.codes import Codes, Grid
 from dither.mechanisms.quantiles.bands import Bands
 from dither.mechanisms.quantiles.rank_window import Ranked
 from dither.mechanisms.weights import flip, weights_of
-from dither.noise.balls import Ball, ball, fresh_uniform
 from dither.noise.integers.bernoulli import is_below
 from dither.noise.integers.uniform import each_below, one_below, uniform_below
+from dither.noise.lazy_uniform import fresh_uniform
 
 # Beyond this many nats a code is only proposed together with all others there: exp(-110) times 2^62 codes times their
 # largest weight, 2^12, is about 2^-84.

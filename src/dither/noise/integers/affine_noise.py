@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import LazyUniform
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.open_draws import Places, settle
 from dither.noise.integers.standard_reals import Standard
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.rounding import down
 
 # A number c in [0, 1), as floor(2**bits c) and ceil(2**bits c) for the bits asked for, or integers just outside them.

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.exact.balls import Ball, ball
 from dither.exact.parameters import Number, sqrt_up
-from dither.noise.balls import Ball, LazyUniform, ball
 from dither.noise.entropy import keystream
 from dither.noise.integers.bernoulli import is_below
 from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
 from dither.noise.integers.gaussian import rounded_gaussian
 from dither.noise.integers.table import build_table, draw_from_table
 from dither.noise.integers.tables import kept_table
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.request import checked_size, replaced, variance_in_range
 
 _LARGEST_TABLE_VARIANCE = 32**2

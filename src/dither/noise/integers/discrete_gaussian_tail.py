@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dither.noise.balls import Ball, ball, working_bits, zero_to
+from dither.exact.balls import Ball, ball, working_bits, zero_to
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Protocol
 
+from dither.exact.balls import Ball
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, LazyUniform
+from dither.noise.lazy_uniform import LazyUniform
 
 
 class Law(Hashable, Protocol):

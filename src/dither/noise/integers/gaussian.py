@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dither.exact.balls import Ball, ball
 from dither.exact.parameters import Number
-from dither.noise.balls import Ball, ball
 from dither.noise.integers.affine_noise import Affine, rational_offset
 from dither.noise.integers.routes import draw_scaled
 from dither.noise.integers.standard_reals import half_normal

@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from dither.exact.balls import Ball, ball, outward
 from dither.exact.parameters import Number
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, ball, outward
 from dither.noise.integers.affine_noise import Affine
 from dither.noise.integers.routes import draw_scaled
 from dither.noise.integers.standard_reals import exponential

@@ -18,10 +18,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, LazyUniform, ball
+from dither.exact.balls import Ball, ball
 from dither.noise.entropy import Learn, learn_bits
 from dither.noise.integers.geometric_tail import GeometricLaw
 from dither.noise.integers.table import UNDECIDED, Table, build_table
+from dither.noise.lazy_uniform import LazyUniform
 
 FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 

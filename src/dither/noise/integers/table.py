@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
+from dither.exact.balls import ball, whole_part
 from dither.exact.precision import precision
-from dither.noise.balls import LazyUniform, ball, whole_part
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits, random_bits
 from dither.noise.integers.distribution import Law, locate
+from dither.noise.lazy_uniform import LazyUniform
 
 WIDTH = 32
 GUIDE = 16

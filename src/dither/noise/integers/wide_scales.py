@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import LazyUniform
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.affine_noise import Affine, Open, floor_exactly, settle_open, split_words
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.request import as_array
 from dither.noise.rounding import down
 

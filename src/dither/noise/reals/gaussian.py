@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.noise.balls import Ball, ball
+from dither.exact.balls import Ball, ball
 from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
 
 

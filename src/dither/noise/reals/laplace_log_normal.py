@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.noise.balls import Ball, ball, working_bits, zero_to
+from dither.exact.balls import Ball, ball, working_bits, zero_to
 from dither.noise.reals.gaussian import standard_normal
 from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
 

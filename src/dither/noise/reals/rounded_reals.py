@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from dither.exact.balls import Ball, ball, whole_part
 from dither.exact.parameters import whole
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, LazyUniform, ball, whole_part
 from dither.noise.entropy import Learn, learn_bits, random_bits
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.request import as_array
 
 # Bits of every uniform number known from the start: so many that a second look is needed about never.

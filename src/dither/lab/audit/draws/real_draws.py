@@ -15,9 +15,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from dither.exact.balls import ball
 from dither.lab.audit.draws.intervals import Intervals
-from dither.noise.balls import LazyUniform, ball
 from dither.noise.entropy import random_words
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.reals.rounded_reals import RealLaw, Rounding, Source
 
 # Larger numbers are cut to this: a function of what is published, like any reading of it.

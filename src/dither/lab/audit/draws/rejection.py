@@ -13,10 +13,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dither.exact.balls import ball
 from dither.lab.audit.draws.intervals import Intervals
 from dither.lab.audit.draws.real_draws import again, enclosed, exactly, whole_parts
-from dither.noise.balls import LazyUniform, ball
 from dither.noise.entropy import random_words
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.reals.cauchy import GeneralisedCauchy
 from dither.noise.reals.rounded_reals import Rounding, Source
 
