@@ -4,31 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from dither.accounting.guarantees.guarantee import Guarantee
-from dither.errors import ParameterError, RelationMismatch
+from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, ceil_of
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability, whole
 from dither.mechanisms.release import Release
 from dither.mechanisms.sealed_values import Exact, _unseal
+from dither.mechanisms.sensitivity_bounds import Norms, read_sensitivity
 from dither.mechanisms.values import Steps, Value, add, on_grid, size_of, to_grid
 from dither.neighbours import Relation
 
 
-@runtime_checkable
-class Norms(Protocol):
-    """A sensitivity that knows its norms and the relation it was worked out for."""
-
-    @property
-    def l1(self) -> Fraction: ...
-    @property
-    def l2(self) -> Fraction: ...
-    @property
-    def relation(self) -> Relation: ...
-
-
-class AdditiveNoise(ABC):
+class AdditiveNoise(Frozen, ABC):
     """value + noise, independently for each coordinate, in whole steps of a public grid."""
 
     sensitivity: Fraction
@@ -114,17 +104,10 @@ def read_setting(
     rounded_coordinates: int,
 ) -> dict[str, Any]:
     """The checked parameters that all grid mechanisms share; a `Sensitivity` brings the right norm and its relation."""
-    if isinstance(sensitivity, Norms):
-        if relation is not None and Relation.read(relation) is not sensitivity.relation:
-            raise RelationMismatch(
-                f"the sensitivity holds under {sensitivity.relation.value}, not under {Relation.read(relation).value}."
-            )
-        relation, bound = sensitivity.relation, sensitivity.l1 if norm == "l1" else sensitivity.l2
-    else:
-        bound = positive(sensitivity, "sensitivity")
+    bound, held = read_sensitivity(sensitivity, norm, relation)
     return {
         "sensitivity": bound,
-        "relation": Relation.ADD_REMOVE if relation is None else Relation.read(relation),
+        "relation": held,
         "grid": positive(grid, "grid"),
         "rounded_coordinates": whole(rounded_coordinates, "rounded_coordinates", least=0),
     }

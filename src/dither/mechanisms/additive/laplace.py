@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from dither.accounting.guarantees.conversion import rho_of_discrete_laplace
 from dither.accounting.guarantees.pure import PureDP
-from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, float_up
 from dither.exact.parameters import Number, positive, whole
-from dither.mechanisms.additive.addition import AdditiveNoise, Norms, check_scale, read_setting
+from dither.mechanisms.additive.addition import AdditiveNoise, check_scale, read_setting
+from dither.mechanisms.sensitivity_bounds import Norms, check_steps
 from dither.mechanisms.values import Steps
 from dither.neighbours import Relation
 
@@ -50,13 +50,9 @@ class Laplace(AdditiveNoise):
         grid: Number = 1,
         rounded_coordinates: int = 0,
     ) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        for name, checked in read_setting(sensitivity, "l1", relation, grid, rounded_coordinates).items():
-            object.__setattr__(self, name, checked)
-        if not self.sensitivity_steps >= 1:
-            raise ParameterError(
-                "the grid is coarser than the sensitivity, so values on it could not differ; give a smaller grid=."
-            )
+        setting = read_setting(sensitivity, "l1", relation, grid, rounded_coordinates)
+        self._keep(epsilon=positive(epsilon, "epsilon"), **setting)
+        check_steps(self.sensitivity_steps)
         check_scale(self.scale_steps)
 
     @property

@@ -14,6 +14,7 @@ from dither.accounting.guarantees.pure import PureDP
 from dither.accounting.guarantees.responses import ResponseDP
 from dither.errors import ParameterError, RelationMismatch
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive
 from dither.mechanisms.outcome import Outcome
 from dither.neighbours import Relation
@@ -39,7 +40,7 @@ class Shares:
 
 
 @dataclass(frozen=True, init=False)
-class RandomizedResponse:
+class RandomizedResponse(Frozen):
     """epsilon-DP for each respondent, under replace: one respondent's answer changes, the number of reports is public.
 
     With k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), any other value with
@@ -60,16 +61,15 @@ class RandomizedResponse:
     def __init__(
         self, *, epsilon: Number, values: Sequence[Hashable] = (0, 1), relation: Relation | str = Relation.REPLACE
     ) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "relation", Relation.read(relation))
-        if self.relation is not Relation.REPLACE:
+        held = Relation.read(relation)
+        if held is not Relation.REPLACE:
             raise RelationMismatch(
                 "randomised response protects what a respondent answers, not who responds: "
-                f"its relation is replace, not {self.relation.value}."
+                f"its relation is replace, not {held.value}."
             )
         if isinstance(values, (str, bytes)) or len(set(values)) != len(values) or len(values) < 2:
             raise ParameterError("give at least two different values that can be answered, as values=[...].")
-        object.__setattr__(self, "values", tuple(values))
+        self._keep(epsilon=positive(epsilon, "epsilon"), values=tuple(values), relation=held)
 
     @property
     def guarantee(self) -> PureDP:

@@ -11,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.guarantees.guarantee import Guarantee
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.probabilities import certified, nearest
-from dither.mechanisms.scores import LargestChange, LawByGap, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.scores import LawByGap, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.sensitivity_bounds import Norms
 from dither.neighbours import Relation
 
 
 @dataclass(frozen=True, init=False)
-class Choice(ABC):
+class Choice(Frozen, ABC):
     """Only the name of the winner is published, never its score."""
 
     epsilon: Fraction
@@ -31,12 +33,11 @@ class Choice(ABC):
         self,
         *,
         epsilon: Number,
-        sensitivity: Number | LargestChange,
+        sensitivity: Number | Norms,
         monotone: bool = False,
         relation: Relation | str | None = None,
     ) -> None:
-        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
-            object.__setattr__(self, name, checked)
+        self._keep(**read_rule(epsilon, sensitivity, monotone, relation))
 
     @property
     def rate(self) -> Fraction:

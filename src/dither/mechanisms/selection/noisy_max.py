@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ import numpy.typing as npt
 from dither.accounting.guarantees.pure import PureDP
 from dither.errors import ParameterError
 from dither.exact.parameters import Number
-from dither.mechanisms.scores import LargestChange, LawByGap, Scores
+from dither.mechanisms.scores import LawByGap, Scores
 from dither.mechanisms.selection.choice import Choice
 from dither.mechanisms.selection.exponential import Exponential
 from dither.mechanisms.selection.race import winners
 from dither.mechanisms.selection.winners import laplace_max_law, permute_and_flip_law
+from dither.mechanisms.sensitivity_bounds import Norms
 from dither.neighbours import Relation
 
 Noise = Literal["exponential", "laplace", "gumbel"]
@@ -48,14 +49,14 @@ class NoisyMax(Choice):
         self,
         *,
         epsilon: Number,
-        sensitivity: Number | LargestChange,
+        sensitivity: Number | Norms,
         noise: str = "exponential",
         monotone: bool = False,
         relation: Relation | str | None = None,
     ) -> None:
         if noise not in ("exponential", "laplace", "gumbel"):
             raise ParameterError(f'noise must be "exponential", "laplace" or "gumbel"; got {noise!r}.')
-        object.__setattr__(self, "noise", cast(Noise, noise))
+        self._keep(noise=noise)
         super().__init__(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, relation=relation)
 
     @property

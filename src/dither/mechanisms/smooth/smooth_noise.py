@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
 from dither.accounting.guarantees.guarantee import Guarantee
+from dither.accounting.guarantees.pure import PureDP
 from dither.errors import NotPublic, ParameterError
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, interval, positive, probability
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.scores import exact_fraction
+from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.values import times_grid
 from dither.neighbours import Relation
 from dither.noise.reals.rounded_reals import RealLaw, mass, rounded
@@ -45,7 +48,7 @@ class SmoothOutcome(Outcome):
 
 
 @dataclass(frozen=True, init=False)
-class SmoothNoise(ABC):
+class SmoothNoise(Frozen, ABC):
     """value + (S / divisor) eta, rounded to a public grid, for a beta-smooth upper bound S of the local sensitivity.
 
     S is beta-smooth when S(D) is at least the local sensitivity of D and S(D) <= e^beta S(D') for all neighbours. The
@@ -59,11 +62,6 @@ class SmoothNoise(ABC):
     lower: Fraction | None
     upper: Fraction | None
     relation: Relation
-
-    def _keep(self, output: Mapping[str, Any], **fields: object) -> None:
-        """Set the checked parameters while the mechanism is made."""
-        for name, checked in (fields | dict(output)).items():
-            object.__setattr__(self, name, checked)
 
     @property
     @abstractmethod
@@ -147,6 +145,17 @@ class SmoothNoise(ABC):
         return centre / self.grid, bound / (self.divisor * self.grid)
 
 
+@dataclass(frozen=True, init=False)
+class PureSmoothNoise(SmoothNoise):
+    """Noise with tails so heavy that epsilon pays for every shift and stretch by itself."""
+
+    epsilon: Fraction
+
+    @property
+    def guarantee(self) -> PureDP:
+        return PureDP(self.epsilon, self.relation)
+
+
 def read_output(
     grid: Number | None, lower: Number | None, upper: Number | None, relation: Relation | str | None
 ) -> dict[str, Any]:
@@ -162,8 +171,7 @@ def read_output(
         step = DEFAULT_GRID
     if low is not None and high is not None and not step <= high - low:
         raise ParameterError("the grid is coarser than the declared range; give a smaller grid=.")
-    kind = Relation.REPLACE if relation is None else Relation.read(relation)
-    return {"grid": step, "lower": low, "upper": high, "relation": kind}
+    return {"grid": step, "lower": low, "upper": high, "relation": read_relation(relation, Relation.REPLACE)}
 
 
 def usable(epsilon: Fraction) -> Fraction:

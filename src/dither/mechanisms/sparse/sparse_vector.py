@@ -14,18 +14,20 @@ import numpy.typing as npt
 
 from dither.accounting.guarantees.pure import PureDP
 from dither.errors import BudgetExceeded, ParameterError
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, exact, positive, probability, whole
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.scores import LargestChange, read_rule
+from dither.mechanisms.scores import read_rule
 from dither.mechanisms.sealed_values import Exact, _unseal
+from dither.mechanisms.sensitivity_bounds import Norms, check_steps
 from dither.mechanisms.values import on_grid, times_grid
 from dither.neighbours import Relation
 from dither.noise import discrete_laplace
 
 
 @dataclass(frozen=True, init=False)
-class SparseVector:
+class SparseVector(Frozen):
     """(epsilon + answer_epsilon)-DP for any number of queries, each moving by at most `sensitivity` between neighbours.
 
     A session compares query after query with a public threshold and says "above" or "below"; after `positives` times
@@ -57,7 +59,7 @@ class SparseVector:
         self,
         *,
         epsilon: Number,
-        sensitivity: Number | LargestChange,
+        sensitivity: Number | Norms,
         positives: int = 1,
         monotone: bool = False,
         answer_epsilon: Number | None = None,
@@ -65,18 +67,14 @@ class SparseVector:
         grid: Number = 1,
         relation: Relation | str | None = None,
     ) -> None:
-        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
-            object.__setattr__(self, name, checked)
-        object.__setattr__(self, "positives", whole(positives, "positives", most=10**9))
-        numeric = None if answer_epsilon is None else positive(answer_epsilon, "answer_epsilon")
-        object.__setattr__(self, "answer_epsilon", numeric)
+        self._keep(**read_rule(epsilon, sensitivity, monotone, relation), grid=positive(grid, "grid"))
+        self._keep(
+            positives=whole(positives, "positives", most=10**9),
+            answer_epsilon=None if answer_epsilon is None else positive(answer_epsilon, "answer_epsilon"),
+        )
         share = _best_share(self._moves * self.positives) if threshold_share is None else threshold_share
-        object.__setattr__(self, "threshold_share", probability(share, "threshold_share"))
-        object.__setattr__(self, "grid", positive(grid, "grid"))
-        if not self.sensitivity_steps >= 1:
-            raise ParameterError(
-                "the grid is coarser than the sensitivity, so values on it could not differ; give a smaller grid=."
-            )
+        self._keep(threshold_share=probability(share, "threshold_share"))
+        check_steps(self.sensitivity_steps)
         for scale in (self.threshold_scale, self.query_scale, self.answer_scale):
             if scale is not None:
                 check_scale(scale)

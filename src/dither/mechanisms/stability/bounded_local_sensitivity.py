@@ -10,11 +10,13 @@ from typing import Any
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.errors import NotPublic, ParameterError
 from dither.exact.balls import Ball, ball, ceil_of
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.refusal import REFUSED
 from dither.mechanisms.scores import exact_fraction
+from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.stability.distance_test import mass_bounds, small_delta, smallest_tail, tail_bounds
 from dither.mechanisms.stability.propose_test_release import fine_grid
 from dither.mechanisms.values import on_grid, to_grid
@@ -52,7 +54,7 @@ class BoundedOutcome(Outcome):
 
 
 @dataclass(frozen=True, init=False)
-class BoundedLocalSensitivity:
+class BoundedLocalSensitivity(Frozen):
     """(epsilon, delta)-DP: publishes U, above the local sensitivity but for probability delta, and value + noise for U.
 
     epsilon is the total: bound_share of it (half by default) pays for U, the rest for the value. The local sensitivity
@@ -90,15 +92,17 @@ class BoundedLocalSensitivity:
         grid: Number | None = None,
         relation: Relation | str | None = None,
     ) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", small_delta(delta))
-        object.__setattr__(self, "slope", positive(slope, "slope"))
-        object.__setattr__(self, "bound_share", probability(bound_share, "bound_share"))
-        object.__setattr__(self, "rounds", grid is None)
+        self._keep(
+            epsilon=positive(epsilon, "epsilon"),
+            delta=small_delta(delta),
+            slope=positive(slope, "slope"),
+            bound_share=probability(bound_share, "bound_share"),
+            rounds=grid is None,
+            ceiling=None if ceiling is None else positive(ceiling, "ceiling"),
+            relation=read_relation(relation),
+        )
         finest = self.slope / max(self.epsilon, Fraction(1))
-        object.__setattr__(self, "grid", fine_grid(finest) if grid is None else positive(grid, "grid"))
-        object.__setattr__(self, "ceiling", None if ceiling is None else positive(ceiling, "ceiling"))
-        object.__setattr__(self, "relation", Relation.ADD_REMOVE if relation is None else Relation.read(relation))
+        self._keep(grid=fine_grid(finest) if grid is None else positive(grid, "grid"))
         if not self.rounds and (self.slope / self.grid).denominator != 1:
             raise ParameterError("slope must be a multiple of the grid step; give a grid= that divides it.")
         check_scale(self.bound_scale_steps)

@@ -7,15 +7,17 @@ from fractions import Fraction
 from typing import Any
 
 from dither.accounting.guarantees.approx import ApproxDP
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive
 from dither.mechanisms.outcome import GuardedOutcome
 from dither.mechanisms.refusal import REFUSED
+from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.stability.distance_test import DistanceTest, small_delta
 from dither.neighbours import Relation
 
 
 @dataclass(frozen=True, init=False)
-class StableRelease:
+class StableRelease(Frozen):
     """(epsilon, delta)-DP: publishes `value` without noise, or REFUSED, by a private test of the distance.
 
     distance: a whole number that moves by at most 1 between neighbours with the same value, and is 0 whenever some
@@ -35,9 +37,7 @@ class StableRelease:
     relation: Relation
 
     def __init__(self, *, epsilon: Number, delta: Number, relation: Relation | str | None = None) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", small_delta(delta))
-        object.__setattr__(self, "relation", Relation.ADD_REMOVE if relation is None else Relation.read(relation))
+        self._keep(epsilon=positive(epsilon, "epsilon"), delta=small_delta(delta), relation=read_relation(relation))
         _ = self.test
 
     @property

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dither.errors import OutsideDeclared, ParameterError, PolicyError
+from dither.exact.frozen import Frozen
 
 LARGEST = 2**62  # every stored integer fits a signed 64-bit word with room for one subtraction
 _BY_POSITION = ("lower", "upper", "values")
@@ -16,7 +17,7 @@ _MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Column:
+class Column(Frozen):
     """A declaration. A nullable column keeps NULL; any other stores the declared default in its place."""
 
     kind: ClassVar[str]
@@ -40,9 +41,6 @@ class Column:
 
     def _normalise(self) -> None:
         """Read the fields into exact form and check them."""
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
 
     def encode(self, value: object) -> int | str:
         """The stored form of a public value (a default, a literal, a key); anything else is refused."""
