@@ -47,7 +47,7 @@ def upper_tail(noise, z):
 
 def law(mechanism, edges, value, smooth_sensitivity):
     """The masses of the cells and of the two tails, each computed from the side where it keeps its digits."""
-    centre, scale = (float(steps * mechanism.grid) for steps in mechanism._in_steps(value, smooth_sensitivity))
+    centre, scale = (float(steps * mechanism.grid) for steps in mechanism.in_steps(value, smooth_sensitivity))
     sides = upper_tail(mechanism.law, np.abs(edges - centre) / scale)
     upper = np.concatenate([[1], np.where(edges >= centre, sides, 1 - sides), [0]])
     lower = np.concatenate([[0], np.where(edges < centre, sides, 1 - sides), [1]])

@@ -21,10 +21,8 @@ from dither.lab.registry.neighbours import (
 )
 from dither.mechanisms.keys.key_selection import KeySelection
 from dither.mechanisms.local.randomized_response import RandomizedResponse
-from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
-from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
-from dither.mechanisms.quantiles.quantile import Quantile
-from dither.mechanisms.quantiles.quantiles import Quantiles
+from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
+from dither.mechanisms.quantiles.quantile import Quantile, Quantiles
 from dither.mechanisms.selection.exponential import Exponential
 from dither.mechanisms.selection.noisy_max import NoisyMax
 from dither.mechanisms.selection.permute_and_flip import PermuteAndFlip

@@ -7,10 +7,8 @@ from itertools import product
 from typing import Any
 
 from dither.mechanisms.keys.key_selection import KeySelection
-from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
-from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
-from dither.mechanisms.quantiles.quantile import Quantile
-from dither.mechanisms.quantiles.quantiles import Quantiles
+from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
+from dither.mechanisms.quantiles.quantile import Quantile, Quantiles
 from dither.mechanisms.sparse.sparse_vector import SparseVector
 from dither.mechanisms.stability.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.stability.propose_test_release import ProposeTestRelease

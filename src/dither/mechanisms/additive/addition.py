@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, ceil_of
@@ -72,14 +75,17 @@ class AdditiveNoise(Frozen, ABC):
             # The noise comes first: a failure of the sampler must find the aggregate still sealed.
             noise = self._noise(value.size)
             return self._released(add(_unseal(value), noise))
-        steps = (to_grid if self.rounded_coordinates else on_grid)(value, self.grid)
-        size = size_of(steps)
-        if self.rounded_coordinates and (size or 1) > self.rounded_coordinates:
-            raise ParameterError(
-                f"the mechanism pays for rounding {self.rounded_coordinates} coordinates and was given {size}; "
-                "construct it with rounded_coordinates= the length of the vector."
-            )
-        return self._released(add(steps, self._noise(size)))
+        steps = self._steps(value)
+        return self._released(add(steps, self._noise(size_of(steps))))
+
+    def draws(self, value: Value, size: int) -> npt.NDArray[Any]:
+        """What `size` independent releases publish, in grid steps; of a vector, a row for each.
+
+        One release of a long vector: noise is independent in each coordinate. Every row costs the whole guarantee.
+        """
+        steps = self._steps(value)
+        noisy = np.asarray(self.release(Exact(np.tile(np.ravel(steps), size))).steps)
+        return noisy if isinstance(steps, int) else noisy.reshape(size, steps.size)
 
     def plot(self, value: Number = 0, shift: Number | None = None) -> Any:
         """An altair chart: the exact laws of the answers to two neighbours, `value` and value + shift, and their ratio.
@@ -89,6 +95,16 @@ class AdditiveNoise(Frozen, ABC):
         from dither.mechanisms.pictures.noise import plot_addition
 
         return plot_addition(self, value, shift)
+
+    def _steps(self, value: Value) -> Steps:
+        steps = (to_grid if self.rounded_coordinates else on_grid)(value, self.grid)
+        size = size_of(steps)
+        if self.rounded_coordinates and (size or 1) > self.rounded_coordinates:
+            raise ParameterError(
+                f"the mechanism pays for rounding {self.rounded_coordinates} coordinates and was given {size}; "
+                "construct it with rounded_coordinates= the length of the vector."
+            )
+        return steps
 
     def _released(self, noisy: Steps) -> Release:
         if not isinstance(noisy, int):

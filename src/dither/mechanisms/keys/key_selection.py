@@ -190,6 +190,16 @@ class KeySelection(Frozen):
         sealed = counts if isinstance(counts, Exact) else Exact(_one_row(whole_steps(counts)))
         return self.release_below(sealed, lambda places: Exact(_one_row(_unseal(sealed))[places]))
 
+    def draws(self, counts: Sequence[int], size: int) -> npt.NDArray[np.int64]:
+        """What `size` independent releases show of each key: its noisy count, 1 if none is paid for, -1 if not kept.
+
+        One release of a long list of keys, of which each is kept by itself. Every row of it costs the whole guarantee.
+        """
+        outcome = self.release(np.tile(np.asarray(counts, np.int64), size))
+        shown = np.full(len(counts) * size, -1, np.int64)
+        shown[outcome.kept] = 1 if outcome.counts is None else outcome.counts
+        return shown.reshape(size, len(counts))
+
     def release_below(self, most: Exact, look: Callable[[npt.NDArray[np.intp]], Exact]) -> KeyOutcome:
         """What `release` says, where counts are looked up only for keys that may be kept.
 

@@ -80,9 +80,15 @@ class RandomizedResponse(Frozen):
 
     def release(self, answers: Any) -> Outcome:
         """One report per answer: a list for a list, an array or a column, a single value for a single one."""
+        reports = self.draws(answers, 1)[0].tolist()
+        return Outcome([self.values[i] for i in reports] if isinstance(reports, list) else self.values[reports], self)
+
+    def draws(self, answers: Any, size: int) -> npt.NDArray[np.int64]:
+        """The places among the values that `size` independent releases report; of several answers, a row for each."""
         single = self._is_single(answers)
-        reports = self._report(self._positions([answers] if single else _listed(answers))).tolist()
-        return Outcome(self.values[reports[0]] if single else [self.values[i] for i in reports], self)
+        true = self._positions([answers] if single else _listed(answers))
+        reports = self._report(np.tile(true, size))
+        return reports if single else reports.reshape(size, true.size)
 
     def probability_bounds(self, answer: Hashable) -> list[tuple[Fraction, Fraction]]:
         """Certified bounds of the probability of each report, for a true answer."""

@@ -57,14 +57,14 @@ class Choice(Frozen, ABC):
     def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
         """The positions of the candidates chosen in `size` independent runs on the same scores."""
 
-    def _draw(self, scores: Scores) -> int:
-        """The position of the chosen candidate."""
-        return int(self._draws(scores, 1)[0])
-
     def release(self, scores: ScoreTable) -> Outcome:
         """The chosen candidate: its key if the scores are a mapping, its position otherwise."""
         read = read_scores(scores)
-        return Outcome(read.label(self._draw(read)), self)
+        return Outcome(read.label(int(self._draws(read, 1)[0])), self)
+
+    def draws(self, scores: ScoreTable, size: int) -> npt.NDArray[np.int64]:
+        """The positions of the candidates that `size` independent releases choose. Each costs the whole guarantee."""
+        return self._draws(read_scores(scores), size)
 
     def probabilities(self, scores: ScoreTable) -> Any:
         """The exact probabilities, each rounded to the nearest float. They are as private as the scores."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
+import numpy.typing as npt
+
 from dither.accounting.guarantees.guarantee import Guarantee
 from dither.accounting.guarantees.pure import PureDP
 from dither.errors import NotPublic, ParameterError
@@ -20,7 +22,7 @@ from dither.mechanisms.scores import exact_fraction
 from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.values import times_grid
 from dither.neighbours import Relation
-from dither.noise.reals.rounded_reals import RealLaw, mass, rounded
+from dither.noise.reals.rounded_reals import RealLaw, many_rounded, mass, rounded
 
 # Without declared bounds answers are multiples of this: a constant, so it tells nothing.
 DEFAULT_GRID = Fraction(1, 1 << 30)
@@ -103,12 +105,17 @@ class SmoothNoise(Frozen, ABC):
 
         With declared bounds the value is clamped to them and the smooth sensitivity to their distance.
         """
-        centre, scale = self._in_steps(value, smooth_sensitivity)
+        centre, scale = self.in_steps(value, smooth_sensitivity)
         return SmoothOutcome(times_grid(rounded(self.law, scale, centre), self.grid), self)
+
+    def draws(self, data: tuple[Any, Any], size: int) -> npt.NDArray[Any]:
+        """What `size` independent releases of (value, smooth sensitivity) publish, in grid steps."""
+        centre, scale = self.in_steps(*data)
+        return many_rounded(self.law, scale, size, centre)
 
     def pmf(self, steps: int, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability to publish this multiple of the grid. Its arguments are private."""
-        centre, scale = self._in_steps(value, smooth_sensitivity)
+        centre, scale = self.in_steps(value, smooth_sensitivity)
         return bounds(lambda: mass(self.law, steps, scale, centre), bits=40)
 
     def plot(self, value: Number | None = None, smooth_sensitivity: Number | None = None) -> Any:
@@ -132,7 +139,7 @@ class SmoothNoise(Frozen, ABC):
             bound = min(bound, self.upper - self.lower)
         return max(bound, self.grid * _SMALLEST_SHARE)
 
-    def _in_steps(self, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
+    def in_steps(self, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """The value and the scale of its noise in grid steps.
 
         Largest and smallest of a smooth bound and a constant are smooth bounds again, and clamping a value moves two of

@@ -18,6 +18,7 @@ from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, exact, positive, probability, whole
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.outcome import Outcome
+from dither.mechanisms.refusal import REFUSED_CODE
 from dither.mechanisms.scores import read_rule
 from dither.mechanisms.sealed_values import Exact, _unseal
 from dither.mechanisms.sensitivity_bounds import Norms, check_steps
@@ -131,14 +132,23 @@ class SparseVector(Frozen):
 
         return plot_stream(self, values, neighbour, threshold)
 
-    def _sessions(self, steps: Sequence[int], threshold_steps: int, size: int) -> npt.NDArray[np.int8]:
-        """What `size` independent sessions say to the same values: 1 above, 0 below, -1 once a session is over."""
-        said = np.full((size, len(steps)), -1, np.int8)
+    def draws(self, values: Iterable[Any], size: int) -> npt.NDArray[np.int64]:
+        """What `size` independent sessions against the threshold 0 say to the same values, a row for each session.
+
+        1 above, 0 below, -1 once a session is over; with answer_epsilon the noisy number in grid steps above,
+        REFUSED_CODE below, and one less once a session is over. Every session costs the whole guarantee.
+        """
+        return self._sessions([int(on_grid(value, self.grid)) for value in values], 0, size)
+
+    def _sessions(self, steps: Sequence[int], threshold_steps: int, size: int) -> npt.NDArray[np.int64]:
+        below = 0 if self.answer_scale is None else REFUSED_CODE
+        said = np.full((size, len(steps)), below - 1, np.int64)
         limits = threshold_steps + discrete_laplace(self.threshold_scale, size)
         left = np.full(size, self.positives)
         for place, value in enumerate(steps):
             above = value + discrete_laplace(self.query_scale, size) >= limits
-            said[left > 0, place] = above[left > 0]
+            number = 1 if self.answer_scale is None else value + discrete_laplace(self.answer_scale, size)
+            said[left > 0, place] = np.where(above, number, below)[left > 0]
             left -= above & (left > 0)
         return said
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.errors import NotPublic, ParameterError
 from dither.exact.balls import Ball, ball, ceil_of
@@ -14,7 +17,7 @@ from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.refusal import REFUSED
+from dither.mechanisms.refusal import REFUSED, REFUSED_CODE
 from dither.mechanisms.scores import exact_fraction
 from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.stability.distance_test import mass_bounds, small_delta, smallest_tail, tail_bounds
@@ -131,10 +134,7 @@ class BoundedLocalSensitivity(Frozen):
     def release(self, value: Any, local_sensitivity: Any) -> BoundedOutcome:
         """The noisy value, with the private bound that its noise was made for."""
         noise = int(discrete_laplace(self.bound_scale_steps))
-        local = self._local_steps(local_sensitivity)
-        steps = (to_grid if self.rounds else on_grid)(value, self.grid)
-        if not isinstance(steps, int):
-            raise ParameterError("a bounded local sensitivity is released for one number at a time; got several.")
+        local, steps = self._local_steps(local_sensitivity), self._value_steps(value)
         bound = self._published(local + noise)
         scale = self._scale_steps(bound)
         if scale > LARGEST_SCALE:
@@ -143,6 +143,21 @@ class BoundedLocalSensitivity(Frozen):
         # Nothing about a scale that depends on the data is remembered.
         noisy = steps + int(discrete_laplace(scale, public=False))
         return BoundedOutcome(_in_units(noisy, self.grid), self, bound)
+
+    def draws(self, data: tuple[Any, Any], size: int) -> npt.NDArray[np.int64]:
+        """The bound and the value in grid steps, or REFUSED_CODE, of `size` independent releases of (value, local
+        sensitivity), a row for each. Values with the same bound share a scale."""
+        value, local_sensitivity = data
+        local, steps = self._local_steps(local_sensitivity), self._value_steps(value)
+        shown = np.full((size, 2), REFUSED_CODE, np.int64)
+        noises, which = np.unique(discrete_laplace(self.bound_scale_steps, size), return_inverse=True)
+        for i, noise in enumerate(noises.tolist()):
+            bound, alike = self._published(local + noise), np.flatnonzero(which == i)
+            shown[alike, 0] = int(bound / self.grid)
+            scale = self._scale_steps(bound)
+            if scale <= LARGEST_SCALE:
+                shown[alike, 1] = steps + discrete_laplace(scale, alike.size, public=False)
+        return shown
 
     def bound_pmf(self, steps: int, local_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability to publish this bound, in grid steps. Private, as its argument is."""
@@ -188,6 +203,12 @@ class BoundedLocalSensitivity(Frozen):
             return (ball(2) / (1 + (-ball(rate)).exp()) / ball(1 - confidence)).log() / ball(rate) - 1
 
         return _in_units(max(0, ceil_of(reach)), self.grid)
+
+    def _value_steps(self, value: Any) -> int:
+        steps = (to_grid if self.rounds else on_grid)(value, self.grid)
+        if not isinstance(steps, int):
+            raise ParameterError("a bounded local sensitivity is released for one number at a time; got several.")
+        return steps
 
     def _local_steps(self, local_sensitivity: Any) -> int:
         """In grid steps, rounded up (a multiple of the grid if the grid is the caller's). Never shown."""

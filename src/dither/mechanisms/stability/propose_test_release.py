@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.additive.laplace import Laplace
 from dither.mechanisms.outcome import GuardedOutcome
-from dither.mechanisms.refusal import REFUSED
+from dither.mechanisms.refusal import REFUSED, REFUSED_CODE
 from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.stability.distance_test import DistanceTest, small_delta
 from dither.neighbours import Relation
@@ -99,6 +102,12 @@ class ProposeTestRelease(Frozen):
         # The noisy answer is made either way: a refusal takes the same steps and meets the same errors.
         noisy = self.answer.release(value).value
         return GuardedOutcome(noisy if self.test.passes(distance) else REFUSED, self)
+
+    def draws(self, data: tuple[Any, int | float], size: int) -> npt.NDArray[Any]:
+        """What `size` independent releases of (value, distance) publish: grid steps, or REFUSED_CODE."""
+        value, distance = data
+        noisy = self.answer.draws(value, size)
+        return np.where(self.test.passes_each(distance, size), noisy, REFUSED_CODE)
 
     def published(self, distance: int | float) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability of an answer at this distance: for planning, not for data."""

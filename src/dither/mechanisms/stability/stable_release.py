@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive
@@ -57,6 +60,10 @@ class StableRelease(Frozen):
     def release(self, value: Any, distance: int | float) -> GuardedOutcome:
         """The value, or REFUSED. Neither says how far the data are from another value."""
         return GuardedOutcome(value if self.test.passes(distance) else REFUSED, self)
+
+    def draws(self, data: tuple[Any, int | float], size: int) -> npt.NDArray[np.bool_]:
+        """Whether each of `size` independent releases of (value, distance) publishes the value."""
+        return self.test.passes_each(data[1], size)
 
     def published(self, distance: int | float) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability of an answer at this distance: for planning, not for data."""

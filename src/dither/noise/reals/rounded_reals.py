@@ -139,9 +139,11 @@ def rounded(law: RealLaw, scale: Fraction, centre: Fraction = Fraction(0), sourc
     return Rounding.of(scale, centre).one(law, source)
 
 
-def many_rounded(law: RealLaw, scale: Fraction, size: int, source: Source = _KERNEL) -> NDArray[Any]:
-    """An array of `size` independent numbers scale eta, each rounded to the nearest whole number."""
-    rounding = Rounding.of(scale, Fraction(0))
+def many_rounded(
+    law: RealLaw, scale: Fraction, size: int, centre: Fraction = Fraction(0), source: Source = _KERNEL
+) -> NDArray[Any]:
+    """An array of `size` independent numbers centre + scale eta, each rounded to the nearest whole number."""
+    rounding = Rounding.of(scale, centre)
     return as_array([rounding.one(law, source) for _ in range(whole(size, "size", least=0))])
 
 
