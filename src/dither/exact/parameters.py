@@ -96,6 +96,12 @@ def floor_units(value: Fraction, unit: Fraction) -> int:
     return math.floor(value / unit)
 
 
+def power_of_two_below(value: Fraction) -> Fraction:
+    """The largest power of two that is not above a number > 0."""
+    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
+    return power if power <= value else power / 2
+
+
 def sqrt_up(value: Fraction, bits: int = 96) -> Fraction:
     """The square root rounded up to about `bits` significant bits (exact when it fits)."""
     return _sqrt(value, bits, up=True)

@@ -11,6 +11,7 @@ from dither.accounting.guarantees.pure import PureDP
 from dither.exact.balls import Ball, ball, bounds, float_up
 from dither.exact.parameters import Number, positive, whole
 from dither.mechanisms.additive.addition import AdditiveNoise, check_scale, read_setting
+from dither.mechanisms.discrete_laplace import mass, reach
 from dither.mechanisms.sensitivity_bounds import Norms, check_steps
 from dither.mechanisms.values import Steps
 from dither.neighbours import Relation
@@ -96,13 +97,10 @@ class Laplace(AdditiveNoise):
         return float_up(bounds(expected)[1])
 
     def pmf(self, steps: int) -> tuple[Fraction, Fraction]:
-        rate = 1 / self.scale_steps
-        return bounds(lambda: (ball(rate) / 2).tanh() * (-ball(rate) * abs(steps)).exp())
+        return bounds(lambda: mass(self.scale_steps, steps))
 
     def _reach(self, tail: Ball) -> Ball:
-        # P(|X| > w) = 2 q^(w+1) / (1+q)
-        rate = ball(1 / self.scale_steps)
-        return (ball(2) / (1 + (-rate).exp()) / tail).log() / rate - 1
+        return reach(self.scale_steps, tail)
 
     def _noise(self, size: int | None) -> Steps:
         from dither.noise import discrete_laplace

@@ -16,8 +16,8 @@ from dither.accounting.guarantees.pure import PureDP
 from dither.errors import NotPublic, ParameterError
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
 from dither.exact.frozen import Frozen
-from dither.exact.parameters import Number, interval, positive, probability
-from dither.mechanisms.outcome import Outcome
+from dither.exact.parameters import Number, interval, positive, power_of_two_below, probability
+from dither.mechanisms.outcome import HiddenOutcome
 from dither.mechanisms.scores import exact_fraction
 from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.values import times_grid
@@ -36,17 +36,10 @@ _BITS = 60
 _HIDDEN = "depends on the private smooth sensitivity: publishing it would say more than was paid for."
 
 
-@dataclass(frozen=True, eq=False)
-class SmoothOutcome(Outcome):
+class SmoothOutcome(HiddenOutcome):
     """A noisy value whose noise follows the data: its scale and interval are not public."""
 
-    @property
-    def scale(self) -> NoReturn:
-        raise NotPublic(f"the scale of this answer {_HIDDEN}")
-
-    def interval(self, *_: object, **__: object) -> NoReturn:
-        """Not public."""
-        raise NotPublic(f"an interval around this answer {_HIDDEN}")
+    _why = "the noise depends on the private smooth sensitivity, and either would say more than was paid for."
 
 
 @dataclass(frozen=True, init=False)
@@ -173,7 +166,7 @@ def read_output(
     if grid is not None:
         step = positive(grid, "grid")
     elif low is not None and high is not None:
-        step = _power_of_two_below(high - low) / _STEPS_PER_RANGE
+        step = power_of_two_below(high - low) / _STEPS_PER_RANGE
     else:
         step = DEFAULT_GRID
     if low is not None and high is not None and not step <= high - low:
@@ -218,9 +211,3 @@ def read_beta(beta: Number, most: Fraction) -> Fraction:
     if not chosen < most:
         raise ParameterError(f"beta must be less than {float(most):.6g} for this epsilon; got {float(chosen):.6g}.")
     return chosen
-
-
-def _power_of_two_below(number: Fraction) -> Fraction:
-    exponent = number.numerator.bit_length() - number.denominator.bit_length()
-    power = Fraction(2) ** exponent
-    return power if power <= number else power / 2

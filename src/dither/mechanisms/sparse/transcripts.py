@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, lower, upper
 from dither.exact.precision import precision
+from dither.mechanisms.discrete_laplace import mass, upper_tail
 
 if TYPE_CHECKING:
     from dither.mechanisms.sparse.sparse_vector import SparseVector
@@ -31,9 +32,9 @@ def transcript_law(mechanism: SparseVector, steps: list[int]) -> dict[Transcript
         raise ParameterError(f"there are more than {_MOST_TRANSCRIPTS} transcripts to list; give fewer values.")
     with precision(_BITS):
         noises = range(-reach, reach + 1)
-        weights = [_mass(mechanism.threshold_scale, noise) for noise in noises]
-        above = [[_tail(mechanism.query_scale, noise - step) for noise in noises] for step in steps]
-        rest = 2 * _tail(mechanism.threshold_scale, reach + 1)
+        weights = [mass(mechanism.threshold_scale, noise) for noise in noises]
+        above = [[upper_tail(mechanism.query_scale, noise - step) for noise in noises] for step in steps]
+        rest = 2 * upper_tail(mechanism.threshold_scale, reach + 1)
         found: dict[Transcript, Pair] = {}
         open_ends: list[tuple[Transcript, list[Ball]]] = [((), weights)]
         while open_ends:
@@ -52,16 +53,3 @@ def _transcripts(values: int, positives: int) -> int:
     """How many there are: those with fewer positives, and those that end with the last one allowed."""
     open_to_the_end = sum(math.comb(values, found) for found in range(min(positives, values + 1)))
     return open_to_the_end + math.comb(values, positives)
-
-
-def _mass(scale: Fraction, steps: int) -> Ball:
-    rate = ball(1 / scale)
-    return (rate / 2).tanh() * (-rate * abs(steps)).exp()
-
-
-def _tail(scale: Fraction, least: int) -> Ball:
-    """P[X >= least] for discrete Laplace noise."""
-    if least <= 0:
-        return 1 - _tail(scale, 1 - least)
-    rate = ball(1 / scale)
-    return (-rate * least).exp() / (1 + (-rate).exp())

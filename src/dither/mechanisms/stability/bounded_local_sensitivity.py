@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.errors import NotPublic, ParameterError
-from dither.exact.balls import Ball, ball, ceil_of
+from dither.exact.balls import ball, ceil_of
 from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability
 from dither.mechanisms.additive.addition import check_scale
+from dither.mechanisms.discrete_laplace import reach
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.refusal import REFUSED, REFUSED_CODE
 from dither.mechanisms.scores import exact_fraction
@@ -196,13 +197,9 @@ class BoundedLocalSensitivity(Frozen):
         return (bound / self.grid + int(self.rounds)) / self.answer_epsilon
 
     def _error(self, bound: Fraction, confidence: Fraction) -> Any:
-        """The smallest multiple w of the grid with P(|noise| > w) <= 1 - confidence: 2 q^(w+1) / (1 + q)."""
-        rate = 1 / self._scale_steps(bound)
-
-        def reach() -> Ball:
-            return (ball(2) / (1 + (-ball(rate)).exp()) / ball(1 - confidence)).log() / ball(rate) - 1
-
-        return _in_units(max(0, ceil_of(reach)), self.grid)
+        """The smallest multiple w of the grid with P(|noise| > w) <= 1 - confidence."""
+        scale = self._scale_steps(bound)
+        return _in_units(max(0, ceil_of(lambda: reach(scale, ball(1 - confidence)))), self.grid)
 
     def _value_steps(self, value: Any) -> int:
         steps = (to_grid if self.rounds else on_grid)(value, self.grid)

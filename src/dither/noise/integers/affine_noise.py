@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.exact.balls import float_down
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.open_draws import Places, settle
 from dither.noise.integers.standard_reals import Standard
 from dither.noise.lazy_uniform import LazyUniform
-from dither.noise.rounding import down
 
 # A number c in [0, 1), as floor(2**bits c) and ceil(2**bits c) for the bits asked for, or integers just outside them.
 Offset = Callable[[int], tuple[int, int]]
@@ -65,7 +65,7 @@ def rational_offset(value: Fraction) -> Offset:
 def float_constants(affine: Affine) -> tuple[float, float, float]:
     """(a, c - error, 1 - slack) as floats: a to nearest, the other two rounded down."""
     offset = Fraction(affine.offset(64)[0], 1 << 64) - affine.float_error
-    return float(affine.step), down(offset), down(1 - affine.slack)
+    return float(affine.step), float_down(offset), float_down(1 - affine.slack)
 
 
 def floor_exactly(affine: Affine, cell: int, place: LazyUniform) -> int:
