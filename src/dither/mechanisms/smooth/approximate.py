@@ -49,15 +49,14 @@ class ApproximateSmoothNoise(SmoothNoise):
         stated, chance = positive(epsilon, "epsilon"), probability(delta, "delta")
         if calibration not in ("exact", "textbook"):
             raise ParameterError(f'calibration must be "exact" or "textbook"; got {calibration!r}.')
-        e = usable(stated)
-        t, divisor = self._kind.textbook(e, chance)
+        e, kind = usable(stated), self._kind
+        textbook = kind.textbook(e, chance) if calibration == "textbook" else None
         if beta is not None:
             t = read_beta(beta, e)
-        elif calibration == "exact":
-            t = _default_beta(self._kind, e, chance)
-        if calibration == "exact":
-            divisor = _largest_divisor(self._kind, e, chance, t)
-        elif not self._kind.keeps(e, chance, divisor, t):
+        else:
+            t = textbook[0] if textbook else _default_beta(kind, e, chance)
+        divisor = textbook[1] if textbook else _largest_divisor(kind, e, chance, t)
+        if textbook and not kind.keeps(e, chance, divisor, t):
             raise ParameterError(
                 "the textbook calibration could not be shown to be private for this epsilon and delta. "
                 'Use calibration="exact".'
