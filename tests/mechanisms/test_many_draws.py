@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from dither.lab.audit.draws.releases import releases
-from dither.lab.registry.distributions import LAWS
+from dither.lab.registry.distributions import DISTRIBUTIONS
 from dither.mechanisms import Exponential, ListedQuantiles, NoisyMax, PermuteAndFlip, Quantile, Quantiles
 from dither.mechanisms.quantiles.rank_choice import RankChoice
 from dither.mechanisms.quantiles.rank_window import sorted_column
@@ -124,7 +124,10 @@ def test_many_runs_of_several_quantiles_agree_with_single_runs(listed):
 
 
 SEVERAL = [
-    (entry, example) for entry in LAWS for example in entry.examples if entry.make in (Quantiles, ListedQuantiles)
+    (entry, example)
+    for entry in DISTRIBUTIONS
+    for example in entry.examples
+    if entry.make in (Quantiles, ListedQuantiles)
 ]
 
 

@@ -173,7 +173,7 @@ def smooth_laws(one, shift, stretch):
     edges = np.unique(np.concatenate([ladder, moved + wider * ladder]))
     for centre, scale in ((0.0, 1.0), (moved, wider)):
         z = (edges - centre) / scale
-        tails = upper_tail(one.law, np.abs(z))
+        tails = upper_tail(one.distribution, np.abs(z))
         above, below = np.where(z >= 0, tails, 1 - tails), np.where(z < 0, tails, 1 - tails)
         yield np.where(
             np.concatenate([z[:1], z]) >= 0, -np.diff(above, prepend=1, append=0), np.diff(below, prepend=0, append=1)

@@ -24,7 +24,7 @@ from dither.neighbours import Relation
 
 ScoreTable = Mapping[Any, Any] | Iterable[Any] | npt.NDArray[Any] | Exact
 # One ball for each distinct gap, at the working precision of the moment.
-LawByGap = Callable[[], list[Ball]]
+DistributionByGap = Callable[[], list[Ball]]
 
 _KINDS = "ints, Fractions or Decimals in a mapping, a sequence or a NumPy array of integers"
 
@@ -49,9 +49,9 @@ class Scores:
         """How many candidates there are at each gap, in order of the gap."""
         return dict(sorted(Counter(self.gaps.tolist()).items()))
 
-    def by_gap(self, finish: Callable[[LawByGap], list[Any]], law: LawByGap) -> list[Any]:
+    def by_gap(self, finish: Callable[[DistributionByGap], list[Any]], distribution: DistributionByGap) -> list[Any]:
         """Numbers worked out once per distinct gap, given to every candidate at that gap."""
-        known = dict(zip(self.tally, finish(law), strict=True))
+        known = dict(zip(self.tally, finish(distribution), strict=True))
         return [known[gap] for gap in self.gaps.tolist()]
 
     def labelled(self, values: list[Any]) -> Any:

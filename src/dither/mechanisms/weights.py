@@ -86,7 +86,7 @@ def choose(weights: Weights, count: int) -> npt.NDArray[np.int64]:
     """Positions, each with probability exactly weight / sum of weights, independently.
 
     A position is proposed by whole numbers that bound the weights, and kept with probability weight / bound: kept
-    proposals have exactly the law of the weights, and nearly all proposals are kept.
+    proposals have exactly the distribution of the weights, and nearly all proposals are kept.
     """
     units, cumulative, bits = weights._units, weights._cumulative, weights._unit_bits
     total = int(cumulative[-1])

@@ -1,4 +1,4 @@
-"""What two neighbours can look like to the mechanisms: the pairs on which their exact laws are compared."""
+"""What two neighbours can look like to the mechanisms: the pairs on which their exact distributions are compared."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def record_pairs(mechanism: Quantile) -> list[tuple[Any, Any]]:
 
 
 def few_record_pairs(mechanism: Quantiles) -> list[tuple[Any, Any]]:
-    """The same for a small grid, on which the law of two answers together can be listed."""
+    """The same for a small grid, on which the distribution of two answers together can be listed."""
     return _moved(mechanism, _FEW, (0, 2, 5), mechanism.grid.step)
 
 
@@ -87,7 +87,7 @@ def listed_record_pairs(mechanism: ListedQuantile) -> list[tuple[Any, Any]]:
 
 
 def few_listed_record_pairs(mechanism: ListedQuantiles) -> list[tuple[Any, Any]]:
-    """The same for a few candidates, of which the law of two together can be listed."""
+    """The same for a few candidates, of which the distribution of two together can be listed."""
     return _moved(mechanism, _FEW, (0, 2, 5), Fraction(1))
 
 

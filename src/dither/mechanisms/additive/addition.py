@@ -88,7 +88,8 @@ class AdditiveNoise(Frozen, ABC):
         return noisy if isinstance(steps, int) else noisy.reshape(size, steps.size)
 
     def plot(self, value: Number = 0, shift: Number | None = None) -> Any:
-        """An altair chart: the exact laws of the answers to two neighbours, `value` and value + shift, and their ratio.
+        """An altair chart: the exact distributions of the answers to two neighbours, `value` and value + shift, and
+        their ratio.
 
         For explaining, never for data: what is drawn is not private. By default the shift is the sensitivity.
         """

@@ -73,7 +73,7 @@ class RandomizedResponse(Frozen):
 
     @property
     def guarantee(self) -> PureDP:
-        """epsilon-DP; with more than two values by the exact law of the loss, whose curve is lower."""
+        """epsilon-DP; with more than two values by the exact distribution of the loss, whose curve is lower."""
         if len(self.values) == 2:
             return PureDP(self.epsilon, self.relation, proven_rho=self._rho())
         return ResponseDP(self.epsilon, len(self.values), self.relation, proven_rho=self._rho())

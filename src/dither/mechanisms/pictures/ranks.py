@@ -24,7 +24,7 @@ def plot_ranks(mechanism: RankMechanism, values: Any | None, neighbour: Any | No
 
 def _on_grid(mechanism: Quantile, values: Any | None, neighbour: Any | None, title: str) -> Any:
     """Nine records in the range unless others are given."""
-    from dither.plot import Law, Neighbours, steps_of_runs, two_laws
+    from dither.plot import Distribution, Neighbours, steps_of_runs, two_distributions
 
     grid = mechanism.grid
     if values is None:
@@ -32,12 +32,14 @@ def _on_grid(mechanism: Quantile, values: Any | None, neighbour: Any | None, tit
     if neighbour is None:
         neighbour = _neighbour(mechanism, list(values), grid.last * grid.step)
     both = [mechanism.probability_bounds(records) for records in (values, neighbour)]
-    laws = [
-        Law(label, Fraction(0), lambda step, listed=listed: listed[step - grid.first])  # type: ignore[misc]
+    distributions = [
+        Distribution(label, Fraction(0), lambda step, listed=listed: listed[step - grid.first])  # type: ignore[misc]
         for label, listed in zip(("one dataset", "a neighbour"), both, strict=True)
     ]
     steps = [grid.first + place for place in steps_of_runs(*both)]
-    return two_laws(title, mechanism.guarantee, Neighbours(laws[0], laws[1], grid.step, steps))
+    return two_distributions(
+        title, mechanism.guarantee, Neighbours(distributions[0], distributions[1], grid.step, steps)
+    )
 
 
 def _in_list(mechanism: ListedQuantile, values: Any | None, neighbour: Any | None, title: str) -> Any:

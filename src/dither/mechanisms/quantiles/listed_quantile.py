@@ -107,12 +107,12 @@ class ListedQuantile(CandidateQuantiles):
         As private as the values.
         """
         scores = self._read(values).scores(self.q)
-        return scores.by_gap(nearest, self._chooser(self.q, 0)._law(scores))
+        return scores.by_gap(nearest, self._chooser(self.q, 0)._distribution(scores))
 
     def probability_bounds(self, values: Any) -> list[tuple[Fraction, Fraction]]:
         """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
         scores = self._read(values).scores(self.q)
-        return scores.by_gap(certified, self._chooser(self.q, 0)._law(scores))
+        return scores.by_gap(certified, self._chooser(self.q, 0)._distribution(scores))
 
 
 @dataclass(frozen=True, init=False)

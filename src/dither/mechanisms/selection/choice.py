@@ -1,4 +1,4 @@
-"""What mechanisms that choose by scores have in common: one candidate is published, by an exact law."""
+"""What mechanisms that choose by scores have in common: one candidate is published, by an exact distribution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.probabilities import certified, nearest
-from dither.mechanisms.scores import LawByGap, Scores, ScoreTable, read_rule, read_scores
+from dither.mechanisms.scores import DistributionByGap, Scores, ScoreTable, read_rule, read_scores
 from dither.mechanisms.sensitivity_bounds import Norms
 from dither.neighbours import Relation
 
@@ -50,7 +50,7 @@ class Choice(Frozen, ABC):
         """The guarantee of one choice."""
 
     @abstractmethod
-    def _law(self, scores: Scores) -> LawByGap:
+    def _distribution(self, scores: Scores) -> DistributionByGap:
         """The probability of one candidate for each distinct gap."""
 
     @abstractmethod
@@ -69,15 +69,16 @@ class Choice(Frozen, ABC):
     def probabilities(self, scores: ScoreTable) -> Any:
         """The exact probabilities, each rounded to the nearest float. They are as private as the scores."""
         read = read_scores(scores)
-        return read.labelled(read.by_gap(nearest, self._law(read)))
+        return read.labelled(read.by_gap(nearest, self._distribution(read)))
 
     def probability_bounds(self, scores: ScoreTable) -> Any:
         """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
         read = read_scores(scores)
-        return read.labelled(read.by_gap(certified, self._law(read)))
+        return read.labelled(read.by_gap(certified, self._distribution(read)))
 
     def plot(self, scores: ScoreTable | None = None, neighbour: ScoreTable | None = None) -> Any:
-        """An altair chart: the exact laws on these scores and on a neighbour's, and their ratio. Never for data."""
+        """An altair chart: the exact distributions on these scores and on a neighbour's, and their ratio. Never for
+        data."""
         from dither.mechanisms.pictures.choices import plot_choice
 
         return plot_choice(self, scores, neighbour)

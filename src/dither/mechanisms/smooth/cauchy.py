@@ -72,7 +72,7 @@ class SmoothCauchy(PureSmoothNoise):
         )
 
     @property
-    def law(self) -> Cauchy | GeneralisedCauchy:
+    def distribution(self) -> Cauchy | GeneralisedCauchy:
         return Cauchy() if self.gamma == 2 else GeneralisedCauchy(self.gamma)
 
 

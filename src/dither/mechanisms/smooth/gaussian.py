@@ -102,5 +102,5 @@ class SmoothGaussian(ApproximateSmoothNoise):
     _kind = Calibration(keeps, most=lambda e: sqrt_down(2 * e), least=_least, textbook=_textbook)
 
     @property
-    def law(self) -> RealGaussian:
+    def distribution(self) -> RealGaussian:
         return RealGaussian()

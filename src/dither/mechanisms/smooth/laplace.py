@@ -15,7 +15,7 @@ def hockey_stick(epsilon: Fraction, shift: Fraction, stretch: Fraction) -> Ball:
     """The divergence of shift + e^stretch eta from eta at epsilon, for 0 <= shift <= epsilon and stretch > 0.
 
     The wider density exceeds e^epsilon times the narrower one outside an interval around 0 and the shift. At its ends
-    the two are equal, so what lies beyond costs its mass under the wider law times 1 - e^-stretch.
+    the two are equal, so what lies beyond costs its mass under the wider distribution times 1 - e^-stretch.
     """
     e, u, t = ball(epsilon), ball(shift), ball(stretch)
     w = (-t).exp()
@@ -59,5 +59,5 @@ class SmoothLaplace(ApproximateSmoothNoise):
     _kind = Calibration(keeps, most=lambda e: e, least=lambda e, _: e / 4, textbook=_textbook)
 
     @property
-    def law(self) -> RealLaplace:
+    def distribution(self) -> RealLaplace:
         return RealLaplace()

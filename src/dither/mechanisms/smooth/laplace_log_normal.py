@@ -62,7 +62,7 @@ class SmoothLaplaceLogNormal(SmoothNoise):
         return ZCDP(self.rho, relation=self.relation)
 
     @property
-    def law(self) -> LaplaceLogNormal:
+    def distribution(self) -> LaplaceLogNormal:
         return LaplaceLogNormal(self.sigma)
 
 

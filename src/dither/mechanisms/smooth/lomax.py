@@ -66,5 +66,5 @@ class SmoothLomax(PureSmoothNoise):
         self._keep(**read_output(grid, lower, upper, relation), epsilon=stated, shape=a, beta=t, divisor=divisor)
 
     @property
-    def law(self) -> Lomax:
+    def distribution(self) -> Lomax:
         return Lomax(self.shape)

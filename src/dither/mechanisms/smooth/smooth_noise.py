@@ -22,7 +22,7 @@ from dither.mechanisms.scores import exact_fraction
 from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.values import times_grid
 from dither.neighbours import Relation
-from dither.noise.reals.rounded_reals import RealLaw, many_rounded, mass, rounded
+from dither.noise.reals.rounded_reals import RealDistribution, many_rounded, mass, rounded
 
 # Without declared bounds answers are multiples of this: a constant, so it tells nothing.
 DEFAULT_GRID = Fraction(1, 1 << 30)
@@ -65,8 +65,8 @@ class SmoothNoise(Frozen, ABC):
 
     @property
     @abstractmethod
-    def law(self) -> RealLaw:
-        """The law of eta."""
+    def distribution(self) -> RealDistribution:
+        """The distribution of eta."""
 
     @property
     def scale(self) -> NoReturn:
@@ -83,7 +83,7 @@ class SmoothNoise(Frozen, ABC):
         allowed = (1 - probability(confidence, "confidence")) / 2
 
         def too_small(w: Fraction) -> bool:
-            return sign(lambda: self.law.above(w) - ball(allowed), undecided=1) > 0
+            return sign(lambda: self.distribution.above(w) - ball(allowed), undecided=1) > 0
 
         low, high = Fraction(0), Fraction(1)
         while too_small(high):
@@ -99,20 +99,20 @@ class SmoothNoise(Frozen, ABC):
         With declared bounds the value is clamped to them and the smooth sensitivity to their distance.
         """
         centre, scale = self.in_steps(value, smooth_sensitivity)
-        return SmoothOutcome(times_grid(rounded(self.law, scale, centre), self.grid), self)
+        return SmoothOutcome(times_grid(rounded(self.distribution, scale, centre), self.grid), self)
 
     def draws(self, data: tuple[Any, Any], size: int) -> npt.NDArray[Any]:
         """What `size` independent releases of (value, smooth sensitivity) publish, in grid steps."""
         centre, scale = self.in_steps(*data)
-        return many_rounded(self.law, scale, size, centre)
+        return many_rounded(self.distribution, scale, size, centre)
 
     def pmf(self, steps: int, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability to publish this multiple of the grid. Its arguments are private."""
         centre, scale = self.in_steps(value, smooth_sensitivity)
-        return bounds(lambda: mass(self.law, steps, scale, centre), bits=40)
+        return bounds(lambda: mass(self.distribution, steps, scale, centre), bits=40)
 
     def plot(self, value: Number | None = None, smooth_sensitivity: Number | None = None) -> Any:
-        """An altair chart: the exact laws on two neighbours that differ as much as they may, and their ratio.
+        """An altair chart: the exact distributions on two neighbours that differ as much as they may, and their ratio.
 
         For explaining, never for data: what is drawn is not private.
         """

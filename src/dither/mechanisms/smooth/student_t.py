@@ -49,5 +49,5 @@ class SmoothStudentT(PureSmoothNoise):
         self._keep(**read_output(grid, lower, upper, relation), epsilon=stated, degrees=d, beta=t, divisor=divisor)
 
     @property
-    def law(self) -> StudentT:
+    def distribution(self) -> StudentT:
         return StudentT(self.degrees)

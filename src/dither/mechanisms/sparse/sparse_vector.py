@@ -115,11 +115,11 @@ class SparseVector(Frozen):
         A transcript is as long as the session lasts: it ends when nothing is left, or with the values. Errors are far
         below the precision of floats around 1.
         """
-        from dither.mechanisms.sparse.transcripts import transcript_law
+        from dither.mechanisms.sparse.transcripts import transcript_distribution
 
         limit = int(on_grid(exact(threshold, "threshold"), self.grid))
         steps = [int(on_grid(exact(value, "a value"), self.grid)) - limit for value in values]
-        return {said: float(sum(ends) / 2) for said, ends in transcript_law(self, steps).items()}
+        return {said: float(sum(ends) / 2) for said, ends in transcript_distribution(self, steps).items()}
 
     def plot(
         self, values: Sequence[Any] | None = None, neighbour: Sequence[Any] | None = None, threshold: Number = 0

@@ -1,4 +1,4 @@
-"""The exact law of what a sparse vector session says: a sum over the noise on its threshold."""
+"""The exact distribution of what a sparse vector session says: a sum over the noise on its threshold."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _MOST_POINTS = 50_000
 _MOST_TRANSCRIPTS = 1024
 
 
-def transcript_law(mechanism: SparseVector, steps: list[int]) -> dict[Transcript, Pair]:
+def transcript_distribution(mechanism: SparseVector, steps: list[int]) -> dict[Transcript, Pair]:
     """Certified bounds of the probability of each transcript; `steps` are the values less the threshold."""
     reach = math.ceil(_SCALES * mechanism.threshold_scale)
     if reach > _MOST_POINTS:
-        raise ParameterError("the noise on the threshold has too many grid steps to list its law; give a larger grid=.")
+        raise ParameterError(
+            "the noise on the threshold has too many grid steps to list its distribution; give a larger grid=."
+        )
     if _transcripts(len(steps), mechanism.positives) > _MOST_TRANSCRIPTS:
         raise ParameterError(f"there are more than {_MOST_TRANSCRIPTS} transcripts to list; give fewer values.")
     with precision(_BITS):

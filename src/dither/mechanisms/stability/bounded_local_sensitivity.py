@@ -175,8 +175,8 @@ class BoundedLocalSensitivity(Frozen):
         return mass_bounds(self._scale_steps(bound), steps)
 
     def plot(self, value: Number = 0, local_sensitivity: Number | None = None) -> Any:
-        """An altair chart: the exact laws of the published bound, and of the answer given a likely bound, on two
-        neighbours, and their ratios. For explaining, never for data.
+        """An altair chart: the exact distributions of the published bound, and of the answer given a likely bound, on
+        two neighbours, and their ratios. For explaining, never for data.
         """
         from dither.mechanisms.pictures.refusals import plot_bounded
 

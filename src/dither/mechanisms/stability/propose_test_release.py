@@ -114,7 +114,7 @@ class ProposeTestRelease(Frozen):
         return self.test.passing(distance)
 
     def plot(self, value: Number = 0, distance: int | None = None) -> Any:
-        """An altair chart: the exact laws of the answer, and of REFUSED, on two neighbours, and their ratio.
+        """An altair chart: the exact distributions of the answer, and of REFUSED, on two neighbours, and their ratio.
 
         The neighbours' values are apart by the bound, their distances by 1. For explaining, never for data.
         """

@@ -33,7 +33,7 @@ _LIFT = 1 << _LIFT_BITS
 
 @dataclass(frozen=True)
 class Affine:
-    """floor(factor Y' + offset) for Y' = J + T of a standard law, with a fair sign if `signed`."""
+    """floor(factor Y' + offset) for Y' = J + T of a standard distribution, with a fair sign if `signed`."""
 
     standard: Standard
     factor: Fraction

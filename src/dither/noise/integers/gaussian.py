@@ -17,7 +17,7 @@ _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class RoundedGaussianLaw:
+class RoundedGaussianDistribution:
     """P[X > k] = erfc((k + 1/2) / (sigma sqrt 2)) / 2."""
 
     sigma: Fraction
@@ -36,7 +36,7 @@ def rounded_gaussian(sigma: Number, size: int | None = None, *, public: bool = T
     return draw_scaled(
         count,
         lambda: gaussian_affine(exact_sigma),
-        law=RoundedGaussianLaw(exact_sigma),
+        distribution=RoundedGaussianDistribution(exact_sigma),
         table_entries=7 * exact_sigma,
         public=public,
     )

@@ -1,4 +1,4 @@
-"""The geometric law as the table and the exact path see it."""
+"""The geometric distribution as the table and the exact path see it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dither.exact.balls import Ball, ball
 
 
 @dataclass(frozen=True)
-class GeometricLaw:
+class GeometricDistribution:
     """P[X > k] = q^(k + 1), q = exp(-1/scale)."""
 
     scale: Fraction

@@ -128,8 +128,8 @@ def test_real_noise_is_that_of_the_exact_arithmetic(mechanism, data):
     """From the same random bits, output by output."""
     centre, scale = mechanism.in_steps(*data)
     rounding, numbers = Rounding.of(scale, centre), Numbers(1500)
-    many, decided = settled(mechanism.law, rounding, numbers)
-    exact = [max(-LARGEST, min(LARGEST, rounding.one(mechanism.law, numbers.again(i)))) for i in range(1500)]
+    many, decided = settled(mechanism.distribution, rounding, numbers)
+    exact = [max(-LARGEST, min(LARGEST, rounding.one(mechanism.distribution, numbers.again(i)))) for i in range(1500)]
     for found, other, sure in zip(many.tolist(), exact, decided.tolist(), strict=True):
         # What 64 bits leave open was settled by the same code, with more bits, fresh each time.
         assert found == other or (not sure and abs(found - other) <= 1 + (abs(other) >> 40))
@@ -140,7 +140,7 @@ def test_real_noise_is_that_of_the_exact_arithmetic(mechanism, data):
 def test_a_formula_that_is_off_is_noticed():
     """Planted bug: intervals around another function than the law's."""
 
-    class Off(SmoothCauchy(epsilon=1).law.__class__):
+    class Off(SmoothCauchy(epsilon=1).distribution.__class__):
         def draw(self, source):
             real = super().draw(source)
             wrong = isinstance(source, Numbers)
