@@ -29,7 +29,9 @@ def test_laplace(drawn, saved):
         {"": 1, "e^ε": math.e, "e^−ε": 1 / math.e}
     )
     texts = saved(chart)
-    assert {"Laplace", "epsilon 1: the distributions of the answer on two neighbours", "answer 0", "answer 1"} <= set(texts)
+    assert {"Laplace", "epsilon 1: the distributions of the answer on two neighbours", "answer 0", "answer 1"} <= set(
+        texts
+    )
     assert {"probability", "their ratio", "answer", "e^ε"} <= set(texts)
 
 

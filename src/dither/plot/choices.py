@@ -7,7 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 from dither.errors import ParameterError
-from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, safe_labels, say, styled
+from dither.plot.style import (
+    FIRST,
+    INK,
+    SECOND,
+    WIDTH,
+    bound_of,
+    formatted,
+    load,
+    ratio_panel,
+    safe,
+    safe_labels,
+    styled,
+)
 
 _MOST_CANDIDATES = 60
 _LETTER = 7
@@ -58,7 +70,7 @@ def two_choices(
         )
     )
     below = ratio_panel(alt, points, list(ratios.values()), bound_of(guarantee))
-    heading = alt.Title(safe(title), subtitle=f"{say(guarantee)}: what is published on two neighbours")
+    heading = alt.Title(safe(title), subtitle=f"{formatted(guarantee)}: what is published on two neighbours")
     return styled(alt.vconcat(above, below, spacing=8).properties(title=heading))
 
 

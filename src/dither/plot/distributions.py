@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, safe_labels, say, styled
+from dither.plot.style import (
+    FIRST,
+    INK,
+    SECOND,
+    WIDTH,
+    bound_of,
+    formatted,
+    load,
+    ratio_panel,
+    safe,
+    safe_labels,
+    styled,
+)
 
 Pair = tuple[Fraction, Fraction]
 
@@ -56,7 +68,9 @@ def two_distributions(title: str, guarantee: Any, *shown: Neighbours) -> Any:
     width = WIDTH if len(shown) == 1 else WIDTH * 3 // 5
     parts = [_panels(alt, pair, bound_of(guarantee), width) for pair in shown]
     drawn = parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=40).resolve_scale(color="independent")
-    heading = alt.Title(safe(title), subtitle=f"{say(guarantee)}: the distributions of the answer on two neighbours")
+    heading = alt.Title(
+        safe(title), subtitle=f"{formatted(guarantee)}: the distributions of the answer on two neighbours"
+    )
     return styled(drawn.properties(title=heading))
 
 

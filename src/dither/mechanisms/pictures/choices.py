@@ -74,16 +74,16 @@ def plot_stream(
         else list(neighbour)
     )
     first, second = (
-        {_said(transcript): p for transcript, p in mechanism.probabilities(given, threshold).items()}
+        {_formatted(transcript): p for transcript, p in mechanism.probabilities(given, threshold).items()}
         for given in (stream, moved)
     )
     return two_choices(name(mechanism), mechanism.guarantee, first, second)
 
 
-def _said(transcript: tuple[bool, ...]) -> str:
+def _formatted(transcript: tuple[bool, ...]) -> str:
     """Answers in order, repeated ones counted.
 
-    >>> _said((False, False, True))
+    >>> _formatted((False, False, True))
     'below ×2, above'
     """
     runs = [("above" if above else "below", len(list(many))) for above, many in groupby(transcript)]

@@ -119,7 +119,7 @@ class SparseVector(Frozen):
 
         limit = int(on_grid(exact(threshold, "threshold"), self.grid))
         steps = [int(on_grid(exact(value, "a value"), self.grid)) - limit for value in values]
-        return {said: float(sum(ends) / 2) for said, ends in transcript_distribution(self, steps).items()}
+        return {transcript: float(sum(ends) / 2) for transcript, ends in transcript_distribution(self, steps).items()}
 
     def plot(
         self, values: Sequence[Any] | None = None, neighbour: Sequence[Any] | None = None, threshold: Number = 0

@@ -40,14 +40,14 @@ def transcript_distribution(mechanism: SparseVector, steps: list[int]) -> dict[T
         found: dict[Transcript, Pair] = {}
         open_ends: list[tuple[Transcript, list[Ball]]] = [((), weights)]
         while open_ends:
-            said, joint = open_ends.pop()
-            if len(said) == len(steps) or sum(said) == mechanism.positives:
+            transcript, joint = open_ends.pop()
+            if len(transcript) == len(steps) or sum(transcript) == mechanism.positives:
                 total = sum(joint, ball(0))
-                found[said] = (lower(total) or Fraction(0), upper(total + rest) or Fraction(1))
+                found[transcript] = (lower(total) or Fraction(0), upper(total + rest) or Fraction(1))
                 continue
-            chances = above[len(said)]
-            open_ends.append(((*said, False), [p * (1 - a) for p, a in zip(joint, chances, strict=True)]))
-            open_ends.append(((*said, True), [p * a for p, a in zip(joint, chances, strict=True)]))
+            chances = above[len(transcript)]
+            open_ends.append(((*transcript, False), [p * (1 - a) for p, a in zip(joint, chances, strict=True)]))
+            open_ends.append(((*transcript, True), [p * a for p, a in zip(joint, chances, strict=True)]))
         return found
 
 

@@ -1,4 +1,4 @@
-"""Numbers and truths."""
+"""Numbers and booleans."""
 
 from __future__ import annotations
 
