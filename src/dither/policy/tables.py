@@ -24,10 +24,10 @@ class Tables(list[Table | PublicTable]):
     """Declarations, which print as people read them."""
 
     def __repr__(self) -> str:
-        return "\n".join(map(_said, self)) or "no tables are registered"
+        return "\n".join(map(_formatted, self)) or "no tables are registered"
 
 
-def _said(table: Table | PublicTable) -> str:
+def _formatted(table: Table | PublicTable) -> str:
     whose = "public"
     if isinstance(table, Table):
         owner = "each row its own owner" if table.row_level else f"owner {table.via or table.owner}"

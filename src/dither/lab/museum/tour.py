@@ -38,10 +38,10 @@ class Row:
 
     def document(self) -> dict[str, Any]:
         """The row for JSON, which knows no infinite numbers."""
-        told = {
+        document = {
             name: _figure(value) if value in (math.inf, -math.inf) else value for name, value in asdict(self).items()
         }
-        return told | {"passed": self.as_it_should_be}
+        return document | {"passed": self.as_it_should_be}
 
 
 def run(

@@ -11,7 +11,8 @@ from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, float_up
 from dither.exact.parameters import Number, positive, probability, sqrt_up
-from dither.mechanisms.additive.addition import AdditiveNoise, Norms, check_scale, read_setting
+from dither.mechanisms.additive.addition import AdditiveNoise, check_scale, read_setting
+from dither.mechanisms.sensitivity_bounds import Norms
 from dither.mechanisms.values import Steps
 from dither.neighbours import Relation
 
@@ -59,22 +60,18 @@ class Gaussian(AdditiveNoise):
     ) -> None:
         if calibration not in _CALIBRATIONS:
             raise ParameterError(f'calibration must be "analytic" or "classical"; got {calibration!r}.')
-        for name, checked in read_setting(sensitivity, "l2", relation, grid, rounded_coordinates).items():
-            object.__setattr__(self, name, checked)
-        object.__setattr__(self, "calibration", calibration)
+        self._keep(calibration=calibration, **read_setting(sensitivity, "l2", relation, grid, rounded_coordinates))
         if rho is None and epsilon is not None and delta is not None:
-            stated = (positive(epsilon, "epsilon"), probability(delta, "delta"), None)
-            sigma = dyadic_up(self.sensitivity_steps * _CALIBRATIONS[calibration](stated[0], stated[1]))
+            e, d = positive(epsilon, "epsilon"), probability(delta, "delta")
+            sigma = dyadic_up(self.sensitivity_steps * _CALIBRATIONS[calibration](e, d))
+            self._keep(epsilon=e, delta=d, rho=None, sigma_steps=sigma)
         elif rho is not None and epsilon is None and delta is None:
             limit = positive(rho, "rho")
-            stated = (None, None, limit)  # type: ignore[assignment]
             sigma = dyadic_up(sqrt_up(self.sensitivity_steps**2 / (2 * limit)))
+            self._keep(epsilon=None, delta=None, rho=limit, sigma_steps=sigma)
         else:
             raise ParameterError("give the Gaussian mechanism either epsilon= and delta=, or rho=.")
-        for name, number in zip(("epsilon", "delta", "rho"), stated, strict=True):
-            object.__setattr__(self, name, number)
         check_scale(sigma)
-        object.__setattr__(self, "sigma_steps", sigma)
 
     @property
     def sensitivity_steps(self) -> Fraction:

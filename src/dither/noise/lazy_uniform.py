@@ -1,49 +1,14 @@
-"""Ball arithmetic: numbers with proven error bounds (python-flint's arb), and random reals refined bit by bit."""
+"""Random real numbers of which as many bits are drawn as it takes to decide something about them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
+from dither.exact.balls import Ball, ball
 from dither.exact.precision import precision
 from dither.noise.entropy import Learn, learn_bits, random_bits
-
-# An arb: whatever the working precision, the true number lies inside it.
-Ball = Any
-
-
-def ball(value: Fraction | int) -> Ball:
-    """A ball that contains the rational number."""
-    from flint import arb, fmpq
-
-    if isinstance(value, int):
-        return arb(value)
-    return arb(fmpq(value.numerator, value.denominator))
-
-
-def working_bits() -> int:
-    """The working precision of the moment."""
-    from flint import ctx
-
-    return int(ctx.prec)
-
-
-def zero_to(number: Ball) -> Ball:
-    """A ball that contains every number from 0 up to the largest of the given ball."""
-    return ball(0).union(number)
-
-
-def whole_part(number: Ball) -> int | None:
-    """The floor, if every number of the ball has the same one."""
-    found = number.floor().unique_fmpz()
-    return None if found is None else int(found)
-
-
-def outward(number: Ball) -> tuple[int, int]:
-    """Integers below and above every number of the ball."""
-    return int(number.lower().floor().unique_fmpz()), int(number.upper().ceil().unique_fmpz())
 
 
 @dataclass

@@ -1,33 +1,11 @@
-"""Balls round outward, and uniform numbers are known to lie exactly where they can."""
+"""Uniform numbers are known to lie exactly where they can."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
-from dither.noise.balls import LazyUniform, ball, fresh_uniform, outward, resolve, whole_part, working_bits, zero_to
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "integers"),
-    [(Fraction(-7, 2), Fraction(-5, 2), (-4, -2)), (Fraction(5, 2), Fraction(7, 2), (2, 4)), (3, 3, (3, 3))],
-)
-def test_integers_around_a_ball(low, high, integers):
-    assert outward(ball(low).union(ball(high))) == integers
-
-
-def test_the_whole_part_is_told_only_where_it_is_certain():
-    assert whole_part(ball(Fraction(-7, 2))) == -4
-    assert whole_part(ball(Fraction(5, 4)).union(ball(Fraction(7, 4)))) == 1
-    assert whole_part(ball(Fraction(7, 4)).union(ball(Fraction(9, 4)))) is None
-
-
-def test_from_zero_to_a_ball():
-    found = zero_to(ball(Fraction(3, 2)))
-    assert all(found.contains(ball(number)) for number in (0, 1, Fraction(3, 2)))
-    assert not found.contains(ball(2))
-    assert not found.contains(ball(-1))
+from dither.exact.balls import ball, whole_part, working_bits
+from dither.noise.lazy_uniform import LazyUniform, fresh_uniform, resolve
 
 
 def test_bits_halve_the_interval_from_the_left(script):
