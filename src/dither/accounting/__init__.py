@@ -17,6 +17,7 @@ from dither.accounting.composition.triangle import triangle
 from dither.accounting.currency.currency import Currency, Price
 from dither.accounting.currency.filter import Filter
 from dither.accounting.currency.odometer import Odometer
+from dither.accounting.currency.renyi import RenyiFilter, RenyiOdometer
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.accounting.guarantees.gdp import GDP
 from dither.accounting.guarantees.guarantee import Guarantee, Theory
@@ -43,6 +44,8 @@ __all__ = [
     "Odometer",
     "Price",
     "PureDP",
+    "RenyiFilter",
+    "RenyiOdometer",
     "advanced",
     "advanced_inverse",
     "calibrate",
