@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dither.accounting.composition.advanced import advanced, advanced_inverse
+from dither.accounting.composition.bounded_range import bounded_range
 from dither.accounting.composition.calibration import Calibration, calibrate
 from dither.accounting.composition.closed_inverse import closed_inverse
 from dither.accounting.composition.composition import Composition, compose, repeat
@@ -13,6 +14,7 @@ from dither.accounting.composition.losses import certain_loss_of, law_says_all, 
 from dither.accounting.composition.optimal import Bracket, optimal, optimal_inverse, optimal_of
 from dither.accounting.composition.parallel import parallel
 from dither.accounting.composition.subsampling import subsample
+from dither.accounting.composition.tradeoff import tradeoff
 from dither.accounting.composition.triangle import triangle
 from dither.accounting.currency.currency import Currency, Price
 from dither.accounting.currency.filter import Filter
@@ -48,6 +50,7 @@ __all__ = [
     "RenyiOdometer",
     "advanced",
     "advanced_inverse",
+    "bounded_range",
     "calibrate",
     "closed_inverse",
     "compose",
@@ -61,7 +64,7 @@ __all__ = [
     "triangle",
 ]
 
-Guarantee.theory = Theory(privacy_loss_of, certain_loss_of, law_says_all, log_moments_of, repeat)
+Guarantee.theory = Theory(privacy_loss_of, certain_loss_of, law_says_all, log_moments_of, repeat, tradeoff)
 
 # Distributions of privacy losses are many modules, and no question needs them.
 __getattr__ = loader(__name__, {"PLD": "dither.accounting.pld"})
