@@ -9,12 +9,14 @@ from dither.accounting.composition.bounded_range import bounded_range
 from dither.accounting.composition.calibration import Calibration, calibrate
 from dither.accounting.composition.closed_inverse import closed_inverse
 from dither.accounting.composition.composition import Composition, compose, repeat
+from dither.accounting.composition.events import from_event
 from dither.accounting.composition.group import group, replace_from_add_remove
 from dither.accounting.composition.losses import certain_loss_of, law_says_all, log_moments_of, privacy_loss_of
 from dither.accounting.composition.optimal import Bracket, optimal, optimal_inverse, optimal_of
 from dither.accounting.composition.parallel import parallel
 from dither.accounting.composition.subsampling import subsample
 from dither.accounting.composition.tradeoff import tradeoff
+from dither.accounting.composition.training import Training, sgd
 from dither.accounting.composition.triangle import triangle
 from dither.accounting.currency.currency import Currency, Price
 from dither.accounting.currency.filter import Filter
@@ -48,18 +50,21 @@ __all__ = [
     "PureDP",
     "RenyiFilter",
     "RenyiOdometer",
+    "Training",
     "advanced",
     "advanced_inverse",
     "bounded_range",
     "calibrate",
     "closed_inverse",
     "compose",
+    "from_event",
     "group",
     "optimal",
     "optimal_inverse",
     "optimal_of",
     "parallel",
     "replace_from_add_remove",
+    "sgd",
     "subsample",
     "triangle",
 ]
