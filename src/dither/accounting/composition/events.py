@@ -27,7 +27,7 @@ def from_event(event: Any, relation: Relation | str = Relation.ADD_REMOVE) -> Gu
 
     Classes are known by their names. A float means its shortest decimal form. Under replace noise counts with half its
     multiplier, since a replaced record moves a sum by two norms. What has no guarantee here is refused: non-private and
-    unsupported events, randomised response but under replace, and samples of a fixed size but for stated epsilons there.
+    unsupported events, randomised response unless under replace, samples of a fixed size unless of stated epsilons.
 
     >>> tree = {"class_name": "SelfComposedDpEvent", "count": 100, "event": {
     ...     "class_name": "PoissonSampledDpEvent", "sampling_probability": 0.01, "event": {
@@ -60,9 +60,8 @@ class _Reader:
         return PureDP(0, self.relation)
 
     def gaussian(self, event: Any, depth: int) -> Guarantee:
-        return GDP(
-            mu_squared=1 / positive(_field(event, "noise_multiplier"), "noise_multiplier") ** 2, relation=self.relation
-        )
+        noise = positive(_field(event, "noise_multiplier"), "noise_multiplier")
+        return GDP(mu_squared=(self.moves / noise) ** 2, relation=self.relation)
 
     def laplace(self, event: Any, depth: int) -> Guarantee:
         from dither.accounting.pld.pld import PLD
