@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dither.errors import ParameterError
 from dither.exact.parameters import Number, non_negative
@@ -120,6 +120,16 @@ class Guarantee(ABC):
         """theta times the Renyi bound of order 1 + theta, for each theta > 0."""
         return self.theory.log_moments(self, theta)
 
+    def tradeoff(self, alpha: Number) -> float:
+        """At least the type II error, rounded down, of every test for a record with type I error `alpha`."""
+        return self.theory.tradeoff(self, alpha)
+
+    def plot(self) -> Any:
+        """An altair chart of the trade-off function."""
+        from dither.plot.tradeoffs import tradeoffs
+
+        return tradeoffs("What a test can tell", f"{self!r}: how often it must miss", {repr(self): self.tradeoff})
+
     def __mul__(self, count: int) -> Composition:
         """This guarantee `count` times over."""
         return self.theory.repeat(self, count)
@@ -139,3 +149,4 @@ class Theory:
     law_says_all: Callable[[Guarantee], bool]
     log_moments: Callable[[Guarantee, Reals], Reals]
     repeat: Callable[[Guarantee, int], Composition]
+    tradeoff: Callable[[Guarantee, Number], float]

@@ -15,7 +15,7 @@ from dither.accounting.pld.atoms import exact_pair, one_sided_pair
 from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.curve import delta_bracket, epsilon_bracket, lost, sums
 from dither.accounting.pld.distribution import Law
-from dither.accounting.pld.sampled_gaussian import subsampled_gaussian_law
+from dither.accounting.pld.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
 from dither.accounting.pld.sums import Sum
 from dither.accounting.pld.three_point import ThreePoint
 from dither.errors import ParameterError
@@ -144,7 +144,8 @@ class PLD(Guarantee):
         rho, delta = self.mu_squared / 2, Fraction(0)
         for law, count in self.laws:
             rho += count * _rho(law)
-            delta += count * law.lost
+            # What a law of sampled noise loses are its cut tails, which its rho does not need.
+            delta += 0 if isinstance(law, SampledGaussian) else count * law.lost
         known = None if self.laws else self.mu_squared
         return ZCDP(rho, delta, self.relation, proven_mu_squared=known)
 
@@ -203,6 +204,9 @@ def _rho(law: Law) -> Fraction:
         general = rho_of_pure(law.epsilon)
         _, high = bounds(lambda: ball(law.epsilon) + (-ball(law.epsilon)).expm1())
         return min(general, dyadic_up(high, 128))
+    if isinstance(law, SampledGaussian):
+        # Divergences are convex: a mixture with the other side has none larger than the moved part, N(1) against N(0).
+        return 1 / (2 * law.sigma**2)
     raise ParameterError("no rho is proven for this privacy loss; read its curve, or state a ZCDP guarantee for it.")
 
 

@@ -68,7 +68,7 @@ def audited(exhibit: Exhibit, confidence: Number = _CONFIDENCE) -> Row:
 
     def verdict(mechanism: Any) -> Verdict:
         return check(
-            mechanism,
+            mechanism() if isinstance(mechanism, type) else mechanism,
             neighbours=exhibit.neighbours,
             claimed=exhibit.claimed,
             samples=exhibit.samples,
@@ -81,7 +81,7 @@ def audited(exhibit: Exhibit, confidence: Number = _CONFIDENCE) -> Row:
         exhibit.name,
         exhibit.measure,
         broken.claimed_epsilon,
-        math.inf if broken.repeats else broken.lower_bound,
+        math.inf if broken.repeats or broken.conduct else broken.lower_bound,
         not broken.passed,
         fixed.claimed_epsilon,
         fixed.lower_bound,

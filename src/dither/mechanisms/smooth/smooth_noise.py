@@ -14,9 +14,9 @@ import numpy.typing as npt
 from dither.accounting.guarantees.guarantee import Guarantee
 from dither.accounting.guarantees.pure import PureDP
 from dither.errors import NotPublic, ParameterError
-from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
+from dither.exact.balls import Ball, ball, bounds, dyadic_up, float_up, sign
 from dither.exact.frozen import Frozen
-from dither.exact.parameters import Number, interval, positive, power_of_two_below, probability
+from dither.exact.parameters import Number, interval, positive, power_of_two_below, probability, whole
 from dither.mechanisms.outcome import HiddenOutcome
 from dither.mechanisms.scores import exact_fraction
 from dither.mechanisms.sensitivity_bounds import read_relation
@@ -92,6 +92,17 @@ class SmoothNoise(Frozen, ABC):
             middle = (low + high) / 2
             low, high = (middle, high) if too_small(middle) else (low, middle)
         return dyadic_up(high / self.divisor)
+
+    def moment(self, order: int) -> float:
+        """A bound, rounded up, of E|noise|^order in units of S^order, before rounding to the grid; infinity if none.
+
+        The noise is symmetric: `moment(1)` is the expected error, `moment(2)` the variance.
+        """
+        from dither.mechanisms.smooth.moments import absolute_moment
+
+        power = whole(order, "order", most=100)
+        found = absolute_moment(self.law, power)
+        return float_up(Fraction(found) / self.divisor**power) if math.isfinite(found) else found
 
     def release(self, value: Any, smooth_sensitivity: Any) -> SmoothOutcome:
         """value + noise. Both are private exact numbers (int, Fraction, Decimal); no error message contains any of it.
