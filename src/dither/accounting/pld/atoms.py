@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +27,7 @@ class Atoms(Law):
     reverse: Atoms | None = None
     slack: float = 0.0  # how far the largest loss may be off
     pair: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None  # where each release may go either way
+    unread: Fraction = Fraction(0)  # type: ignore[assignment]
 
     @property
     def symmetric(self) -> bool:
@@ -63,6 +64,13 @@ class Atoms(Law):
         if self.lower_points is self.points:
             return self
         return Atoms(self.lower_points, self.lower_points, self.lower_lost, self.lower_lost, slack=self.slack)
+
+    def above(self, below: Atoms) -> Atoms:
+        """This law for upper bounds, and another one for lower bounds, in both orders."""
+        reverse = None
+        if self.reverse or below.reverse:
+            reverse = (self.reverse or self).above(below.reverse or below)
+        return replace(self, lower_points=below.lower_points, lower_lost=below.lower_lost, reverse=reverse, pair=None)
 
     def trimmed(self, log_mass: float) -> Law:
         large = self._largest(log_mass)

@@ -16,6 +16,7 @@ from dither.accounting.guarantees.zcdp import ZCDP
 from dither.accounting.pld.atoms import exact_pair, one_sided_pair
 from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplace, TwoPoint
 from dither.accounting.pld.curve import Found, delta_bracket, epsilon_bracket, lost, sums
+from dither.accounting.pld.discrete_gaussian import DiscreteGaussian, discrete_gaussian_law
 from dither.accounting.pld.distribution import Law, Reals
 from dither.accounting.pld.replaced_record import ReplacedRecord
 from dither.accounting.pld.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
@@ -27,6 +28,9 @@ from dither.errors import ParameterError
 from dither.exact.balls import ball, bounds, dyadic_up
 from dither.exact.parameters import SMALLEST, Number, non_negative, positive, probability, whole
 from dither.neighbours import Relation
+
+
+_FLOATS_OFF = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,17 @@ class PLD(Guarantee):
         return cls(((law, 1),), relation=Relation.read(relation))
 
     @classmethod
+    def discrete_gaussian(cls, sigma: Number, steps: int = 1, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
+        """Discrete Gaussian noise of parameter sigma on *one* whole number that neighbours move by at most `steps`.
+
+        For several numbers at once its profile is no bound: use the rho of `ZCDP`.
+        """
+        noise, moved = positive(sigma, "sigma"), whole(steps, "steps")
+        if not (noise <= 1000 and moved <= 20 * noise + 20):
+            raise ParameterError("sigma must be at most 1000 and steps at most 20 (sigma + 1); state a ZCDP guarantee.")
+        return cls(((discrete_gaussian_law(noise, moved), 1),), relation=Relation.read(relation))
+
+    @classmethod
     def subsampled_gaussian(cls, sigma: Number, rate: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
         """N(0, sigma^2) at sensitivity 1 on a secret, fresh Poisson sample: each record with probability `rate`.
 
@@ -136,15 +151,26 @@ class PLD(Guarantee):
         thousands) that is computed as it stands; for others the upper bound is that of the pair that dominates both
         orders, and for a pair that is not its own mirror image the lower bound may then be some way below.
 
+        Floats that do not add up to exactly 1 are read outward: each stands for every number within a relative 2^-52
+        and what their sum is off 1. The upper bound is that of all pairs they may stand for, which costs a delta of
+        about 1e-15 for each release (give fractions or decimals for smaller ones); the lower bound that of the floats,
+        scaled to add up to 1.
+
         With `one_sided` p is the law with a record and q the law without it, for every record and dataset. Then all
         releases go the same way, and brackets are narrow. Only under add_remove or owner.
         """
         if one_sided and Relation.read(relation) not in (Relation.ADD_REMOVE, Relation.OWNER):
             raise ParameterError("one_sided is about a record that is there or not: give add_remove or owner.")
-        first, second = _distribution(p, "p"), _distribution(q, "q")
-        if len(first) != len(second):
-            raise ParameterError(f"p and q must be of the same length; got {len(first)} and {len(second)}.")
-        law = one_sided_pair(first, second) if one_sided else exact_pair(first, second)
+        if len(p) != len(q):
+            raise ParameterError(f"p and q must be of the same length; got {len(p)} and {len(q)}.")
+        make = one_sided_pair if one_sided else exact_pair
+        (first, sure), (second, other) = _distribution(p, "p"), _distribution(q, "q")
+        law = make(first, second)
+        if sure is not first or other is not second:
+            # What a float may be above its lowest value is shown on one side only: nothing is worse.
+            nothing = [Fraction(0)]
+            worst = make([*sure, 1 - sum(sure), *nothing], [*other, *nothing, 1 - sum(other)])
+            law = worst.above(law)
         return cls(((law, 1),), relation=Relation.read(relation))
 
     def privacy_loss(self) -> PLD:
@@ -239,6 +265,8 @@ def _rho(law: Law) -> Fraction:
         return rho_of_pure(law.epsilon)
     if isinstance(law, DiscreteLaplace):
         return rho_of_discrete_laplace(law.epsilon, law.steps)
+    if isinstance(law, DiscreteGaussian):
+        return law.rho
     law = law.removed if isinstance(law, ReplacedRecord) else law
     if isinstance(law, SampledLaplace):
         return _rho(ContinuousLaplace(law.epsilon))
@@ -251,8 +279,15 @@ def _rho(law: Law) -> Fraction:
     raise ParameterError("no rho is proven for this privacy loss; read its curve, or state a ZCDP guarantee for it.")
 
 
-def _distribution(values: Sequence[Number], name: str) -> list[Fraction]:
-    found = [non_negative(value, name) for value in values]
-    if sum(found, Fraction(0)) != 1:
+def _distribution(values: Sequence[Number], name: str) -> tuple[list[Fraction], list[Fraction]]:
+    """The probabilities, and the lowest that they may stand for: the same list where all are exact."""
+    read = [non_negative(value, name) for value in values]
+    total = sum(read, Fraction(0))
+    if total == 1:
+        return read, read
+    if not any(isinstance(value, float) for value in values):  # NumPy's floats are floats as well
         raise ParameterError(f"{name} must add up to exactly 1; give exact fractions.")
-    return found
+    if not abs(total - 1) <= _FLOATS_OFF:
+        raise ParameterError(f"{name} must add up to 1 but for rounding; got {float(total)!r}.")
+    lowest = 1 - abs(total - 1) - Fraction(1, 2**52)
+    return [value / total for value in read], [value * lowest for value in read]

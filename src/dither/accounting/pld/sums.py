@@ -17,7 +17,7 @@ from dither.accounting.pld.work import charge
 GRID = np.logspace(-8, 18, 118)
 _PARTS = np.linspace(0, 1, 25)
 _CLOSE = 0.5
-_OVERFLOW = 600.0
+_OVERFLOW, _UNDERFLOW = 600.0, 1e-280
 _MANY = 10**4  # steps whose rounding would add up
 
 
@@ -219,7 +219,7 @@ class SomeLarge(Measure):
             # The large losses are off by their own errors, once for each step that may have one.
             own = (off / (large_bound / share) + unsure) * large_bound / (small_bound + large_bound)
             rare = rare + count * (own + 4 * FUNCTION * np.abs(log_more))
-        if not 0 < whole < _OVERFLOW:
+        if not _UNDERFLOW < whole < _OVERFLOW:
             return product, bulk, np.full_like(times, np.inf)
         scale = math.expm1(whole)
         near = np.abs(gain) < 1
