@@ -88,14 +88,14 @@ class GroupCurve(Guarantee):
     size: int
     relation: Relation
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         target = non_negative(epsilon, "epsilon")
         each = target / self.size
         found = _grown(each, Fraction(self.each.delta_at(each)), self.size)
         square = self._square()
         return min(1.0, float_up(found), 1.0 if square is None else square.delta_at(target))
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         target = read_delta(delta)
         square = self._square()
         known = math.inf if square is None else square.epsilon_at(target)

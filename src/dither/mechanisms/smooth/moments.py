@@ -11,24 +11,24 @@ from dither.noise.reals.gaussian import RealGaussian
 from dither.noise.reals.laplace import RealLaplace
 from dither.noise.reals.laplace_log_normal import LaplaceLogNormal
 from dither.noise.reals.lomax import Lomax
-from dither.noise.reals.rounded_reals import RealLaw
+from dither.noise.reals.rounded_reals import RealDistribution
 from dither.noise.reals.student_t import StudentT
 
 
-def absolute_moment(law: RealLaw, order: int) -> float:
+def absolute_moment(distribution: RealDistribution, order: int) -> float:
     """E|eta|^order, rounded up; infinity where the tails are too heavy for it."""
-    if isinstance(law, Lomax):
-        return float_up(_lomax(law.shape, order)) if law.shape > order + 1 else math.inf
-    if isinstance(law, RealLaplace):
+    if isinstance(distribution, Lomax):
+        return float_up(_lomax(distribution.shape, order)) if distribution.shape > order + 1 else math.inf
+    if isinstance(distribution, RealLaplace):
         return float_up(Fraction(math.factorial(order)))
-    if isinstance(law, StudentT) and law.degrees > order:
-        return float_up(bounds(lambda: _student(law.degrees, order))[1])
-    if isinstance(law, GeneralisedCauchy) and law.gamma > order + 1:
-        return float_up(bounds(lambda: _pi_over(law.gamma) / _pi_over(law.gamma, order + 1))[1])
-    if isinstance(law, RealGaussian):
+    if isinstance(distribution, StudentT) and distribution.degrees > order:
+        return float_up(bounds(lambda: _student(distribution.degrees, order))[1])
+    if isinstance(distribution, GeneralisedCauchy) and distribution.gamma > order + 1:
+        return float_up(bounds(lambda: _pi_over(distribution.gamma) / _pi_over(distribution.gamma, order + 1))[1])
+    if isinstance(distribution, RealGaussian):
         return float_up(bounds(lambda: ball(2) ** ball(Fraction(order, 2)) * _gammas(order))[1])
-    if isinstance(law, LaplaceLogNormal):
-        return float_up(bounds(lambda: math.factorial(order) * (ball(order**2 * law.sigma**2) / 2).exp())[1])
+    if isinstance(distribution, LaplaceLogNormal):
+        return float_up(bounds(lambda: math.factorial(order) * (ball(order**2 * distribution.sigma**2) / 2).exp())[1])
     return math.inf
 
 

@@ -101,7 +101,7 @@ class SmoothNoise(Frozen, ABC):
         from dither.mechanisms.smooth.moments import absolute_moment
 
         power = whole(order, "order", most=100)
-        found = absolute_moment(self.law, power)
+        found = absolute_moment(self.distribution, power)
         return float_up(Fraction(found) / self.divisor**power) if math.isfinite(found) else found
 
     def release(self, value: Any, smooth_sensitivity: Any) -> SmoothOutcome:
