@@ -59,7 +59,7 @@ def truth_of(x: Array, q: float) -> float:
 
 def exponential_pieces(x: Array, mechanism: Quantile, truth: float, *, even: bool = False) -> Pieces:
     """The law of `Quantile` on these records, with its public weights or with even ones."""
-    ranked, grid = mechanism._ranked(x), mechanism.grid
+    ranked, grid = mechanism._read(x), mechanism.grid
     rank = mechanism.q * ranked.size
     runs = near_runs(ranked, grid, mechanism.bands, rank, ranked.size)
     target = float(rank)

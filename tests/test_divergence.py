@@ -101,8 +101,8 @@ def test_numbers():
         lambda: divergence.hockey_stick([1], [1], "nan"),
         lambda: divergence.approximate_max([1], [1], -1),
         lambda: divergence.approximate_max([1], [1], 2),
-        lambda: divergence.law(Laplace(epsilon=1, sensitivity=1), 0, lower=-100, upper=101),
-        lambda: divergence.law(Laplace(epsilon=1, sensitivity=1), 0, lower=3, upper=3),
+        lambda: divergence.distribution(Laplace(epsilon=1, sensitivity=1), 0, lower=-100, upper=101),
+        lambda: divergence.distribution(Laplace(epsilon=1, sensitivity=1), 0, lower=3, upper=3),
     ],
 )
 def test_refused(call):
@@ -112,7 +112,7 @@ def test_refused(call):
 
 def test_laws_of_mechanisms_have_the_curves_they_state():
     laplace = Laplace(epsilon=1, sensitivity=2)
-    here, there = (divergence.law(laplace, value, lower=-30, upper=32) for value in (0, 2))
+    here, there = (divergence.distribution(laplace, value, lower=-30, upper=32) for value in (0, 2))
     assert divergence.max(here, there).upper == pytest.approx(1, abs=1e-6)
     for epsilon in (0, "0.3", "0.9"):
         stated = PLD.discrete_laplace(1, 2).bounds_at(epsilon=epsilon)
@@ -121,7 +121,7 @@ def test_laws_of_mechanisms_have_the_curves_they_state():
         assert found.lower <= stated[1] + 1e-15
     assert divergence.kl(here, there).upper == pytest.approx(float(laplace.guarantee.zcdp().rho), abs=1e-9)
     gauss = Gaussian(rho="0.5", sensitivity=1)
-    here, there = (divergence.law(gauss, value, lower=-12, upper=13, bits=256) for value in (0, 1))
+    here, there = (divergence.distribution(gauss, value, lower=-12, upper=13, bits=256) for value in (0, 1))
     assert divergence.hockey_stick(here, there, 1).lower <= gauss.guarantee.delta_at(1)
     assert divergence.renyi(here, there, 2).lower <= 1
 
@@ -130,7 +130,7 @@ def test_laws_of_mechanisms_have_the_curves_they_state():
 @pytest.mark.parametrize("ends", [(-3, 4), (-30, 31), (-31, 12), (5, 33)])
 def test_every_probability_of_a_window_is_right_to_nine_digits(mechanism, ends):
     low, high = ends
-    found = divergence.law(mechanism, 0, lower=low, upper=high)
+    found = divergence.distribution(mechanism, 0, lower=low, upper=high)
     assert sum(found.values()) == 1
     for out in range(low + 1, high):
         assert float(found[out]) == pytest.approx(float(mechanism.pmf(out)[1]), rel=1e-9)

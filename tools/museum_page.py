@@ -18,6 +18,8 @@ from dither.lab.museum.exhibit import AnyExhibit, Reckoning
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "museum.md"
 
+_MOST_PAIRS = 10
+
 HEAD = f"""# The bug museum
 
 {len(EXHIBITS)} exhibits, each a small mechanism, accountant, plan or account that breaks its promise, beside the fixed
@@ -61,7 +63,8 @@ def _exhibit(exhibit: AnyExhibit, shown: set[Callable[..., Any]]) -> Iterator[st
     if isinstance(exhibit, Reckoning):
         yield _wrapped(f"Figures: {exhibit.measure}. Source: {exhibit.source}.") + "\n"
     else:
-        pairs = "; ".join(f"`{one}` and `{other}`" for one, other in exhibit.neighbours)
+        pairs = "; ".join(f"`{one}` and `{other}`" for one, other in exhibit.neighbours[:_MOST_PAIRS])
+        pairs += f"; {len(exhibit.neighbours) - _MOST_PAIRS} more" if len(exhibit.neighbours) > _MOST_PAIRS else ""
         yield _wrapped(f"Neighbours: {pairs}. Claimed: `{_claim(exhibit.claimed)}`. Source: {exhibit.source}.") + "\n"
     helpers = [helper for helper in _helpers(exhibit.broken, exhibit.fixed) if helper not in shown]
     if helpers:

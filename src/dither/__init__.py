@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dither.errors import DitherError as DitherError
     from dither.errors import LedgerCorrupt as LedgerCorrupt
     from dither.errors import LedgerError as LedgerError
+    from dither.errors import LoadWarning as LoadWarning
     from dither.errors import NotPublic as NotPublic
     from dither.errors import ParameterError as ParameterError
     from dither.errors import PeopleFrozen as PeopleFrozen
@@ -90,8 +91,8 @@ HOMES = homes(
         "dither.curator.curator": "Curator",
         "dither.divergence": "divergence",
         "dither.errors": (
-            "BudgetExceeded Busy DitherError LedgerCorrupt LedgerError NotPublic ParameterError PeopleFrozen "
-            "PolicyError QueryFailed RelationMismatch Stranger UnsupportedQuery"
+            "BudgetExceeded Busy DitherError LedgerCorrupt LedgerError LoadWarning NotPublic ParameterError "
+            "PeopleFrozen PolicyError QueryFailed RelationMismatch Stranger UnsupportedQuery"
         ),
         "dither.graph": "graph",
         "dither.policy.limits": "Limits",

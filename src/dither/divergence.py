@@ -1,7 +1,8 @@
 """Divergences between two finite distributions: exact rationals in, certified bounds out.
 
 A distribution is a mapping from outcomes to probabilities or a sequence of probabilities; probabilities are exact (see
-`dither.exact.parameters`) and add up to 1. `law` makes one of a mechanism's noise. Every function returns `Bounds`.
+`dither.exact.parameters`) and add up to 1. `distribution` makes one of a mechanism's noise. Every function returns
+`Bounds`.
 
 >>> from fractions import Fraction
 >>> uniform, skewed = ["1/2", "1/2"], ["3/4", "1/4"]
@@ -122,12 +123,12 @@ def renyi(p: Probabilities, q: Probabilities, order: Number) -> Bounds:
     return Bounds(builtins.max(low, 0.0), high)
 
 
-def law(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 128) -> dict[int, Fraction]:
-    """The output law of value + noise in grid steps, clamped to [lower, upper] (which is post-processing).
+def distribution(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 128) -> dict[int, Fraction]:
+    """The output distribution of value + noise in grid steps, clamped to [lower, upper] (which is post-processing).
 
-    Probabilities are exact fractions, each within 2^-31 of itself of the true one, so divergences between two such laws
-    are those of the clamped mechanism to nine digits. A window with an outcome less likely than 2^(32 - bits) is
-    refused: a likelihood ratio would say little there, or be infinite.
+    Probabilities are exact fractions, each within 2^-31 of itself of the true one, so divergences between two such
+    distributions are those of the clamped mechanism to nine digits. A window with an outcome less likely than
+    2^(32 - bits) is refused: a likelihood ratio would say little there, or be infinite.
     """
     low, high = whole(lower, "lower", least=-(2**62)), whole(upper, "upper", least=-(2**62))
     if not low < high:
@@ -144,6 +145,9 @@ def law(mechanism: HasMass, value: int, *, lower: int, upper: int, bits: int = 1
     likeliest = builtins.max(found, key=found.__getitem__)
     found[likeliest] += 1 - sum(found.values(), Fraction(0))
     return found
+
+
+law = distribution  # the name it had first
 
 
 def _upper_tail(mechanism: HasMass, start: int) -> Fraction:

@@ -272,3 +272,10 @@ class LedgerCorrupt(LedgerError):
     """The ledger was edited, cut or rolled back; nothing is served from it."""
 
     code = "ledger_corrupt"
+
+
+class LoadWarning(UserWarning):
+    """To the curator, once for a load: much of the data was cut or changed, or the budget is too large for so few.
+
+    It says how much, exactly, so it is no more for analysts than the load report.
+    """

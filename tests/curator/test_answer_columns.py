@@ -312,13 +312,26 @@ def test_no_key_says_why_and_what_it_cost(curator: dt.Curator) -> None:
     assert "delta 1e-09" in said
 
 
-def test_the_count_that_chose_the_keys_covers_its_noise_alone(curator: dt.Curator) -> None:
-    text = "SELECT kind, COUNT(DISTINCT person) AS owners, COUNT(*) AS n FROM visits GROUP BY kind"
+def test_the_count_that_chose_the_keys_holds_among_those_shown(curator: dt.Curator) -> None:
+    text = (
+        "SELECT kind, COUNT(DISTINCT person) AS owners, COUNT(*) AS n, COUNT(DISTINCT person) / 2 AS half "
+        "FROM visits GROUP BY kind"
+    )
     asked = priced(curator, text, delta="1e-9")
-    stored = released(asked, np.array([900]), np.array([950]), left_out=LeftOut(), keys=(["a"],))
+    selection = asked.measures[0].mechanism
+    threshold = selection.threshold  # type: ignore[union-attr]
+    far = threshold + 4000
+    keys = (["a", "b"],)
+    stored = released(asked, np.array([far, threshold]), np.array([950, 950]), left_out=LeftOut(), keys=keys)
     answer = present.present(asked.question, stored, SURE)
-    assert "owners: covers the noise alone, since these noisy numbers decided which keys are shown" in str(answer)
-    assert "n: covers" not in str(answer)
+    width = int(selection.noise.error("0.95"))  # type: ignore[union-attr]
+    (far_below, near_below), (far_above, _) = interval(answer, "owners")
+    assert (far_below, far_above) == (far - width, far + width)
+    assert near_below == 1  # as good as nobody may have been lifted over the threshold
+    assert answer.noise("owners").lower.tolist() == [far - width, threshold - width]
+    assert "half: its interval is that of its noise before the keys were chosen by it" in str(answer)
+    assert "n: its interval" not in str(answer)
+    assert "owners: its interval" not in str(answer)
 
 
 def test_what_is_kept_of_an_error_asked_for(curator: dt.Curator) -> None:

@@ -12,6 +12,7 @@ from dither.engines.protocol import LoadReport
 from dither.mechanisms.sealed_values import _unseal
 from dither.policy.catalog import Table
 from dither.policy.columns import Column
+from dither.policy.structure import Structure
 from dither.sql.lowering.statement import Statement, schema_name
 from dither.sql.plan.nodes import Key
 
@@ -52,6 +53,7 @@ def load(tmp_path: Path) -> Callable[..., Loaded]:
         owner: str = "id",
         most: int = 10,
         threads: int | None = None,
+        structure: Structure | None = None,
         **options: Any,
     ) -> Loaded:
         nonlocal count
@@ -62,7 +64,7 @@ def load(tmp_path: Path) -> Callable[..., Loaded]:
             (folder / "rank.key").write_bytes(key.read_bytes())
             (folder / "rank.key").chmod(0o600)
         engine = DuckDBEngine(folder, threads=threads)
-        table = Table("t", "people", owner, most, columns, snapshot=1)
+        table = Table("t", "people", owner, most, columns, snapshot=1, structure=structure or Structure())
         report = engine.load(table, source, **options)
         key.write_bytes((folder / "rank.key").read_bytes())
         return Loaded(engine, table, report, folder)

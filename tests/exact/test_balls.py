@@ -14,7 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither.exact import balls
-from dither.exact.balls import ball, bounds, ceil_of, dyadic_up, float_down, float_up, floor_of, sign
+from dither.exact.balls import (
+    ball,
+    bounds,
+    ceil_of,
+    dyadic_up,
+    float_down,
+    float_up,
+    floor_of,
+    outward,
+    sign,
+    whole_part,
+    zero_to,
+)
 from dither.exact.precision import precision
 
 fractions = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
@@ -138,3 +150,24 @@ def test_a_child_of_a_busy_process_is_not_locked_out():
     done.set()
     holder.join()
     assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "integers"),
+    [(Fraction(-7, 2), Fraction(-5, 2), (-4, -2)), (Fraction(5, 2), Fraction(7, 2), (2, 4)), (3, 3, (3, 3))],
+)
+def test_integers_around_a_ball(low, high, integers):
+    assert outward(ball(low).union(ball(high))) == integers
+
+
+def test_the_whole_part_is_told_only_where_it_is_certain():
+    assert whole_part(ball(Fraction(-7, 2))) == -4
+    assert whole_part(ball(Fraction(5, 4)).union(ball(Fraction(7, 4)))) == 1
+    assert whole_part(ball(Fraction(7, 4)).union(ball(Fraction(9, 4)))) is None
+
+
+def test_from_zero_to_a_ball():
+    found = zero_to(ball(Fraction(3, 2)))
+    assert all(found.contains(ball(number)) for number in (0, 1, Fraction(3, 2)))
+    assert not found.contains(ball(2))
+    assert not found.contains(ball(-1))

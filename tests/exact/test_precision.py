@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 import pytest
 from flint import ctx
 
-from dither.exact import balls as accounting_balls
+from dither.exact import balls
 from dither.exact.precision import precision
-from dither.noise import balls as noise_balls
+from dither.noise import lazy_uniform
 
 Precision = Callable[[int], AbstractContextManager[object]]
 
@@ -40,8 +40,8 @@ def check_one_at_a_time(first: Precision, second: Precision, patience: float) ->
     assert after == before, "a precision was left behind"
 
 
-@pytest.mark.parametrize("second", [accounting_balls.precision, noise_balls.precision])
-@pytest.mark.parametrize("first", [accounting_balls.precision, noise_balls.precision])
+@pytest.mark.parametrize("second", [balls.precision, lazy_uniform.precision])
+@pytest.mark.parametrize("first", [balls.precision, lazy_uniform.precision])
 def test_accounting_and_noise_share_one_lock(first: Precision, second: Precision) -> None:
     check_one_at_a_time(first, second, 0.1)
 
@@ -59,17 +59,17 @@ def test_threads_at_many_precisions_get_certified_results() -> None:
     def accounted(digits: int) -> None:
         root = math.isqrt(2 * 10 ** (2 * digits))
         for _ in range(40):
-            if accounting_balls.floor_of(lambda: accounting_balls.ball(2).sqrt() * 10**digits) != root:
+            if balls.floor_of(lambda: balls.ball(2).sqrt() * 10**digits) != root:
                 wrong.append(digits)
 
     def drawn(bits: int) -> None:
         # A number known to `bits` bits and the floor of 2^bits times it: certain only at a precision that holds it.
         prefix = (1 << bits) // 3
         for _ in range(40):
-            uniform = noise_balls.LazyUniform(prefix, bits)
+            uniform = lazy_uniform.LazyUniform(prefix, bits)
             with precision(bits + 64):
-                held = noise_balls.working_bits() == bits + 64
-                low, high = noise_balls.outward(uniform.ball() * (1 << bits))
+                held = balls.working_bits() == bits + 64
+                low, high = balls.outward(uniform.ball() * (1 << bits))
             if not (held and low <= prefix < prefix + 1 <= high and high - low <= 3):
                 wrong.append(bits)
 

@@ -16,9 +16,9 @@ import mechanisms_checks_of_noise as noise
 import mechanisms_checks_of_smooth as smooth
 import pytest
 
-from dither.lab.registry import AnyEntry, LawEntry, NoiseEntry, SmoothEntry
+from dither.lab.registry import AnyEntry, DistributionEntry, NoiseEntry, SmoothEntry
 
-BATTERIES: dict[type, Any] = {NoiseEntry: noise, LawEntry: laws, SmoothEntry: smooth}
+BATTERIES: dict[type, Any] = {NoiseEntry: noise, DistributionEntry: laws, SmoothEntry: smooth}
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ def upper_tail(noise, z):
 
 def law(mechanism, edges, value, smooth_sensitivity):
     """The masses of the cells and of the two tails, each computed from the side where it keeps its digits."""
-    centre, scale = (float(steps * mechanism.grid) for steps in mechanism._in_steps(value, smooth_sensitivity))
-    sides = upper_tail(mechanism.law, np.abs(edges - centre) / scale)
+    centre, scale = (float(steps * mechanism.grid) for steps in mechanism.in_steps(value, smooth_sensitivity))
+    sides = upper_tail(mechanism.distribution, np.abs(edges - centre) / scale)
     upper = np.concatenate([[1], np.where(edges >= centre, sides, 1 - sides), [0]])
     lower = np.concatenate([[0], np.where(edges < centre, sides, 1 - sides), [1]])
     return np.where(np.concatenate([[edges[0]], edges]) >= centre, -np.diff(upper), np.diff(lower))
@@ -228,7 +228,7 @@ def check_the_spread_is_the_half_width_in_units_of_the_smooth_sensitivity(entry,
     for confidence in ("0.5", "0.95"):
         width = mechanism.spread(confidence)
         with precision(80):
-            outside = 2 * float(mechanism.law.above(width * mechanism.divisor))
+            outside = 2 * float(mechanism.distribution.above(width * mechanism.divisor))
         assert outside == pytest.approx(1 - float(confidence), rel=1e-4)
         assert outside <= 1 - float(confidence)
     with pytest.raises(ParameterError):

@@ -10,7 +10,7 @@ import pytest
 from mechanisms_check_mechanism import BATTERIES, cases, check_mechanism
 
 import dither
-from dither.lab.registry import EVERY, LAWS, NOISES, SMOOTH
+from dither.lab.registry import DISTRIBUTIONS, EVERY, NOISES, SMOOTH
 from dither.mechanisms import Exponential, Laplace, SmoothCauchy
 from dither.mechanisms.outcome import Outcome
 
@@ -29,7 +29,9 @@ def test_every_public_mechanism_is_in_the_registry():
 
 def test_mechanisms_whose_noise_depends_on_the_relation_are_checked_under_both():
     under_replace = {
-        entry.make.__name__ for entry in LAWS if any(example.get("relation") == "replace" for example in entry.examples)
+        entry.make.__name__
+        for entry in DISTRIBUTIONS
+        if any(example.get("relation") == "replace" for example in entry.examples)
     }
     assert under_replace >= {"Exponential", "PermuteAndFlip", "NoisyMax", "SparseVector"}
     assert under_replace >= {"KeySelection", "Quantile", "Quantiles", "ListedQuantile", "ListedQuantiles"}
@@ -61,7 +63,7 @@ class Generous(SmoothCauchy):
 
 @pytest.mark.parametrize(
     ("entry", "broken"),
-    [(NOISES[0], TooLittleNoise), (LAWS[0], Forgetful), (SMOOTH[0], Generous)],
+    [(NOISES[0], TooLittleNoise), (DISTRIBUTIONS[0], Forgetful), (SMOOTH[0], Generous)],
     ids=lambda given: getattr(given, "__name__", ""),
 )
 def test_broken_mechanisms_are_rejected(entry, broken):

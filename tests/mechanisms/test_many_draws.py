@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from dither.lab.audit.draws.releases import releases
-from dither.lab.registry.distributions import LAWS
+from dither.lab.registry.distributions import DISTRIBUTIONS
 from dither.mechanisms import Exponential, ListedQuantiles, NoisyMax, PermuteAndFlip, Quantile, Quantiles
 from dither.mechanisms.quantiles.rank_choice import RankChoice
 from dither.mechanisms.quantiles.rank_window import sorted_column
@@ -41,7 +41,7 @@ def p_value(draws, law):
 )
 def test_many_choices_have_the_exact_law(make):
     mechanism, weaker = make(epsilon=1, sensitivity=1), make(epsilon="1.05", sensitivity=1)
-    draws = mechanism._draws(read_scores(SCORES), MANY)
+    draws = mechanism.draws(SCORES, MANY)
     assert p_value(draws, mechanism.probabilities(SCORES)) > FALSE_ALARM
     assert p_value(draws, weaker.probabilities(SCORES)) < FALSE_ALARM
 
@@ -91,7 +91,7 @@ def test_every_permutation_is_its_own(monkeypatch):
         together = PermuteAndFlip(epsilon=1, sensitivity=1)._draws(scores, 32)
         for row, found in zip(heads, together, strict=True):
             chosen["heads"] = row[None]
-            assert PermuteAndFlip(epsilon=1, sensitivity=1)._draw(scores) == found
+            assert PermuteAndFlip(epsilon=1, sensitivity=1)._draws(scores, 1)[0] == found
             wanted = np.flatnonzero(row | (scores.gaps == 0))
             assert found == wanted[min(rank, wanted.size - 1)]
 
@@ -124,7 +124,10 @@ def test_many_runs_of_several_quantiles_agree_with_single_runs(listed):
 
 
 SEVERAL = [
-    (entry, example) for entry in LAWS for example in entry.examples if entry.make in (Quantiles, ListedQuantiles)
+    (entry, example)
+    for entry in DISTRIBUTIONS
+    for example in entry.examples
+    if entry.make in (Quantiles, ListedQuantiles)
 ]
 
 

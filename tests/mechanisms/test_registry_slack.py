@@ -130,9 +130,9 @@ def test_two_levels(name):
     The second quantile is chosen first, and the first one then among the records below it, by noisy counts.
     """
     one = mechanism(name)
-    price, q = one._price if hasattr(one, "_price") else one, float(one.q[1])
+    q = float(one.q[1])
     choosing, counting = float(one.choosing_epsilon), float(one.counting.epsilon)
-    rate, rows, most = float(price._rate(one.q[1], 0)), one.rows_per_owner, max(q, 1 - q)
+    rate, rows, most = float(one._rate(one.q[1], 0)), one.rows_per_owner, max(q, 1 - q)
     spent = []
     if one.relation is Relation.REPLACE:
         # Both below the answer: its own distance and the counts stay. One of them: the part below loses a record.
@@ -173,7 +173,7 @@ def smooth_laws(one, shift, stretch):
     edges = np.unique(np.concatenate([ladder, moved + wider * ladder]))
     for centre, scale in ((0.0, 1.0), (moved, wider)):
         z = (edges - centre) / scale
-        tails = upper_tail(one.law, np.abs(z))
+        tails = upper_tail(one.distribution, np.abs(z))
         above, below = np.where(z >= 0, tails, 1 - tails), np.where(z < 0, tails, 1 - tails)
         yield np.where(
             np.concatenate([z[:1], z]) >= 0, -np.diff(above, prepend=1, append=0), np.diff(below, prepend=0, append=1)

@@ -63,7 +63,7 @@ def bit_leaves():
 @pytest.fixture
 def certified():
     """The interval of a ball as exact Fractions, at high precision."""
-    from dither.noise.balls import precision
+    from dither.exact.precision import precision
 
     def fraction(exact_ball):
         mantissa, exponent = exact_ball.man_exp()

@@ -13,7 +13,7 @@ FOOD = {"Salad": 3, "BBQ": 3, "Noodle": 2, "Rice": 3, "Milk": 4}
 
 
 def law(points, name):
-    return {point["candidate"]: point["probability"] for point in points if point["law"] == name}
+    return {point["candidate"]: point["probability"] for point in points if point["distribution"] == name}
 
 
 @pytest.mark.parametrize("kind", [dt.Exponential, dt.PermuteAndFlip, dt.NoisyMax], ids=lambda kind: kind.__name__)
@@ -44,7 +44,7 @@ def test_randomised_response(drawn, saved):
     ratios = {point["candidate"]: point["ratio"] for point in drawn(chart, "ratio")}
     assert ratios == pytest.approx({"yes": math.e, "no": 1, "no answer": 1 / math.e})
     assert "RandomizedResponse" in saved(chart)
-    assert drawn(mechanism.plot(), "probability")[0]["law"] == "the true answer is yes"
+    assert drawn(mechanism.plot(), "probability")[0]["distribution"] == "the true answer is yes"
 
 
 def test_sparse_vector(drawn, saved):

@@ -12,7 +12,7 @@ import dither as dt
 
 
 def heights(points, law):
-    return {point["answer"]: point["height"] for point in points if point["law"] == law}
+    return {point["answer"]: point["height"] for point in points if point["distribution"] == law}
 
 
 def test_laplace(drawn, saved):
@@ -29,20 +29,22 @@ def test_laplace(drawn, saved):
         {"": 1, "e^ε": math.e, "e^−ε": 1 / math.e}
     )
     texts = saved(chart)
-    assert {"Laplace", "epsilon 1: the laws of the answer on two neighbours", "answer 0", "answer 1"} <= set(texts)
+    assert {"Laplace", "epsilon 1: the distributions of the answer on two neighbours", "answer 0", "answer 1"} <= set(
+        texts
+    )
     assert {"probability", "their ratio", "answer", "e^ε"} <= set(texts)
 
 
 def test_value_and_shift_in_the_units_of_the_answer(drawn):
     chart = dt.Laplace(epsilon="0.5", sensitivity="1.5", grid="0.25").plot(value=10, shift="-0.5")
     points = drawn(chart, "height")
-    assert {point["law"] for point in points} == {"answer 10", "answer 9.5"}
+    assert {point["distribution"] for point in points} == {"answer 10", "answer 9.5"}
     peaks = {
         law: max(heights(points, law), key=heights(points, law).__getitem__) for law in ("answer 10", "answer 9.5")
     }
     assert peaks == {"answer 10": 10, "answer 9.5": 9.5}
     usual = dt.Laplace(epsilon=1, sensitivity="1.6", grid="0.5").plot()
-    assert {point["law"] for point in drawn(usual, "height")} == {"answer 0", "answer 1.5"}, "on the grid"
+    assert {point["distribution"] for point in drawn(usual, "height")} == {"answer 0", "answer 1.5"}, "on the grid"
 
 
 @pytest.mark.parametrize(("price", "bounded"), [({"epsilon": 1, "delta": "1e-6"}, True), ({"rho": "0.5"}, False)])
@@ -98,7 +100,7 @@ def test_smooth_noise(drawn, saved, mechanism):
     if isinstance(mechanism.guarantee, dt.PureDP):
         assert 1 / math.e - 1e-9 <= min(ratios) < max(ratios) <= math.e + 1e-9
     points = drawn(chart, "height")
-    for law in {point["law"] for point in points}:
+    for law in {point["distribution"] for point in points}:
         curve = sorted(heights(points, law).items())
         area = sum((b - a) * (p + q) / 2 for (a, p), (b, q) in itertools.pairwise(curve))
         assert 0.85 < area < 1.02, "a density"

@@ -12,7 +12,7 @@ import dither as dt
 
 
 def heights(points, law):
-    return {point["answer"]: point["height"] for point in points if point["law"] == law and "answer" in point}
+    return {point["answer"]: point["height"] for point in points if point["distribution"] == law and "answer" in point}
 
 
 def beside(points, outcome):

@@ -13,12 +13,12 @@ import pytest
 from scipy.stats import chi2
 
 from dither import noise
-from dither.noise.balls import precision
+from dither.exact.precision import precision
 from dither.noise.integers.discrete_gaussian import many_by_rejection
-from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
-from dither.noise.integers.gaussian import RoundedGaussianLaw
-from dither.noise.integers.geometric_tail import GeometricLaw
-from dither.noise.integers.laplace import LaplaceLaw
+from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianDistribution
+from dither.noise.integers.gaussian import RoundedGaussianDistribution
+from dither.noise.integers.geometric_tail import GeometricDistribution
+from dither.noise.integers.laplace import LaplaceDistribution
 from dither.noise.integers.table import draw_from_table
 from dither.noise.integers.tables import kept_table
 
@@ -73,9 +73,9 @@ def fit(draws, law, scale, bins=40):
 
 
 SAMPLERS = {
-    "laplace": (noise.discrete_laplace, LaplaceLaw),
-    "gaussian": (noise.rounded_gaussian, RoundedGaussianLaw),
-    "geometric": (noise.geometric, GeometricLaw),
+    "laplace": (noise.discrete_laplace, LaplaceDistribution),
+    "gaussian": (noise.rounded_gaussian, RoundedGaussianDistribution),
+    "geometric": (noise.geometric, GeometricDistribution),
 }
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(355), Fraction(2000), Fraction(10**6), Fraction(1 << 40)]
 
@@ -119,13 +119,13 @@ def test_single_draws_have_the_law_and_a_scale_off_by_10_percent_does_not(name):
 def test_discrete_gaussian_draws_have_the_law_and_a_scale_off_by_3_percent_does_not(sigma):
     count = 10**6 * CAMPAIGN
     # Beyond sigma = 40 the two Gaussian laws differ by less than any test could see.
-    law = DiscreteGaussianLaw(sigma**2) if sigma <= 40 else RoundedGaussianLaw(sigma)
+    law = DiscreteGaussianDistribution(sigma**2) if sigma <= 40 else RoundedGaussianDistribution(sigma)
     assert fit(noise.discrete_gaussian(sigma**2, count), law, sigma) > ALARM
     assert fit(noise.discrete_gaussian((sigma * OFF) ** 2, count), law, sigma) < ALARM
 
 
 def test_rejection_gives_the_discrete_gaussian_and_the_rounded_one_is_told_apart():
-    law = DiscreteGaussianLaw(Fraction(1))
+    law = DiscreteGaussianDistribution(Fraction(1))
     assert fit(many_by_rejection(Fraction(1), 40_000, public=False), law, 1) > ALARM
     assert fit(noise.rounded_gaussian(1, 10**6), law, 1) < ALARM
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -15,7 +16,7 @@ from dither.cli.common import Formatter
 from dither.cli.error_words import words
 from dither.cli.output import visible_output
 from dither.cli.usage import Parser, UsageError
-from dither.errors import BudgetExceeded, DitherError, LedgerError, QueryFailed
+from dither.errors import BudgetExceeded, DitherError, LedgerError, LoadWarning, QueryFailed
 from dither.escape import visible_lines
 
 COMMANDS = (
@@ -81,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = argparse.Namespace()
     try:
         chosen = parser().parse_args(given)
-        with visible_output():
+        with visible_output(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", LoadWarning)  # the report that is printed says the same
             chosen.run(chosen)
             sys.stdout.flush()
     except DitherError as error:

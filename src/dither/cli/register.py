@@ -168,7 +168,7 @@ def _apply(arguments: argparse.Namespace) -> None:
         print_json(
             {
                 "opened": [{"people": people, "analyst": analyst} for people, analyst in applied.opened],
-                "loaded": [{"table": name, **asdict(report)} for name, report in applied.loaded.items()],
+                "loaded": [_document(name, report) for name, report in applied.loaded.items()],
                 "kept": list(applied.kept),
             }
         )
@@ -199,9 +199,13 @@ def _mark(arguments: argparse.Namespace) -> str | None:
 
 def _print(report: LoadReport, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print_json({"table": arguments.table, **asdict(report)})
+        print_json(_document(arguments.table, report))
     else:
         print(f"{arguments.table}: {report}\n{_KEEP}")
+
+
+def _document(table: str, report: LoadReport) -> dict[str, object]:
+    return {"table": table, **asdict(report), "warnings": list(report.warnings)}
 
 
 def _add_source(parser: argparse.ArgumentParser) -> tuple[argparse.Action, argparse.Action]:

@@ -112,7 +112,8 @@ def _whose(table: Table | PublicTable) -> str:
         return f"of {table.people}, each row its own owner"
     rows = "1 row" if table.max_rows_per_owner == 1 else f"{table.max_rows_per_owner:,} rows"
     by = f" by {table.via}" if table.via else ""
-    return f"of {table.people}, owner {table.owner}{by}, at most {rows} of each owner"
+    structure = f", {table.structure}" if table.structure else ""
+    return f"of {table.people}, owner {table.owner}{by}, at most {rows} of each owner{structure}"
 
 
 def _key(table: Table | PublicTable) -> str:
@@ -134,6 +135,8 @@ def _document(table: Table | PublicTable) -> dict[str, object]:
         "foreign_key": str(table.via) if table.via else None,
         "each_row": table.row_level,
         "max_rows_per_owner": table.max_rows_per_owner,
+        "max_rows_per_owner_in": dict(table.structure.rows_in),
+        "max_values_per_owner": dict(table.structure.values),
         "max_rows": table.max_rows,
         "key": list(table.key),
         "columns": columns,

@@ -92,6 +92,8 @@ class Curator(Asker):
         owner: Owner,
         max_rows_per_owner: int | None = None,
         max_rows: int | None = None,
+        max_rows_per_owner_in: Mapping[str, int] | None = None,
+        max_values_per_owner: Mapping[str, int] | None = None,
         columns: Mapping[str, Column],
         key: str | Iterable[str] = (),
         people: str | None = None,
@@ -103,16 +105,19 @@ class Curator(Asker):
         """Load a table into a protected snapshot. Without people=, budget= makes people named after the table.
 
         The owner of a row is in a column, or where a dt.ForeignKey leads, or with dt.EACH_ROW each row is its own and
-        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`. A source with
-        more than `max_rows` rows is refused, and by it questions that would take too much are. The fields of a CSV file
-        are separated by commas, or by `delimiter`.
+        max_rows_per_owner is 1. No owner keeps two rows with the same values in all columns of `key`. With
+        max_rows_per_owner_in={"day": 1} an owner keeps one row of each day, with max_values_per_owner={"region": 1} the
+        rows of one region, which makes questions by day or by region err by less. A source with more than `max_rows`
+        rows is refused, and by it questions that would take too much are. The fields of a CSV file are separated by
+        commas, or by `delimiter`.
         If the load fails, nothing is left behind: no table, no snapshot, no people.
         """
         if (people is None) == (budget is None):
             raise PolicyError(
                 "give people=, whose budget pays for this table, or budget= to make people named after it."
             )
-        table = private_table(name, people or name, owner, max_rows_per_owner, columns, key, max_rows)
+        structure = {"max_rows_per_owner_in": max_rows_per_owner_in, "max_values_per_owner": max_values_per_owner}
+        table = private_table(name, people or name, owner, max_rows_per_owner, columns, key, max_rows, **structure)
         if budget is None:
             self._accounts.known(table.people)
             opening = None

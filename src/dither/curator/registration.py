@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dither.curator.budgets import budget_from
+from dither.curator.load_warnings import warn, with_budget
 from dither.errors import PolicyError, TableExists
 from dither.policy.catalog import PublicTable, Table
 from dither.policy.limits import Limits
@@ -89,15 +91,19 @@ class Registrar:
         if isinstance(table, Table):
             found_in = parent.snapshot if parent else 0
             table = replace(table, owner_type=self._expected_owner_type(table, declared), parent_snapshot=found_in)
+        else:
+            table = replace(table, labels={})  # those of the snapshot before this one
         # The number is taken before the load, so that not even a failed load can give one out twice.
         counted = replace(declared, last_snapshot=max(declared.last_snapshot, _last_recorded(self.ledger)) + 1)
         self.policy.write(counted)
         fresh = replace(table, snapshot=counted.last_snapshot)
         report = self.engine.load(fresh, source, strict=strict, progress=progress, parent=parent)
-        loaded = fresh
+        loaded: Table | PublicTable = fresh
         try:
             if isinstance(fresh, Table):
                 loaded = replace(fresh, owner_type=self.engine.owner_type(fresh))
+            else:
+                loaded = replace(fresh, labels=self.engine.labels(fresh))
             if opening is not None:
                 opening()
             self.ledger.record(event, {**_event(loaded), "snapshot": str(loaded.snapshot)})
@@ -107,6 +113,9 @@ class Registrar:
             if self.policy.read().named(loaded.name) != loaded:
                 self.engine.drop(loaded)
             raise
+        if isinstance(loaded, Table):
+            report = with_budget(report, budget_from(self.ledger.terms(loaded.people, None)))
+        warn(loaded.name, report)
         return report
 
     def _expected_owner_type(self, table: Table, declared: Policy) -> str:
@@ -129,6 +138,8 @@ def _there_already(table: Table | PublicTable, there: Table | PublicTable) -> Ta
     same = replace(there, snapshot=table.snapshot)
     if isinstance(same, Table) and isinstance(table, Table):
         same = replace(same, owner_type=table.owner_type, parent_snapshot=table.parent_snapshot)
+    elif isinstance(same, PublicTable):
+        same = replace(same, labels={})
     return TableExists(there.name, alike=same == table)
 
 

@@ -22,11 +22,36 @@ _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
 
 
 def ball(value: Fraction | int) -> Ball:
-    """The smallest ball of the current precision that holds `value`."""
+    """A ball that holds `value`: the number itself if it is whole, else as narrow as the working precision allows."""
     from flint import arb, fmpq
 
+    if isinstance(value, int):
+        return arb(value)
     number = Fraction(value)
     return arb(fmpq(number.numerator, number.denominator))
+
+
+def working_bits() -> int:
+    """The working precision of the moment."""
+    from flint import ctx
+
+    return int(ctx.prec)
+
+
+def zero_to(number: Ball) -> Ball:
+    """A ball that contains every number from 0 up to the largest of the given ball."""
+    return ball(0).union(number)
+
+
+def whole_part(number: Ball) -> int | None:
+    """The floor, if every number of the ball has the same one."""
+    found = number.floor().unique_fmpz()
+    return None if found is None else int(found)
+
+
+def outward(number: Ball) -> tuple[int, int]:
+    """Integers below and above every number of the ball."""
+    return int(number.lower().floor().unique_fmpz()), int(number.upper().ceil().unique_fmpz())
 
 
 def upper(value: Ball) -> Fraction | None:

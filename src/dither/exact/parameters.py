@@ -39,7 +39,7 @@ def exact(value: Number, name: str) -> Fraction:
     if number.numerator.bit_length() > _MOST_BITS or number.denominator.bit_length() > _MOST_BITS:
         raise ParameterError.of(name, "has too many digits; round it outward to at most 1200.")
     if number and not SMALLEST <= abs(number) <= LARGEST:
-        raise ParameterError.of(name, f"must be 0 or of a magnitude between 1e-300 and 1e300; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be 0 or of a magnitude between 1e-300 and 1e300; got {_formatted(value)}.")
     return number
 
 
@@ -47,7 +47,7 @@ def positive(value: Number, name: str) -> Fraction:
     """An exact number > 0."""
     number = exact(value, name)
     if not number > 0:
-        raise ParameterError.of(name, f"must be greater than 0; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be greater than 0; got {_formatted(value)}.")
     return number
 
 
@@ -55,7 +55,7 @@ def non_negative(value: Number, name: str) -> Fraction:
     """An exact number >= 0."""
     number = exact(value, name)
     if not number >= 0:
-        raise ParameterError.of(name, f"must be 0 or more; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be 0 or more; got {_formatted(value)}.")
     return number
 
 
@@ -63,7 +63,7 @@ def probability(value: Number, name: str) -> Fraction:
     """An exact number strictly between 0 and 1."""
     number = exact(value, name)
     if not 0 < number < 1:
-        raise ParameterError.of(name, f"must lie strictly between 0 and 1; got {_show(value)}.")
+        raise ParameterError.of(name, f"must lie strictly between 0 and 1; got {_formatted(value)}.")
     return number
 
 
@@ -71,7 +71,9 @@ def interval(lower: Number, upper: Number, name: str) -> tuple[Fraction, Fractio
     """Declared bounds: finite, lower < upper."""
     low, high = exact(lower, f"lower bound of {name}"), exact(upper, f"upper bound of {name}")
     if not low < high:
-        raise ParameterError(f"the bounds of {name} must satisfy lower < upper; got [{_show(lower)}, {_show(upper)}].")
+        raise ParameterError(
+            f"the bounds of {name} must satisfy lower < upper; got [{_formatted(lower)}, {_formatted(upper)}]."
+        )
     return low, high
 
 
@@ -79,10 +81,10 @@ def whole(value: int, name: str, *, least: int = 1, most: int | None = None) -> 
     """A whole number in [least, most]."""
     number = None if isinstance(value, bool) else _index(value)
     if number is None:
-        raise ParameterError.of(name, f"must be a whole number; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be a whole number; got {_formatted(value)}.")
     if not least <= number or (most is not None and not number <= most):
         allowed = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise ParameterError.of(name, f"must be {allowed}; got {_show(value)}.")
+        raise ParameterError.of(name, f"must be {allowed}; got {_formatted(value)}.")
     return number
 
 
@@ -94,6 +96,12 @@ def ceil_units(value: Fraction, unit: Fraction) -> int:
 def floor_units(value: Fraction, unit: Fraction) -> int:
     """How many whole units fit into `value`: a cap is rounded down."""
     return math.floor(value / unit)
+
+
+def power_of_two_below(value: Fraction) -> Fraction:
+    """The largest power of two that is not above a number > 0."""
+    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
+    return power if power <= value else power / 2
 
 
 def sqrt_up(value: Fraction, bits: int = 96) -> Fraction:
@@ -153,22 +161,22 @@ def _index(value: object) -> int | None:
 
 
 def _from_text(text: str, name: str) -> Fraction:
-    shown = _show(text)
+    formatted = _formatted(text)
     if len(text) > _LONGEST_TEXT:
         raise ParameterError.of(name, f"is {len(text)} characters long; at most {_LONGEST_TEXT} are read.")
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise ParameterError.of(name, f"must be a finite number; got {shown}. Give {_FORMS}.")
+        raise ParameterError.of(name, f"must be a finite number; got {formatted}. Give {_FORMS}.")
     # Checked before the power of ten is computed: a long exponent would take forever.
     if abs(int(written["exponent"] or 0)) > 1000:
-        raise ParameterError.of(name, f"must be 0 or of a magnitude between 1e-300 and 1e300; got {shown}.")
+        raise ParameterError.of(name, f"must be 0 or of a magnitude between 1e-300 and 1e300; got {formatted}.")
     try:
         return Fraction(written[0])
     except ZeroDivisionError:
-        raise ParameterError.of(name, f"has a denominator of 0; got {shown}. Give {_FORMS}.") from None
+        raise ParameterError.of(name, f"has a denominator of 0; got {formatted}. Give {_FORMS}.") from None
 
 
-def _show(value: object) -> str:
+def _formatted(value: object) -> str:
     """The value as the caller wrote it, cut short."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
         return f"a number of {value.bit_length()} bits"

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from dither.mechanisms.keys.key_selection import KeySelection as KeySelection
     from dither.mechanisms.local.randomized_response import RandomizedResponse as RandomizedResponse
     from dither.mechanisms.quantiles.listed_quantile import ListedQuantile as ListedQuantile
-    from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles as ListedQuantiles
+    from dither.mechanisms.quantiles.listed_quantile import ListedQuantiles as ListedQuantiles
     from dither.mechanisms.quantiles.quantile import Quantile as Quantile
-    from dither.mechanisms.quantiles.quantiles import Quantiles as Quantiles
+    from dither.mechanisms.quantiles.quantile import Quantiles as Quantiles
     from dither.mechanisms.refusal import REFUSED as REFUSED
     from dither.mechanisms.release import Release as Release
     from dither.mechanisms.sealed_values import Exact as Exact
@@ -41,12 +41,12 @@ HOMES = {
     "KeySelection": "dither.mechanisms.keys.key_selection",
     "Laplace": "dither.mechanisms.additive.laplace",
     "ListedQuantile": "dither.mechanisms.quantiles.listed_quantile",
-    "ListedQuantiles": "dither.mechanisms.quantiles.listed_quantiles",
+    "ListedQuantiles": "dither.mechanisms.quantiles.listed_quantile",
     "NoisyMax": "dither.mechanisms.selection.noisy_max",
     "PermuteAndFlip": "dither.mechanisms.selection.permute_and_flip",
     "ProposeTestRelease": "dither.mechanisms.stability.propose_test_release",
     "Quantile": "dither.mechanisms.quantiles.quantile",
-    "Quantiles": "dither.mechanisms.quantiles.quantiles",
+    "Quantiles": "dither.mechanisms.quantiles.quantile",
     "RandomizedResponse": "dither.mechanisms.local.randomized_response",
     "REFUSED": "dither.mechanisms.refusal",
     "Release": "dither.mechanisms.release",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, ClassVar, NoReturn, Protocol
 
 from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import NotPublic
@@ -33,18 +33,21 @@ class Outcome:
         return plot_published(type(self.mechanism).__name__, self, probability(confidence, "confidence"))
 
 
-@dataclass(frozen=True, eq=False)
-class GuardedOutcome(Outcome):
-    """An answer, or REFUSED, after a private test of the data: how close the test was is not public."""
+class HiddenOutcome(Outcome):
+    """An answer whose error follows the data: its scale and interval are not public."""
+
+    _why: ClassVar[str]
 
     @property
     def scale(self) -> NoReturn:
-        raise NotPublic(
-            "an answer published after a test of the data has no public scale: it would say more than was paid for."
-        )
+        raise NotPublic(f"this answer has no public scale: {self._why}")
 
     def interval(self, *_: object, **__: object) -> NoReturn:
         """Not public."""
-        raise NotPublic(
-            "an answer published after a test of the data has no public interval: its cover depends on the data."
-        )
+        raise NotPublic(f"this answer has no public interval: {self._why}")
+
+
+class GuardedOutcome(HiddenOutcome):
+    """An answer, or REFUSED, after a private test of the data: how close the test was is not public."""
+
+    _why = "it was published after a test of the data, and either would say more than was paid for."

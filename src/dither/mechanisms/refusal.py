@@ -41,3 +41,5 @@ class Refused:
 
 
 REFUSED: Final = Refused()
+# What stands for it among whole numbers, where many releases are drawn at once.
+REFUSED_CODE: Final = -(1 << 62)

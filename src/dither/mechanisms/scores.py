@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,24 +18,15 @@ from dither.errors import ParameterError, RelationMismatch
 from dither.exact.balls import Ball
 from dither.exact.parameters import Number, positive
 from dither.mechanisms.sealed_values import Exact, _unseal
+from dither.mechanisms.sensitivity_bounds import Norms, read_sensitivity
 from dither.mechanisms.values import whole_steps
 from dither.neighbours import Relation
 
 ScoreTable = Mapping[Any, Any] | Iterable[Any] | npt.NDArray[Any] | Exact
 # One ball for each distinct gap, at the working precision of the moment.
-LawByGap = Callable[[], list[Ball]]
+DistributionByGap = Callable[[], list[Ball]]
 
 _KINDS = "ints, Fractions or Decimals in a mapping, a sequence or a NumPy array of integers"
-
-
-@runtime_checkable
-class LargestChange(Protocol):
-    """A sensitivity that knows its largest coordinate and the relation it was worked out for."""
-
-    @property
-    def linf(self) -> Fraction: ...
-    @property
-    def relation(self) -> Relation: ...
 
 
 @dataclass(frozen=True)
@@ -58,9 +49,9 @@ class Scores:
         """How many candidates there are at each gap, in order of the gap."""
         return dict(sorted(Counter(self.gaps.tolist()).items()))
 
-    def by_gap(self, finish: Callable[[LawByGap], list[Any]], law: LawByGap) -> list[Any]:
+    def by_gap(self, finish: Callable[[DistributionByGap], list[Any]], distribution: DistributionByGap) -> list[Any]:
         """Numbers worked out once per distinct gap, given to every candidate at that gap."""
-        known = dict(zip(self.tally, finish(law), strict=True))
+        known = dict(zip(self.tally, finish(distribution), strict=True))
         return [known[gap] for gap in self.gaps.tolist()]
 
     def labelled(self, values: list[Any]) -> Any:
@@ -89,18 +80,10 @@ def read_scores(scores: ScoreTable) -> Scores:
 
 
 def read_rule(
-    epsilon: Number, sensitivity: Number | LargestChange, monotone: bool, relation: Relation | str | None
+    epsilon: Number, sensitivity: Number | Norms, monotone: bool, relation: Relation | str | None
 ) -> dict[str, Any]:
     """The checked parameters of a mechanism that selects by scores."""
-    if isinstance(sensitivity, LargestChange):
-        if relation is not None and Relation.read(relation) is not sensitivity.relation:
-            raise RelationMismatch(
-                f"the sensitivity holds under {sensitivity.relation.value}, not under {Relation.read(relation).value}."
-            )
-        relation, bound = sensitivity.relation, sensitivity.linf
-    else:
-        bound = positive(sensitivity, "sensitivity")
-    held = Relation.ADD_REMOVE if relation is None else Relation.read(relation)
+    bound, held = read_sensitivity(sensitivity, "linf", relation)
     if not isinstance(monotone, bool):
         raise ParameterError(f"monotone must be True or False; got {type(monotone).__name__}.")
     if monotone and held is Relation.REPLACE:

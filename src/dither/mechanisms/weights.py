@@ -15,12 +15,12 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from dither.exact.balls import float_up, upper
+from dither.exact.balls import Ball, ball, float_up, upper
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, LazyUniform, ball
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.bernoulli import is_below
 from dither.noise.integers.uniform import many_below, one_below
+from dither.noise.lazy_uniform import LazyUniform
 
 # Gaps are cut to this many bits: a weight is then bounded to one part in 2^17, and three small tables hold them all.
 _INDEX_BITS = 24
@@ -86,7 +86,7 @@ def choose(weights: Weights, count: int) -> npt.NDArray[np.int64]:
     """Positions, each with probability exactly weight / sum of weights, independently.
 
     A position is proposed by whole numbers that bound the weights, and kept with probability weight / bound: kept
-    proposals have exactly the law of the weights, and nearly all proposals are kept.
+    proposals have exactly the distribution of the weights, and nearly all proposals are kept.
     """
     units, cumulative, bits = weights._units, weights._cumulative, weights._unit_bits
     total = int(cumulative[-1])

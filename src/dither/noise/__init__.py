@@ -1,4 +1,5 @@
-"""TRUSTED. Exact noise: every draw has exactly the stated law, given uniform bits from the kernel-keyed cipher."""
+"""TRUSTED. Exact noise: every draw has exactly the stated distribution, given uniform bits from the kernel-keyed
+cipher."""
 
 from __future__ import annotations
 

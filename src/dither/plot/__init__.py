@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from dither.plot.bars import Panel, bars
 from dither.plot.choices import neighbouring_scores, two_choices
-from dither.plot.distributions import Law, Neighbours, steps_around, steps_of_runs, two_laws
+from dither.plot.distributions import Distribution, Neighbours, steps_around, steps_of_runs, two_distributions
 from dither.plot.outcome_text import words
-from dither.plot.style import MissingPackage, say
+from dither.plot.style import MissingPackage, formatted
 
 __all__ = [
-    "Law",
+    "Distribution",
     "MissingPackage",
     "Neighbours",
     "Panel",
     "bars",
+    "formatted",
     "neighbouring_scores",
-    "say",
     "steps_around",
     "steps_of_runs",
     "two_choices",
-    "two_laws",
+    "two_distributions",
     "words",
 ]

@@ -7,7 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 from dither.errors import ParameterError
-from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, safe_labels, say, styled
+from dither.plot.style import (
+    FIRST,
+    INK,
+    SECOND,
+    WIDTH,
+    bound_of,
+    formatted,
+    load,
+    ratio_panel,
+    safe,
+    safe_labels,
+    styled,
+)
 
 _MOST_CANDIDATES = 60
 _LETTER = 7
@@ -20,17 +32,17 @@ def two_choices(
     second: Mapping[Any, float],
     names: tuple[str, str] = ("one dataset", "a neighbour"),
 ) -> Any:
-    """An altair chart of two laws on the same candidates and of the ratio of their probabilities."""
+    """An altair chart of two distributions on the same candidates and of the ratio of their probabilities."""
     alt = load()
     if list(first) != list(second):
         raise ParameterError("the two neighbours must have the same candidates, in the same order.")
     if len(first) > _MOST_CANDIDATES:
         raise ParameterError(f"at most {_MOST_CANDIDATES} candidates can be drawn; got {len(first)}.")
     shown, names = safe_labels(first), (safe(names[0]), safe(names[1]))
-    laws = [
-        {"candidate": shown[candidate], "probability": probability, "law": name}
-        for name, law in zip(names, (first, second), strict=True)
-        for candidate, probability in law.items()
+    distributions = [
+        {"candidate": shown[candidate], "probability": probability, "distribution": name}
+        for name, distribution in zip(names, (first, second), strict=True)
+        for candidate, probability in distribution.items()
     ]
     both = [candidate for candidate in first if first[candidate] > 0 and second[candidate] > 0]
     ratios = {candidate: first[candidate] / second[candidate] for candidate in both}
@@ -40,13 +52,13 @@ def two_choices(
     angle = 0 if max(map(len, order)) * _LETTER * len(order) <= WIDTH else -35
     colours = alt.Scale(domain=list(names), range=[FIRST, SECOND])
     above = (
-        alt.Chart(alt.Data(values=laws))
+        alt.Chart(alt.Data(values=distributions))
         .mark_bar(opacity=0.8)
         .encode(
             x=alt.X("candidate:N", title=None, scale=places, axis=alt.Axis(labels=False, ticks=False)),
-            xOffset=alt.XOffset("law:N", sort=list(names)),
+            xOffset=alt.XOffset("distribution:N", sort=list(names)),
             y=alt.Y("probability:Q", title="probability", axis=alt.Axis(tickCount=4)),
-            color=alt.Color("law:N", scale=colours),
+            color=alt.Color("distribution:N", scale=colours),
         )
         .properties(width=WIDTH, height=210)
     )
@@ -58,7 +70,7 @@ def two_choices(
         )
     )
     below = ratio_panel(alt, points, list(ratios.values()), bound_of(guarantee))
-    heading = alt.Title(safe(title), subtitle=f"{say(guarantee)}: what is published on two neighbours")
+    heading = alt.Title(safe(title), subtitle=f"{formatted(guarantee)}: what is published on two neighbours")
     return styled(alt.vconcat(above, below, spacing=8).properties(title=heading))
 
 

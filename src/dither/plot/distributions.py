@@ -1,4 +1,4 @@
-"""The picture everybody draws: the laws of the answer on two neighbours, overlapping, and their ratio."""
+"""The picture everybody draws: the distributions of the answer on two neighbours, overlapping, and their ratio."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dither.plot.style import FIRST, INK, SECOND, WIDTH, bound_of, load, ratio_panel, safe, safe_labels, say, styled
+from dither.plot.style import (
+    FIRST,
+    INK,
+    SECOND,
+    WIDTH,
+    bound_of,
+    formatted,
+    load,
+    ratio_panel,
+    safe,
+    safe_labels,
+    styled,
+)
 
 Pair = tuple[Fraction, Fraction]
 
@@ -21,8 +33,9 @@ _BAR = 56  # the width of an outcome that stands beside the numbers
 
 
 @dataclass(frozen=True)
-class Law:
-    """An answer's law on one dataset: certified bounds of the probability of each grid point, around its centre.
+class Distribution:
+    """An answer's distribution on one dataset: certified bounds of the probability of each grid point, around its
+    centre.
 
     `beside`: the same for outcomes that are no numbers, such as a refusal.
     """
@@ -35,26 +48,29 @@ class Law:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two laws of one published number, and the grid steps at which they are drawn.
+    """Two distributions of one published number, and the grid steps at which they are drawn.
 
     With `density` the height is the probability divided by the grid step, for grids too fine to be seen.
     """
 
-    first: Law
-    second: Law
+    first: Distribution
+    second: Distribution
     grid: Fraction
     steps: Sequence[int]
     density: bool = False
     number: str = "answer"
 
 
-def two_laws(title: str, guarantee: Any, *shown: Neighbours) -> Any:
-    """An altair chart of both laws and of their ratio, for each published number; outcomes beside it are bars."""
+def two_distributions(title: str, guarantee: Any, *shown: Neighbours) -> Any:
+    """An altair chart of both distributions and of their ratio, for each published number; outcomes beside it are
+    bars."""
     alt = load()
     width = WIDTH if len(shown) == 1 else WIDTH * 3 // 5
     parts = [_panels(alt, pair, bound_of(guarantee), width) for pair in shown]
     drawn = parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=40).resolve_scale(color="independent")
-    heading = alt.Title(safe(title), subtitle=f"{say(guarantee)}: the laws of the answer on two neighbours")
+    heading = alt.Title(
+        safe(title), subtitle=f"{formatted(guarantee)}: the distributions of the answer on two neighbours"
+    )
     return styled(drawn.properties(title=heading))
 
 
@@ -65,10 +81,16 @@ def steps_around(centres: Iterable[Fraction], reach: Fraction) -> list[int]:
     return _thinned(low, high, nearest)
 
 
-def steps_of_runs(*laws: Sequence[object]) -> list[int]:
-    """Positions at which some law, listed point by point, changes, with the points before them: nothing is left out."""
-    last = len(laws[0]) - 1
-    edges = {i for law in laws for i in range(1, len(law)) if law[i] != law[i - 1]}
+def steps_of_runs(*distributions: Sequence[object]) -> list[int]:
+    """Positions at which some distribution, listed point by point, changes, with the points before them: nothing is
+    left out."""
+    last = len(distributions[0]) - 1
+    edges = {
+        i
+        for distribution in distributions
+        for i in range(1, len(distribution))
+        if distribution[i] != distribution[i - 1]
+    }
     return sorted({0, last} | edges | {edge - 1 for edge in edges})
 
 
@@ -78,28 +100,30 @@ def _thinned(low: int, high: int, kept: Iterable[int]) -> list[int]:
 
 def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int) -> Any:
     """The curves above their ratio, and to the right of both the outcomes beside them."""
-    both, names = (pair.first, pair.second), [safe(law.name) for law in (pair.first, pair.second)]
+    both, names = (pair.first, pair.second), [safe(distribution.name) for distribution in (pair.first, pair.second)]
     unit = float(pair.grid) if pair.density else 1.0
-    laws: list[dict[str, Any]] = []
+    distributions: list[dict[str, Any]] = []
     ratios: list[dict[str, Any]] = []
     for step in pair.steps:
-        at, masses = float(step * pair.grid), [_middle(law.probability(step)) for law in both]
-        laws += [{"answer": at, "height": float(m) / unit, "law": n} for n, m in zip(names, masses, strict=True)]
+        at, masses = float(step * pair.grid), [_middle(distribution.probability(step)) for distribution in both]
+        distributions += [
+            {"answer": at, "height": float(m) / unit, "distribution": n} for n, m in zip(names, masses, strict=True)
+        ]
         if all(masses):
             ratios.append({"answer": at, "ratio": math.exp(_log_ratio(*masses))})
     shown = safe_labels(pair.first.beside)
     bars = [
-        {"outcome": shown[outcome], "height": float(_middle(law.beside[outcome])), "law": name}
+        {"outcome": shown[outcome], "height": float(_middle(distribution.beside[outcome])), "distribution": name}
         for outcome in pair.first.beside
-        for law, name in zip(both, names, strict=True)
+        for distribution, name in zip(both, names, strict=True)
     ]
     points: list[dict[str, Any]] = []
     for outcome in pair.first.beside:
-        masses = [_middle(law.beside[outcome]) for law in both]
+        masses = [_middle(distribution.beside[outcome]) for distribution in both]
         if all(masses):
             points.append({"outcome": shown[outcome], "ratio": math.exp(_log_ratio(*masses))})
     drawn = [point["ratio"] for point in (*ratios, *points)]
-    columns = [_curves(alt, pair, laws, ratios, names, width)]
+    columns = [_curves(alt, pair, distributions, ratios, names, width)]
     columns += [_bars(alt, bars, points, names)] if bars else []
     last = len(columns) - 1
     stacked = [
@@ -109,19 +133,21 @@ def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int) -> Any:
     return stacked[0] if len(stacked) == 1 else alt.hconcat(*stacked, spacing=14)
 
 
-def _curves(alt: Any, pair: Neighbours, laws: list[Any], ratios: list[Any], names: list[str], width: int) -> Any:
+def _curves(
+    alt: Any, pair: Neighbours, distributions: list[Any], ratios: list[Any], names: list[str], width: int
+) -> Any:
     ends = [float(pair.steps[0] * pair.grid), float(pair.steps[-1] * pair.grid)]
     stepped = {"interpolate": "step"} if pair.steps[-1] - pair.steps[0] <= _STEPPED else {}
     across, ticks = alt.Scale(domain=ends, nice=False), {"values": _ticks(pair)} if stepped else {}
     above = (
-        alt.Chart(alt.Data(values=laws))
+        alt.Chart(alt.Data(values=distributions))
         .mark_area(opacity=0.35, line={"strokeWidth": 2}, **stepped)
         .encode(
             x=alt.X("answer:Q", title=None, scale=across, axis=alt.Axis(labels=False, ticks=False, **ticks)),
             y=alt.Y(
                 "height:Q", title="density" if pair.density else "probability", stack=None, axis=alt.Axis(tickCount=4)
             ),
-            color=alt.Color("law:N", scale=alt.Scale(domain=names, range=[FIRST, SECOND])),
+            color=alt.Color("distribution:N", scale=alt.Scale(domain=names, range=[FIRST, SECOND])),
         )
         .properties(width=width, height=210)
     )
@@ -148,9 +174,9 @@ def _bars(alt: Any, bars: list[Any], points: list[Any], names: list[str]) -> Any
         .mark_bar(opacity=0.8)
         .encode(
             x=alt.X("outcome:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labels=False, ticks=False)),
-            xOffset=alt.XOffset("law:N", sort=names),
+            xOffset=alt.XOffset("distribution:N", sort=names),
             y=alt.Y("height:Q", title="probability", axis=alt.Axis(tickCount=4, orient="right")),
-            color=alt.Color("law:N", scale=alt.Scale(domain=names, range=[FIRST, SECOND])),
+            color=alt.Color("distribution:N", scale=alt.Scale(domain=names, range=[FIRST, SECOND])),
         )
         .properties(width=width, height=210)
     )

@@ -66,11 +66,11 @@ def safe_labels(labels: Iterable[Hashable]) -> dict[Any, str]:
     return {label: safe(shown) for label, shown in distinct_labels(labels).items()}
 
 
-def say(guarantee: Any) -> str:
+def formatted(guarantee: Any) -> str:
     """A guarantee in a few words: the parameters that it has.
 
     >>> from types import SimpleNamespace
-    >>> say(SimpleNamespace(epsilon=0.1, delta=0))
+    >>> formatted(SimpleNamespace(epsilon=0.1, delta=0))
     'epsilon 0.1'
     """
     parts = [(name, getattr(guarantee, name, None)) for name in ("epsilon", "delta", "rho")]

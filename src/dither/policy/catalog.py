@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from dither.errors import PolicyError
-from dither.policy.columns import Column
+from dither.policy.columns import Category, Column
 from dither.policy.names import meant
+from dither.policy.structure import Structure
 
 # Registration refuses larger tables, so sums of small values provably fit 64 bits.
 MOST_ROWS = 2**36
@@ -48,7 +50,8 @@ class Table:
     `owner_type` is how owners are stored, BIGINT or VARCHAR: the same in all tables of one people, so that an owner is
     found in another table by plain equality. (Declarations of an older format do not say, and it is empty.)
     `parent_snapshot` is the snapshot in which a foreign key found the owners of this one; 0 if there is none to name.
-    `max_rows` bounds the rows of all owners together, None if nothing was declared.
+    `max_rows` bounds the rows of all owners together, None if nothing was declared. `structure` says how the rows of an
+    owner may lie.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Table:
     owner_type: str = ""
     parent_snapshot: int = 0
     max_rows: int | None = None
+    structure: Structure = field(default_factory=Structure)
 
     @property
     def row_level(self) -> bool:
@@ -70,13 +74,32 @@ class Table:
 
 @dataclass(frozen=True)
 class PublicTable:
-    """A registered table that tells about nobody. No two rows have the same values in all columns of `key`."""
+    """A registered table that tells about nobody. No two rows have the same values in all columns of `key`.
+
+    `labels` are the values that its text columns have in this snapshot, in the order of code points: those of columns
+    that have few enough of them. They are as public as the table.
+    """
 
     name: str
     columns: Mapping[str, Column]
     key: tuple[str, ...]
     snapshot: int = 0
     max_rows: int | None = None
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def stored(self) -> Mapping[str, Column]:
+        """The columns of the snapshot: those declared, and the place of each text among its column's labels."""
+        return {**self.columns, **{code_of(name): self._code(name) for name in self.labels}}
+
+    def _code(self, name: str) -> Category:
+        labels, nullable = self.labels[name], self.columns[name].nullable
+        return Category(labels, nullable=nullable, default=None if nullable else labels[0])
+
+
+def code_of(name: str) -> str:
+    """What the column is called that has the places of a column's texts; no declared name begins like it."""
+    return f"_code_{name}"
 
 
 def most_rows(table: Table | PublicTable) -> int:

@@ -12,11 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 from dither.errors import PolicyError
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, whole
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Frozen):
     """The limits of one curator's folder; stated once, and for every question from then on.
 
     Refused before the charge, from declarations and the plan alone: `max_cells` (groups times measures of an answer),
@@ -52,7 +53,7 @@ class Limits:
             if field.name != "answer_on_grid":
                 whole(getattr(self, field.name), field.name)
         if self.answer_on_grid is not None:
-            object.__setattr__(self, "answer_on_grid", positive(self.answer_on_grid, "answer_on_grid"))
+            self._keep(answer_on_grid=positive(self.answer_on_grid, "answer_on_grid"))
 
     def declaration(self) -> dict[str, int | str | None]:
         """As JSON can hold it; `limits_from` reads it."""

@@ -23,9 +23,12 @@ from dither.errors import PolicyError
 from dither.policy.catalog import Catalog, ForeignKey, PublicTable, Table
 from dither.policy.columns import Column, column_from
 from dither.policy.limits import Limits, limits_from
+from dither.policy.structure import Structure
 
-_FORMAT = 3
-_READABLE = (1, 2, _FORMAT)  # the first knew neither keys nor foreign keys nor public tables, the second no max_rows
+# The first format knew neither keys nor foreign keys nor public tables, the second no max_rows. The fourth is the third
+# with structure, or with labels of public tables; it is written only if there are some: older readers read the third.
+_PLAIN, _FORMAT = 3, 4
+_READABLE = (1, 2, _PLAIN, _FORMAT)
 
 
 @dataclass(frozen=True)
@@ -104,13 +107,18 @@ class PolicyFile:
         from dither.ledger.storage.files import write_durably
 
         content = {
-            "format": _FORMAT,
+            "format": _format(policy),
             "last_snapshot": policy.last_snapshot,
             "tables": {name: _declare(table) for name, table in policy.tables.items()},
             "public": {name: _declare_public(table) for name, table in policy.public.items()},
             "limits": policy.limits.declaration(),
         }
         write_durably(self._path, json.dumps(content, indent=1).encode())
+
+
+def _format(policy: Policy) -> int:
+    newer = any(table.structure for table in policy.tables.values()) or any(t.labels for t in policy.public.values())
+    return _FORMAT if newer else _PLAIN
 
 
 @contextmanager
@@ -141,7 +149,7 @@ os.register_at_fork(after_in_child=_let_go)
 
 
 def _declare(table: Table) -> dict[str, Any]:
-    declared = {
+    declared: dict[str, Any] = {
         "people": table.people,
         "owner": table.owner,
         "via": None if table.via is None else [table.via.column, table.via.table, table.via.key],
@@ -153,16 +161,20 @@ def _declare(table: Table) -> dict[str, Any]:
         "snapshot": table.snapshot,
         "columns": {name: column.declaration() for name, column in table.columns.items()},
     }
+    if table.structure:
+        declared["structure"] = {"rows_in": dict(table.structure.rows_in), "values": dict(table.structure.values)}
     return {**declared, "checksum": _checksum(table.name, declared)}
 
 
 def _declare_public(table: PublicTable) -> dict[str, Any]:
-    declared = {
+    declared: dict[str, Any] = {
         "key": list(table.key),
         "max_rows": table.max_rows,
         "snapshot": table.snapshot,
         "columns": {name: column.declaration() for name, column in table.columns.items()},
     }
+    if table.labels:
+        declared["labels"] = {name: list(labels) for name, labels in table.labels.items()}
     return {**declared, "checksum": _checksum(table.name, declared)}
 
 
@@ -215,13 +227,15 @@ def _table(name: str, declared: Mapping[str, Any]) -> Table:
         owner_type=declared.get("owner_type", ""),
         parent_snapshot=declared.get("parent_snapshot", 0),
         max_rows=declared.get("max_rows"),
+        structure=Structure(**declared.get("structure", {})),
     )
 
 
 def _public_table(name: str, declared: Mapping[str, Any]) -> PublicTable:
     _check(name, declared)
     key, rows = tuple(declared["key"]), declared.get("max_rows")
-    return PublicTable(name, _columns(declared), key, declared["snapshot"], rows)
+    labels = {column: tuple(values) for column, values in declared.get("labels", {}).items()}
+    return PublicTable(name, _columns(declared), key, declared["snapshot"], rows, labels)
 
 
 def _columns(declared: Mapping[str, Any]) -> dict[str, Column]:

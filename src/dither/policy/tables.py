@@ -12,6 +12,7 @@ from dither.exact.parameters import whole
 from dither.policy.catalog import MOST_ROWS, Catalog, EachRow, ForeignKey, PublicTable, Table
 from dither.policy.columns import Category, Column, Int, Text
 from dither.policy.names import meant
+from dither.policy.structure import Structure, checked
 
 Owner = str | ForeignKey | EachRow
 
@@ -23,15 +24,16 @@ class Tables(list[Table | PublicTable]):
     """Declarations, which print as people read them."""
 
     def __repr__(self) -> str:
-        return "\n".join(map(_said, self)) or "no tables are registered"
+        return "\n".join(map(_formatted, self)) or "no tables are registered"
 
 
-def _said(table: Table | PublicTable) -> str:
+def _formatted(table: Table | PublicTable) -> str:
     whose = "public"
     if isinstance(table, Table):
         owner = "each row its own owner" if table.row_level else f"owner {table.via or table.owner}"
         rows = "" if table.row_level else f", at most {counted(table.max_rows_per_owner, 'row')} of each owner"
-        whose = f"of {table.people}, {owner}{rows}"
+        structure = f", {table.structure}" if table.structure else ""
+        whose = f"of {table.people}, {owner}{rows}{structure}"
     key = f", key {', '.join(table.key)}" if table.key else ""
     most = "" if table.max_rows is None else f", at most {counted(table.max_rows, 'row')} in all"
     return "\n".join(
@@ -47,6 +49,8 @@ def private_table(
     columns: Mapping[str, Column],
     key: str | Iterable[str] = (),
     max_rows: int | None = None,
+    max_rows_per_owner_in: Mapping[str, int] | None = None,
+    max_values_per_owner: Mapping[str, int] | None = None,
 ) -> Table:
     """A private table's declaration; a foreign key is still to be `linked` to the table that it names."""
     from dither.ledger.names import canonical_name
@@ -60,6 +64,10 @@ def private_table(
         raise PolicyError(f"table {name!r} needs owner=, the column that says whose row it is.")
     whose = canonical_name(people, "people")
     keys, most = _key(name, key, columns), _most(max_rows)
+    structure = Structure(
+        _by_column(name, max_rows_per_owner_in, columns, "max_rows_per_owner_in"),
+        _by_column(name, max_values_per_owner, columns, "max_values_per_owner"),
+    )
     if isinstance(read, EachRow):
         if max_rows_per_owner not in (None, 1):
             raise PolicyError(
@@ -67,13 +75,18 @@ def private_table(
             )
         if keys:
             raise PolicyError(f"table {name!r}: each row is its own owner, so a key would say nothing; leave it out.")
+        if structure:
+            raise PolicyError(
+                f"table {name!r}: each row is its own owner, so max_rows_per_owner_in and max_values_per_owner would "
+                "say nothing; leave them out."
+            )
         return Table(name, whose, "", 1, dict(columns), max_rows=most)
     if max_rows_per_owner is None:
         raise PolicyError(f"table {name!r} needs max_rows_per_owner=, the rows that count of each owner.")
     rows = whole(max_rows_per_owner, "max_rows_per_owner", most=2**31 - 1)
-    if isinstance(read, ForeignKey):
-        return Table(name, whose, read.column, rows, dict(columns), key=keys, via=read, max_rows=most)
-    return Table(name, whose, read, rows, dict(columns), key=keys, max_rows=most)
+    column, via = (read.column, read) if isinstance(read, ForeignKey) else (read, None)
+    structure = checked(structure, name, rows)
+    return Table(name, whose, column, rows, dict(columns), key=keys, via=via, max_rows=most, structure=structure)
 
 
 def public_table(
@@ -176,6 +189,18 @@ def _key(table: str, key: str | Iterable[str], columns: Mapping[str, Column]) ->
     found = tuple(_spelling(table, name, columns, "its key") for name in named)
     if len(set(found)) != len(found):
         raise PolicyError(f"table {table!r}: key= names a column twice: {', '.join(found)}.")
+    return found
+
+
+def _by_column(
+    table: str, stated: Mapping[str, int] | None, columns: Mapping[str, Column], what: str
+) -> dict[str, int]:
+    """Numbers by the declared spelling of their columns' names."""
+    if stated is not None and not (isinstance(stated, Mapping) and all(isinstance(name, str) for name in stated)):
+        raise PolicyError(f'table {table!r}: {what}= states numbers by column, such as {{"day": 1}}; got {stated!r}.')
+    found = {_spelling(table, name, columns, f"a column of {what}"): most for name, most in (stated or {}).items()}
+    if len(found) != len(stated or {}):
+        raise PolicyError(f"table {table!r}: {what}= names a column twice (names are matched without regard to case).")
     return found
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.errors import ParameterError, RelationMismatch
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, exact, positive, sqrt_up
 from dither.neighbours import Relation
 
 
 @dataclass(frozen=True, init=False)
-class Sensitivity:
+class Sensitivity(Frozen):
     """Upper bounds on ||f(D) - f(D')|| over all neighbours: L1, L2 (kept as its exact square) and Linf.
 
     >>> Sensitivity(25, 25, 1).l2
@@ -26,10 +27,12 @@ class Sensitivity:
     def __init__(
         self, l1: Number, l2_squared: Number, linf: Number, relation: Relation | str = Relation.ADD_REMOVE
     ) -> None:
-        object.__setattr__(self, "l1", positive(l1, "the L1 sensitivity"))
-        object.__setattr__(self, "l2_squared", positive(l2_squared, "the squared L2 sensitivity"))
-        object.__setattr__(self, "linf", positive(linf, "the Linf sensitivity"))
-        object.__setattr__(self, "relation", Relation.read(relation))
+        self._keep(
+            l1=positive(l1, "the L1 sensitivity"),
+            l2_squared=positive(l2_squared, "the squared L2 sensitivity"),
+            linf=positive(linf, "the Linf sensitivity"),
+            relation=Relation.read(relation),
+        )
         if not self.linf**2 <= self.l2_squared <= self.l1**2:
             raise ParameterError("the norms must satisfy Linf <= L2 <= L1; check which number is which.")
 

@@ -8,14 +8,13 @@ booleans as False.
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dither.errors import ParameterError
-from dither.exact.parameters import Number, positive
+from dither.exact.parameters import Number, positive, power_of_two_below
 from dither.mechanisms.codes import Codes, Grid, column_codes
 from dither.neighbours import Relation
 from dither.sensitivity.bounds import declared
@@ -36,7 +35,7 @@ def read_grid(column: Any, lower: Number | None, upper: Number | None, grid: Num
         return Grid.within(low, high, positive(grid, "grid"))
     if _holds_integers(column) and high - low >= 1:
         return Grid.within(low, high, 1)
-    return Grid.within(low, high, power_below((high - low) / (1 << bits)))
+    return Grid.within(low, high, power_of_two_below((high - low) / (1 << bits)))
 
 
 def _holds_integers(column: Any) -> bool:
@@ -49,12 +48,6 @@ def _holds_integers(column: Any) -> bool:
     if isinstance(kind, np.dtype) and not isinstance(column, np.ndarray):
         return False
     return _INTEGERS.fullmatch(str(kind)) is not None
-
-
-def power_below(number: Fraction) -> Fraction:
-    """The largest power of two that is not above the number."""
-    power = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length())
-    return power if power <= number else power / 2
 
 
 def present_codes(column: Reading, grid: Grid, relation: Relation) -> Codes:

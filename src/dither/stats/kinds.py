@@ -1,4 +1,4 @@
-"""What kind of column a statistic was given: told by its type alone, which is public, never by a record."""
+"""What kind of column a statistic was given: known by its type alone, which is public, never by a record."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dither.exact.parameters import Number
+from dither.exact.parameters import Number, power_of_two_below
 from dither.mechanisms.additive.addition import AdditiveNoise
 from dither.mechanisms.codes import Grid
 from dither.mechanisms.sealed_values import seal
 from dither.neighbours import Relation
-from dither.stats.columns import exact_sum, exact_sum_of_squares, power_below, present_codes, public_size, read_grid
+from dither.stats.columns import exact_sum, exact_sum_of_squares, present_codes, public_size, read_grid
 from dither.stats.estimate import Estimate
 from dither.stats.kinds import number_column
 from dither.stats.price import Price
@@ -115,7 +115,7 @@ def variance(
         return _variance_of_known_size(size * squares - total * total, size, codes, price)
     cells = [width * width * int(shifted.size) - 2 * width * total + squares, 2 * (width * total - squares), squares]
     unit = Fraction(width) ** 2
-    step = max(Fraction(1), power_below(unit / (_FINE << 20)))
+    step = max(Fraction(1), power_of_two_below(unit / (_FINE << 20)))
     noise = price.noise(unit, unit**2, step, rounded=3 if step > 1 else 0)
     release = noise.release([Fraction(cell) for cell in cells] if step > 1 else cells)
     scale = unit * codes.step**2
@@ -152,7 +152,7 @@ def std(x: Any, **options: Any) -> Estimate:
 def _variance_of_known_size(scaled: int, size: int, codes: Grid, price: Price) -> Estimate:
     """n^2 times the variance, a whole number of squared steps."""
     moved = Fraction(codes.size - 1) ** 2 * (size - 1)
-    step = max(Fraction(1), power_below(moved / (_FINE << 20)))
+    step = max(Fraction(1), power_of_two_below(moved / (_FINE << 20)))
     noise: AdditiveNoise = price.noise(moved, moved**2, step, rounded=1 if step > 1 else 0)
     release = noise.release(Fraction(scaled) if step > 1 else scaled)
     factor = codes.step**2 / size**2

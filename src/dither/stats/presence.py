@@ -11,7 +11,7 @@ import numpy as np
 from dither.sensitivity.columns.reading import read_column
 from dither.stats.kinds import one_column
 
-_NO_VALUE = ("NaTType", "NAType")  # of pandas, told by name: it need not be installed
+_NO_VALUE = ("NaTType", "NAType")  # of pandas, known by name: it need not be installed
 
 
 def counted(x: Any) -> int:

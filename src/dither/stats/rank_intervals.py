@@ -14,10 +14,8 @@ from dither.errors import ParameterError
 from dither.exact.parameters import Number
 from dither.mechanisms.codes import Grid
 from dither.mechanisms.quantiles.candidates import Candidate, Standing, published
-from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
-from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
-from dither.mechanisms.quantiles.quantile import Quantile
-from dither.mechanisms.quantiles.quantiles import Quantiles
+from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
+from dither.mechanisms.quantiles.quantile import Quantile, Quantiles
 from dither.neighbours import Relation
 from dither.stats.columns import present_codes, public_size
 from dither.stats.estimate import Bounds, Estimate, plain

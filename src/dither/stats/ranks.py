@@ -12,9 +12,8 @@ from dither.errors import ParameterError, RelationMismatch
 from dither.exact.parameters import Number, probability
 from dither.mechanisms.codes import Grid
 from dither.mechanisms.quantiles.candidates import Standing, standing
-from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
-from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
-from dither.mechanisms.quantiles.quantiles import Quantiles
+from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
+from dither.mechanisms.quantiles.quantile import Quantiles
 from dither.mechanisms.quantiles.rank_choice import Target
 from dither.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from dither.mechanisms.smooth.cauchy import SmoothCauchy

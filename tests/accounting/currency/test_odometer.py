@@ -10,6 +10,7 @@ import pytest
 
 from dither.accounting import GDP, PLD, RDP, ZCDP, ApproxDP, Filter, Odometer, PureDP
 from dither.errors import BudgetExceeded, ParameterError, RelationMismatch
+from dither.mechanisms import Gaussian
 
 
 def test_it_rises_in_steps_and_starts_at_0():
@@ -82,6 +83,42 @@ def test_the_same_check_catches_a_bound_that_is_converted_again_and_again():
     assert max(worst_exceedance(bound, seed) for seed in range(4)) > 0.05
 
 
+def test_pure_steps_show_no_more_than_their_sum():
+    meter = Odometer(delta="1e-6")
+    shown = []
+    for _ in range(5):
+        meter.spend(PureDP(1))
+        shown.append(meter.epsilon)
+    assert shown == [1, 2, 3, 4, 5]
+    meter.spend(ZCDP("0.001"))  # not pure: the sum is no bound any more
+    assert meter.epsilon > 5
+    meter.spend(PureDP("0.01"))
+    assert meter.epsilon > 5
+
+
+@pytest.mark.parametrize("step", [ApproxDP("0.1", "1e-9"), Gaussian(epsilon=1, delta="1e-6", sensitivity=1).guarantee])
+def test_an_epsilon_beside_a_delta_is_no_bound_of_the_loss(step):
+    """Gaussian noise that is (1, 1e-6)-DP has a loss above 1 with probability 2e-5."""
+    meter = Odometer(delta="1e-7", additive_delta="1e-8")
+    meter.spend(step)
+    alone = Odometer(delta="1e-7", additive_delta="1e-8")
+    alone.spend(ZCDP(step.zcdp().rho, step.zcdp().delta))
+    assert meter.epsilon == alone.epsilon > 1
+    mu = float(step.gaussian_mu_squared or 0) ** 0.5
+    if mu:
+        above = math.erfc((1 / mu - mu / 2) / math.sqrt(2)) / 2
+        assert above > 1e-5
+
+
+def pure_sum_of_the_pure_ones(spends):
+    """The planted bug: the sum of epsilons of those steps that have one, although others were not pure."""
+    return sum(epsilon for epsilon in spends if epsilon != 0.3)
+
+
+def test_the_same_check_catches_a_sum_that_leaves_steps_out():
+    assert max(worst_exceedance(pure_sum_of_the_pure_ones, seed) for seed in range(4)) > 0.05
+
+
 def test_additive_deltas_have_their_own_allowance():
     meter = Odometer(delta="1e-6", additive_delta="1e-7")
     meter.spend(ApproxDP("0.1", "6e-8"))
@@ -93,7 +130,7 @@ def test_additive_deltas_have_their_own_allowance():
     with pytest.raises(RelationMismatch):
         meter.spend(PureDP(1, "replace"))
     with pytest.raises(ParameterError):
-        meter.spend(PLD.subsampled_gaussian(1, "0.1"))
+        meter.spend(RDP({2: "0.1"}))
     for bad in ({"delta": 0}, {"delta": "1e-6", "first_rho": 0}, {"delta": "nan"}):
         with pytest.raises(ParameterError):
             Odometer(**bad)
@@ -116,7 +153,7 @@ def test_what_is_not_a_filter_is_refused_with_the_reason(budget, reason):
 
 def test_a_mechanism_without_a_rho_cannot_be_spent():
     with pytest.raises(ParameterError, match="no rho is proven"):
-        Filter(ApproxDP(1, "1e-6")).spend(PLD.subsampled_gaussian(1, "0.1"))
+        Filter(ApproxDP(1, "1e-6")).spend(PLD.from_pmf(["1/3", "2/3"], ["2/3", "1/3"]))
     with pytest.raises(ParameterError, match="Renyi"):
         Filter(ApproxDP(1, "1e-6")).spend(RDP({2: "0.1"}))
     account = Filter(ApproxDP(1, "1e-6"))

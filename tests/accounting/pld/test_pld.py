@@ -113,7 +113,7 @@ def test_each_release_may_go_either_way():
         for plan in ([PLD.from_pmf(p, q), PLD.from_pmf(q, p)], [PLD.from_pmf(p, q)] * 2):
             high = compose(plan).epsilon_at("0.01")
             assert all(not true_delta(parts, Fraction(high)) > number(Fraction(1, 100)) for parts in mixed)
-    assert max(PLD.from_pmf(p, q).bounds_at(delta="0.01")) == pytest.approx(math.log(90), abs=1e-6)
+    assert max(PLD.from_pmf(p, q).bounds_at(delta="0.01")) == pytest.approx(math.log(90), rel=1e-4)
 
 
 def test_the_order_may_be_chosen_from_the_answers():
@@ -381,7 +381,7 @@ def test_delta_0_adds_the_largest_losses():
         lambda: PLD.subsampled_gaussian(1, "1.5"),
         lambda: PLD.pure(1).bounds_at(),
         lambda: PLD.pure(1).bounds_at(epsilon=1, delta="0.1"),
-        lambda: PLD.subsampled_gaussian(1, "0.1").zcdp(),
+        lambda: PLD.from_pmf(["0.5", "0.5"], ["0.1", "0.9"]).zcdp(),
         lambda: PLD.subsampled_gaussian(1, "0.1").basic(),
     ],
 )

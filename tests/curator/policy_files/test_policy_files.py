@@ -14,6 +14,8 @@ import yaml
 import dither as dt
 from dither.curator.policy_files import read_policy
 from dither.errors import PolicyError
+from dither.policy.catalog import Table
+from dither.policy.structure import Structure
 
 Write = Callable[..., Path]
 
@@ -44,6 +46,21 @@ def test_everything_is_made(shop: dt.Curator, policy: Write) -> None:
     assert shop.budget("buyers").total.delta == dt.ApproxDP(4, "1e-6").delta
     assert shop.budget("buyers", "alice").total.epsilon == dt.PureDP("0.5").epsilon
     assert shop.budget("buyers", "alice").total.delta == dt.ApproxDP(4, "1e-6").delta / 8, "her share of epsilon"
+
+
+def test_declared_structure(shop: dt.Curator, policy: Write) -> None:
+    """In TOML as in YAML, and the same again when it is applied again."""
+    lying = "max_rows_per_owner = 10\nmax_rows_per_owner_in = { day = 2 }\nmax_values_per_owner = { price = 3 }"
+    file = policy(("max_rows_per_owner = 10", lying))
+    document = json.loads(json.dumps(tomllib.loads(file.read_text()), default=str))
+    for path in (file, policy(name="shop.yaml", text=yaml.safe_dump(document))):
+        (orders,) = [planned.table for planned in read_policy(path).tables if planned.table.name == "orders"]
+        assert isinstance(orders, Table)
+        assert orders.structure == Structure({"day": 2}, {"price": 3})
+    shop.apply(file)
+    assert shop.apply(file).loaded == {}
+    (there,) = [table for table in shop.tables() if table.name == "orders"]
+    assert there.structure == orders.structure  # type: ignore[union-attr]
 
 
 def test_caps_must_fit_together(shop: dt.Curator, policy: Write) -> None:
@@ -153,6 +170,11 @@ DIFFERENT = [
         r"tables\.orders: differs.*columns\.price\.upper is 99.0 in the file and 99.5 as reg",
     ),
     ("max_rows_per_owner = 10", "max_rows_per_owner = 11", "max_rows_per_owner is 11 in the file and 10 as registered"),
+    (
+        "max_rows_per_owner = 10",
+        "max_rows_per_owner = 10\nmax_rows_per_owner_in = { day = 2 }",
+        r"max_rows_per_owner_in\.day is declared in the file only",
+    ),
     ("each_row = true", "each_row = true\nmax_rows = 9", "max_rows is 9 in the file and none as registered"),
     ('key = "id"', 'key = ["id", "day"]', "key is id, day in the file and id as registered|to be the key of"),
     (
@@ -219,6 +241,16 @@ WRONG = [
     ("each_row = true", 'each_row = true\nowner = "id"', r"tables\.readings: needs either owner"),
     ("max_rows_per_owner = 10", "", r"tables\.orders: 'max_rows_per_owner' is missing"),
     ("max_rows_per_owner = 10", "max_rows_per_owner = 0", r"tables\.orders: max_rows_per_owner must"),
+    (
+        "max_rows_per_owner = 10",
+        "max_rows_per_owner = 10\nmax_rows_per_owner_in = { daye = 2 }",
+        r"tables\.orders: table 'orders' names 'daye' as a column of max_rows_per_owner_in.*Did you mean day",
+    ),
+    (
+        "max_rows_per_owner = 10",
+        "max_rows_per_owner = 10\nmax_values_per_owner = 2",
+        r"tables\.orders\.max_values_per_owner: needs names with values; got 2",
+    ),
     ("max_rows_per_owner = 10", 'max_rows_per_owner = "FILL IN"', r"still to be filled in: tables\.orders\.max_rows"),
     (
         'key = "id"',

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dither.exact.balls import ball
+from dither.exact.precision import precision
 from dither.mechanisms import Exponential, Quantile, weights
 from dither.mechanisms.codes import Grid
 from dither.mechanisms.probabilities import certified
@@ -17,7 +18,7 @@ from dither.mechanisms.quantiles import group_choice
 from dither.mechanisms.quantiles.bands import Bands
 from dither.mechanisms.quantiles.group_choice import GroupChoice, Masses
 from dither.mechanisms.quantiles.histograms import Histograms
-from dither.noise.balls import fresh_uniform, precision
+from dither.noise.lazy_uniform import fresh_uniform
 
 LOW, HIGH = -3, 21
 # Nothing, one value, all in one code, both ends, neighbours, many and few side by side, and counts that end all doubt.

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from dither.errors import ParameterError
 from dither.mechanisms import Exponential, NoisyMax, PermuteAndFlip
 from dither.mechanisms.selection.race import CELLS, _Contender, _distance, _settle, largest, place_in_cell
-from dither.noise.balls import LazyUniform
+from dither.noise.lazy_uniform import LazyUniform
 
 NOISES = ["laplace", "exponential", "gumbel"]
 RECORDS = list(itertools.product((0, 1), repeat=2))  # who likes which of two dishes

@@ -171,7 +171,7 @@ def test_the_textbook_laplace_beyond_its_range_is_refused_and_would_be_caught():
     for delta in ("1e-3", "1e-6"):
         s, t = 7.5, 15 / (2 * math.log(2 / float(delta)))
         assert laplace_stick(15, s, t, "wide") > 1.2 * float(delta)
-        with pytest.raises(ParameterError, match="not private"):
+        with pytest.raises(ParameterError, match="shown to be private"):
             SmoothLaplace(epsilon=15, delta=delta, calibration="textbook")
     for epsilon, delta in ((1, "1e-6"), (10, "1e-6"), ("10", "0.1"), ("7.5", "0.5")):
         assert SmoothLaplace(epsilon=epsilon, delta=delta, calibration="textbook").divisor == Fraction(epsilon) / 2

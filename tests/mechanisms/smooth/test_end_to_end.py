@@ -19,9 +19,9 @@ DATASETS = list(itertools.combinations_with_replacement(DOMAIN, 5))
 
 def law(mechanism, value, bound):
     """The masses of the cells of EDGES and of the two tails, with their digits."""
-    centre, scale = (steps * mechanism.grid for steps in mechanism._in_steps(value, bound))
+    centre, scale = (steps * mechanism.grid for steps in mechanism.in_steps(value, bound))
     with precision(64):
-        above = [mechanism.law.above((Fraction(edge) - centre) / scale) for edge in EDGES]
+        above = [mechanism.distribution.above((Fraction(edge) - centre) / scale) for edge in EDGES]
         masses = [1 - above[0], *(a - b for a, b in itertools.pairwise(above)), above[-1]]
         return np.array([float(mass) for mass in masses])
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dither.noise.balls import LazyUniform
 from dither.noise.entropy import learn_bits
 from dither.noise.integers.affine_noise import (
     BATCH,
@@ -24,11 +23,12 @@ from dither.noise.integers.affine_noise import (
 )
 from dither.noise.integers.gaussian import gaussian_affine
 from dither.noise.integers.geometric import geometric_affine
-from dither.noise.integers.geometric_tail import GeometricLaw
+from dither.noise.integers.geometric_tail import GeometricDistribution
 from dither.noise.integers.laplace import laplace_affine
 from dither.noise.integers.open_draws import Places
-from dither.noise.integers.standard_reals import HalfNormalCellLaw, build_standard
+from dither.noise.integers.standard_reals import HalfNormalCells, build_standard
 from dither.noise.integers.table import build_table
+from dither.noise.lazy_uniform import LazyUniform
 
 MAKERS = [geometric_affine, laplace_affine, gaussian_affine]
 SCALES = [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(355, 113), Fraction(10**6), Fraction(10**8 + 7, 3)]
@@ -37,8 +37,8 @@ SCALES = [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(355, 113), Fr
 def small_affines():
     widths = {"position_bits": 3, "coin_bits": 2, "more_bits": 2, "cell_limit": 64}
     step = Fraction(1, 4)
-    exponential = build_standard(build_table(GeometricLaw(1 / step), 8, 5), step, step, Fraction(0), **widths)
-    half_normal = build_standard(build_table(HalfNormalCellLaw(step), 8, 5), step, Fraction(0), step * step, **widths)
+    exponential = build_standard(build_table(GeometricDistribution(1 / step), 8, 5), step, step, Fraction(0), **widths)
+    half_normal = build_standard(build_table(HalfNormalCells(step), 8, 5), step, Fraction(0), step * step, **widths)
     for scale in (Fraction(1, 3), Fraction(2), Fraction(7, 3), Fraction(5)):
         yield Affine(exponential, scale * step, rational_offset(Fraction(0)), signed=False)
         yield Affine(exponential, scale * step, laplace_affine(scale).offset, signed=True)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from dither.errors import ParameterError
+from dither.exact.balls import ball
 from dither.noise import bernoulli_exp
-from dither.noise.balls import LazyUniform, ball
 from dither.noise.integers.bernoulli import coins_below, exp_minus, is_below
+from dither.noise.lazy_uniform import LazyUniform
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(5), Fraction(40)])

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dither.errors import ParameterError
+from dither.exact.balls import ball
+from dither.exact.precision import precision
 from dither.noise import discrete_gaussian
-from dither.noise.balls import LazyUniform, ball, precision
 from dither.noise.integers.discrete_gaussian import (
     acceptance,
     accepts,
@@ -19,8 +20,9 @@ from dither.noise.integers.discrete_gaussian import (
     proposal_sigma,
     surely_accepted,
 )
-from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw, remainder
-from dither.noise.integers.gaussian import RoundedGaussianLaw
+from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianDistribution, remainder
+from dither.noise.integers.gaussian import RoundedGaussianDistribution
+from dither.noise.lazy_uniform import LazyUniform
 
 VARIANCES = [Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(100)]
 
@@ -28,7 +30,7 @@ VARIANCES = [Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(2), Fract
 @pytest.mark.parametrize("variance", VARIANCES)
 @pytest.mark.parametrize("bits", [64, 300])
 def test_tails_are_sums_of_weights(variance, bits):
-    law = DiscreteGaussianLaw(variance)
+    law = DiscreteGaussianDistribution(variance)
     reach = 200
     with precision(2000):
         weights = [(ball(-x * x) / (2 * ball(variance))).exp() for x in range(2 * reach)]
@@ -54,7 +56,7 @@ def test_remainders_contain_the_sums_they_stand_for(variance):
 
 def masses(variance, k):
     """(target, proposed) of k, as balls; the target not normalised."""
-    law = RoundedGaussianLaw(proposal_sigma(variance))
+    law = RoundedGaussianDistribution(proposal_sigma(variance))
     proposed = law.tail(abs(k) - 1) - law.tail(abs(k)) if k else 1 - 2 * law.tail(0)
     return (ball(-k * k) / (2 * ball(variance))).exp(), proposed
 
@@ -101,7 +103,7 @@ def test_rejection_gives_the_law_that_the_table_gives():
     # At this variance four in a hundred proposals are rejected, most of them at k = +-1 and +-2.
     draws = many_by_rejection(Fraction(1), 20_000, public=False)
     with precision(64):
-        law = DiscreteGaussianLaw(Fraction(1))
+        law = DiscreteGaussianDistribution(Fraction(1))
         at_zero, at_one = 1 - 2 * float(law.tail(0)), 2 * float(law.tail(0) - law.tail(1))
     assert abs((draws == 0).mean() - at_zero) < 0.025
     assert abs((np.abs(draws) == 1).mean() - at_one) < 0.025

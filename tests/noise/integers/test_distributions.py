@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from dither.noise.balls import precision
-from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
-from dither.noise.integers.gaussian import RoundedGaussianLaw
-from dither.noise.integers.geometric_tail import GeometricLaw
-from dither.noise.integers.laplace import LaplaceLaw
-from dither.noise.integers.standard_reals import HalfNormalCellLaw
+from dither.exact.precision import precision
+from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianDistribution
+from dither.noise.integers.gaussian import RoundedGaussianDistribution
+from dither.noise.integers.geometric_tail import GeometricDistribution
+from dither.noise.integers.laplace import LaplaceDistribution
+from dither.noise.integers.standard_reals import HalfNormalCells
 
 
 def laplace(scale, k):
@@ -46,11 +46,11 @@ def half_normal_cell(step, k):
 @pytest.mark.parametrize(
     ("law", "probability"),
     [
-        (LaplaceLaw, laplace),
-        (GeometricLaw, geometric),
-        (RoundedGaussianLaw, rounded_gaussian),
-        (DiscreteGaussianLaw, discrete_gaussian),
-        (HalfNormalCellLaw, half_normal_cell),
+        (LaplaceDistribution, laplace),
+        (GeometricDistribution, geometric),
+        (RoundedGaussianDistribution, rounded_gaussian),
+        (DiscreteGaussianDistribution, discrete_gaussian),
+        (HalfNormalCells, half_normal_cell),
     ],
 )
 @pytest.mark.parametrize("parameter", [Fraction(1, 2), Fraction(1), Fraction(7, 3)])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dither.noise.entropy import keystream
-from dither.noise.integers.geometric_tail import GeometricLaw
+from dither.noise.integers.geometric_tail import GeometricDistribution
 from dither.noise.integers.open_draws import settle
-from dither.noise.integers.standard_reals import HalfNormalCellLaw, build_standard, exponential, half_normal
+from dither.noise.integers.standard_reals import HalfNormalCells, build_standard, exponential, half_normal
 from dither.noise.integers.table import build_table
 
 SMALL = {"position_bits": 2, "coin_bits": 2, "more_bits": 2, "cell_limit": 8}
@@ -18,12 +18,14 @@ SMALL = {"position_bits": 2, "coin_bits": 2, "more_bits": 2, "cell_limit": 8}
 
 def small_exponential():
     step = Fraction(1, 4)
-    return build_standard(build_table(GeometricLaw(1 / step), 8, 4), step, tilt=step, curve=Fraction(0), **SMALL)
+    return build_standard(
+        build_table(GeometricDistribution(1 / step), 8, 4), step, tilt=step, curve=Fraction(0), **SMALL
+    )
 
 
 def small_half_normal():
     step = Fraction(1, 4)
-    return build_standard(build_table(HalfNormalCellLaw(step), 8, 4), step, Fraction(0), step * step, **SMALL)
+    return build_standard(build_table(HalfNormalCells(step), 8, 4), step, Fraction(0), step * step, **SMALL)
 
 
 def top_word_of(table, cell):

@@ -7,20 +7,24 @@ from fractions import Fraction
 
 import pytest
 
-from dither.noise.balls import LazyUniform, ball, fresh_uniform, outward, precision, whole_part
+from dither.exact.balls import ball, outward, whole_part
+from dither.exact.precision import precision
 from dither.noise.entropy import random_bits
 from dither.noise.integers.distribution import locate
-from dither.noise.integers.gaussian import RoundedGaussianLaw, gaussian_affine
+from dither.noise.integers.gaussian import RoundedGaussianDistribution, gaussian_affine
 from dither.noise.integers.geometric import geometric_affine
-from dither.noise.integers.geometric_tail import GeometricLaw
-from dither.noise.integers.laplace import LaplaceLaw, laplace_affine, laplace_shift
+from dither.noise.integers.geometric_tail import GeometricDistribution
+from dither.noise.integers.laplace import LaplaceDistribution, laplace_affine, laplace_shift
 from dither.noise.integers.single_draws import accepted_place, draw_one
-from dither.noise.integers.standard_reals import HalfNormalCellLaw, build_standard, half_normal
+from dither.noise.integers.standard_reals import HalfNormalCells, build_standard, half_normal
 from dither.noise.integers.table import build_table
+from dither.noise.lazy_uniform import LazyUniform, fresh_uniform
 
 
 @pytest.mark.parametrize(
-    "law", [LaplaceLaw(Fraction(3)), GeometricLaw(Fraction(3)), RoundedGaussianLaw(Fraction(3))], ids=str
+    "law",
+    [LaplaceDistribution(Fraction(3)), GeometricDistribution(Fraction(3)), RoundedGaussianDistribution(Fraction(3))],
+    ids=str,
 )
 def test_single_table_draws_have_exactly_the_probabilities_of_the_law(law, script, bit_leaves, certified):
     table = build_table(law, 8, 4)
@@ -55,8 +59,8 @@ def small_standard(law_of, tilt, curve):
 
 
 STANDARDS = {
-    "exponential": lambda: small_standard(lambda step: GeometricLaw(1 / step), 1, 0),
-    "half-normal": lambda: small_standard(HalfNormalCellLaw, 0, 1),
+    "exponential": lambda: small_standard(lambda step: GeometricDistribution(1 / step), 1, 0),
+    "half-normal": lambda: small_standard(HalfNormalCells, 0, 1),
 }
 
 
@@ -145,7 +149,7 @@ def test_coins_of_few_bits_are_decided_by_floats_only_where_the_unknown_bits_all
 def test_cells_beyond_the_limit_accept_as_rarely_as_they_should():
     # Steps of 1/2, cell 30: the mean of exp(-G) is 0.131, so a place takes 7.6 tries; with floats alone about three.
     step = Fraction(1, 2)
-    standard = build_standard(build_table(HalfNormalCellLaw(step), 8, 4), step, Fraction(0), step * step, cell_limit=8)
+    standard = build_standard(build_table(HalfNormalCells(step), 8, 4), step, Fraction(0), step * step, cell_limit=8)
     tries = []
 
     def source(bits):
@@ -178,7 +182,9 @@ def test_a_draw_takes_its_cell_place_and_sign_from_the_words(make):
 
 
 @pytest.mark.parametrize(
-    "law", [LaplaceLaw(Fraction(50)), GeometricLaw(Fraction(50)), RoundedGaussianLaw(Fraction(50))], ids=str
+    "law",
+    [LaplaceDistribution(Fraction(50)), GeometricDistribution(Fraction(50)), RoundedGaussianDistribution(Fraction(50))],
+    ids=str,
 )
 def test_locating_a_number_in_a_law_agrees_with_its_tail(law, certified):
     for _ in range(100):
@@ -197,7 +203,7 @@ def test_locating_a_number_in_a_law_agrees_with_its_tail(law, certified):
 
 def test_a_number_of_which_nothing_is_known_cannot_be_located():
     with pytest.raises(ValueError, match="negative shift count"):
-        locate(LaplaceLaw(Fraction(1)), LazyUniform())
+        locate(LaplaceDistribution(Fraction(1)), LazyUniform())
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 1000), Fraction(1), Fraction(1 << 60)])

@@ -8,20 +8,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dither.noise.balls import LazyUniform, ball
-from dither.noise.integers.geometric_tail import GeometricLaw
-from dither.noise.integers.standard_reals import HalfNormalCellLaw, accepts, build_standard, exponential, half_normal
+from dither.exact.balls import ball
+from dither.noise.integers.geometric_tail import GeometricDistribution
+from dither.noise.integers.standard_reals import HalfNormalCells, accepts, build_standard, exponential, half_normal
 from dither.noise.integers.table import UNDECIDED, build_table
+from dither.noise.lazy_uniform import LazyUniform
 
 
 def coarse_exponential(**widths):
     step = Fraction(1, 2)
-    return build_standard(build_table(GeometricLaw(1 / step), 8, 4), step, tilt=step, curve=Fraction(0), **widths)
+    return build_standard(
+        build_table(GeometricDistribution(1 / step), 8, 4), step, tilt=step, curve=Fraction(0), **widths
+    )
 
 
 def coarse_half_normal(**widths):
     step = Fraction(1, 2)
-    return build_standard(build_table(HalfNormalCellLaw(step), 8, 4), step, Fraction(0), step * step, **widths)
+    return build_standard(build_table(HalfNormalCells(step), 8, 4), step, Fraction(0), step * step, **widths)
 
 
 def acceptance_bounds(standard, cell, script, bit_leaves, depth):

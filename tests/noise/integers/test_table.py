@@ -10,28 +10,28 @@ import numpy as np
 import pytest
 
 from dither.errors import ParameterError
-from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
-from dither.noise.integers.gaussian import RoundedGaussianLaw
-from dither.noise.integers.geometric_tail import GeometricLaw
-from dither.noise.integers.laplace import LaplaceLaw
-from dither.noise.integers.standard_reals import HalfNormalCellLaw
+from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianDistribution
+from dither.noise.integers.gaussian import RoundedGaussianDistribution
+from dither.noise.integers.geometric_tail import GeometricDistribution
+from dither.noise.integers.laplace import LaplaceDistribution
+from dither.noise.integers.standard_reals import HalfNormalCells
 from dither.noise.integers.table import UNDECIDED, build_table, draw_from_table, fill_from_table
 
 WIDTH, GUIDE, DEPTH = 8, 4, 7
 
-LAWS = [
-    LaplaceLaw(Fraction(1, 1000)),
-    LaplaceLaw(Fraction(1)),
-    LaplaceLaw(Fraction(7, 2)),
-    GeometricLaw(Fraction(1, 3)),
-    GeometricLaw(Fraction(5)),
-    RoundedGaussianLaw(Fraction(1, 1000)),
-    RoundedGaussianLaw(Fraction(1, 2)),
-    RoundedGaussianLaw(Fraction(4)),
-    DiscreteGaussianLaw(Fraction(1, 10**6)),
-    DiscreteGaussianLaw(Fraction(1, 3)),
-    DiscreteGaussianLaw(Fraction(20)),
-    HalfNormalCellLaw(Fraction(1, 8)),
+DISTRIBUTIONS = [
+    LaplaceDistribution(Fraction(1, 1000)),
+    LaplaceDistribution(Fraction(1)),
+    LaplaceDistribution(Fraction(7, 2)),
+    GeometricDistribution(Fraction(1, 3)),
+    GeometricDistribution(Fraction(5)),
+    RoundedGaussianDistribution(Fraction(1, 1000)),
+    RoundedGaussianDistribution(Fraction(1, 2)),
+    RoundedGaussianDistribution(Fraction(4)),
+    DiscreteGaussianDistribution(Fraction(1, 10**6)),
+    DiscreteGaussianDistribution(Fraction(1, 3)),
+    DiscreteGaussianDistribution(Fraction(20)),
+    HalfNormalCells(Fraction(1, 8)),
 ]
 
 
@@ -77,7 +77,7 @@ def worst_gap(table, law, script, bit_leaves, certified):
     return gap, unresolved
 
 
-@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("law", DISTRIBUTIONS, ids=str)
 def test_every_path_of_8_bit_words_has_exactly_the_probability_of_the_law(law, script, bit_leaves, certified):
     table = build_table(law, WIDTH, GUIDE)
     gap, unresolved = worst_gap(table, law, script, bit_leaves, certified)
@@ -86,7 +86,7 @@ def test_every_path_of_8_bit_words_has_exactly_the_probability_of_the_law(law, s
     assert unresolved <= 2 * len(set(table.boundaries.tolist())) * Fraction(1, 1 << (WIDTH + DEPTH - 1))
 
 
-@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("law", DISTRIBUTIONS, ids=str)
 def test_every_word_lies_within_the_interval_of_its_value(law, certified):
     table = build_table(law, WIDTH, GUIDE)
     for top in np.flatnonzero(table.direct != UNDECIDED):
@@ -98,9 +98,9 @@ def test_every_word_lies_within_the_interval_of_its_value(law, certified):
 @pytest.mark.parametrize(
     ("drawn", "claimed"),
     [
-        (LaplaceLaw(Fraction(7, 2)), LaplaceLaw(Fraction(71, 20))),
-        (RoundedGaussianLaw(Fraction(4)), RoundedGaussianLaw(Fraction(404, 100))),
-        (RoundedGaussianLaw(Fraction(4)), DiscreteGaussianLaw(Fraction(16))),
+        (LaplaceDistribution(Fraction(7, 2)), LaplaceDistribution(Fraction(71, 20))),
+        (RoundedGaussianDistribution(Fraction(4)), RoundedGaussianDistribution(Fraction(404, 100))),
+        (RoundedGaussianDistribution(Fraction(4)), DiscreteGaussianDistribution(Fraction(16))),
     ],
     ids=str,
 )
@@ -110,7 +110,7 @@ def test_the_enumeration_notices_a_law_that_is_slightly_off(drawn, claimed, scri
 
 
 def test_the_enumeration_notices_ties_that_are_not_broken(script, bit_leaves, certified):
-    law = LaplaceLaw(Fraction(7, 2))
+    law = LaplaceDistribution(Fraction(7, 2))
     table = build_table(law, WIDTH, GUIDE)
     # Planted bug: boundary words given away whole, as if they ended where the next value begins.
     careless = replace(table, boundaries=np.minimum(table.boundaries + 1, 255).astype(np.uint32))
@@ -119,7 +119,7 @@ def test_the_enumeration_notices_ties_that_are_not_broken(script, bit_leaves, ce
 
 
 def test_low_bits_settle_words_with_no_one_and_many_boundaries(script, certified):
-    law = GeometricLaw(Fraction(5))
+    law = GeometricDistribution(Fraction(5))
     table = build_table(law, 16, 4)
     for low in range(1 << 12):
         word = (15 << 12) | low
@@ -132,7 +132,7 @@ def test_low_bits_settle_words_with_no_one_and_many_boundaries(script, certified
 
 
 def test_production_boundaries_are_certified(certified):
-    law = LaplaceLaw(Fraction(100))
+    law = LaplaceDistribution(Fraction(100))
     table = build_table(law)
     for i in range(0, table.boundaries.size, 97):
         low, high = below(law, table.first_value + i, certified)
@@ -149,7 +149,7 @@ def test_a_boundary_too_close_for_the_usual_precision_is_computed_with_more(cert
         symmetric: bool = False
 
         def tail(self, k):
-            from dither.noise.balls import ball
+            from dither.exact.balls import ball
 
             return ball(Fraction(1, 4)) + ball(Fraction(1, 1 << 200)) if k == 0 else ball(Fraction(1, 1 << 300))
 
@@ -158,11 +158,11 @@ def test_a_boundary_too_close_for_the_usual_precision_is_computed_with_more(cert
 
 def test_a_law_too_wide_for_a_table_is_refused():
     with pytest.raises(ParameterError, match="a table holds fewer"):
-        build_table(GeometricLaw(Fraction(6000)), 8, 4)
+        build_table(GeometricDistribution(Fraction(6000)), 8, 4)
 
 
 def test_many_draws_cross_chunks_and_batches():
-    draws = draw_from_table(build_table(LaplaceLaw(Fraction(2))), (1 << 20) + 40_000)
+    draws = draw_from_table(build_table(LaplaceDistribution(Fraction(2))), (1 << 20) + 40_000)
     assert draws.dtype == np.int64
     assert abs(draws.mean()) < 0.05
     assert UNDECIDED not in draws

@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 
 from dither.noise import discrete_gaussian, discrete_laplace, geometric, rounded_gaussian
-from dither.noise.integers.laplace import LaplaceLaw
+from dither.noise.integers.laplace import LaplaceDistribution
 from dither.noise.integers.tables import _asked, kept_table, table_if_worthwhile
 
 
 def test_a_table_is_built_once_its_law_was_asked_for_often_enough():
-    law = LaplaceLaw(Fraction(123, 100))
+    law = LaplaceDistribution(Fraction(123, 100))
     assert table_if_worthwhile(law, 30, 1000) is None
     built = table_if_worthwhile(law, 30, 10**6)
     assert built is not None

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dither.noise.balls import LazyUniform
 from dither.noise.integers.affine_noise import floor_exactly
 from dither.noise.integers.gaussian import gaussian_affine
 from dither.noise.integers.geometric import geometric_affine
 from dither.noise.integers.laplace import laplace_affine
 from dither.noise.integers.wide_scales import Split, draw_wide, draw_wide_batch, is_wide, wide_magnitudes
+from dither.noise.lazy_uniform import LazyUniform
 
 MAKERS = [geometric_affine, laplace_affine, gaussian_affine]
 SCALES = [Fraction(1 << 31), Fraction(10**13, 7), Fraction((1 << 50) + 1, 3), Fraction((1 << 57) - 5)]

@@ -13,7 +13,9 @@ import pytest
 from scipy import stats
 
 from dither.errors import ParameterError
-from dither.noise.balls import LazyUniform, ball, precision
+from dither.exact.balls import ball
+from dither.exact.precision import precision
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.reals.cauchy import Cauchy, GeneralisedCauchy
 from dither.noise.reals.gaussian import RealGaussian
 from dither.noise.reals.laplace import RealLaplace
@@ -23,7 +25,7 @@ from dither.noise.reals.rounded_reals import (
     Real,
     Rounding,
     Source,
-    SymmetricLaw,
+    SymmetricDistribution,
     enclosure,
     many_rounded,
     mass,
@@ -32,7 +34,7 @@ from dither.noise.reals.rounded_reals import (
 from dither.noise.reals.student_t import StudentT
 
 # Each law, an independent float formula of P[eta > z], and how many draws never fail to tell a scale 3% off apart.
-LAWS = {
+DISTRIBUTIONS = {
     "laplace": (RealLaplace(), stats.laplace.sf, 230_000),
     "gaussian": (RealGaussian(), stats.norm.sf, 125_000),
     "cauchy": (Cauchy(), stats.cauchy.sf, 410_000),
@@ -41,7 +43,7 @@ LAWS = {
     "lomax": (Lomax(Fraction(4)), lambda z: 0.5 * (1 + z) ** -3 if z >= 0 else 1 - 0.5 * (1 - z) ** -3, 355_000),
     "laplace log-normal": (LaplaceLogNormal(Fraction(1, 2)), lambda z: log_normal_sf(z), 305_000),
 }
-each = pytest.mark.parametrize("name", LAWS)
+each = pytest.mark.parametrize("name", DISTRIBUTIONS)
 THIRD = Fraction(1, 3)
 FALSE_ALARM = 1e-9
 OFF = Fraction(103, 100)
@@ -63,7 +65,7 @@ def log_normal_sf(z):
 @each
 @pytest.mark.parametrize("z", [Fraction(0), Fraction(1, 10), Fraction(7, 3), Fraction(-2), Fraction(40)], ids=str)
 def test_the_tail_is_that_of_an_independent_formula(name, z):
-    law, formula, _ = LAWS[name]
+    law, formula, _ = DISTRIBUTIONS[name]
     with precision(128):
         assert float(law.above(z)) == pytest.approx(float(formula(float(z))), rel=1e-9, abs=1e-15)
 
@@ -101,7 +103,7 @@ CUT_OFF = {"gaussian": Fraction(1, 3), "student": Fraction(2, 5)}
 @pytest.mark.parametrize("name", PATHS)
 @pytest.mark.parametrize(("scale", "centre"), [(Fraction(2), Fraction(0)), (Fraction(1, 2), Fraction(26, 5))], ids=str)
 def test_every_path_of_few_bits_has_its_probability(name, scale, centre, script, bit_leaves, certified):
-    law = LAWS[name][0]
+    law = DISTRIBUTIONS[name][0]
     masses = path_masses(law, scale, centre, script, bit_leaves, PATHS[name])
     assert masses[None] < CUT_OFF.get(name, Fraction(1, 20))
     assert agrees(law, scale, centre, masses, certified)
@@ -111,14 +113,14 @@ def test_every_path_of_few_bits_has_its_probability(name, scale, centre, script,
 
 @pytest.mark.parametrize("name", ["generalised cauchy", "laplace log-normal"])
 def test_every_path_of_few_bits_has_its_probability_where_many_numbers_are_drawn(name, script, bit_leaves, certified):
-    law = LAWS[name][0]
+    law = DISTRIBUTIONS[name][0]
     masses = path_masses(law, Fraction(1, 3), Fraction(1, 4), script, bit_leaves, 13)
     assert masses[None] < Fraction(3, 4)
     assert agrees(law, Fraction(1, 3), Fraction(1, 4), masses, certified)
 
 
 @dataclass(frozen=True)
-class HalfBits(SymmetricLaw):
+class HalfBits(SymmetricDistribution):
     """Planted bug: the number is taken for certain at the middle of what its bits allow."""
 
     def draw(self, source):
@@ -136,19 +138,19 @@ def test_a_law_that_rounds_its_uniform_number_is_noticed(script, bit_leaves, cer
 
 @each
 def test_the_probabilities_of_the_grid_add_up(name, certified):
-    law = LAWS[name][0]
+    law = DISTRIBUTIONS[name][0]
     scale, centre = Fraction(3), Fraction(1, 7)
     with precision(128):
         inside = sum((mass(law, k, scale, centre) for k in range(-30, 31)), ball(0))
         outside = law.above((Fraction(61, 2) - centre) / scale) + 1 - law.above((Fraction(-61, 2) - centre) / scale)
         assert float(inside + outside) == pytest.approx(1, abs=1e-12)
-        if isinstance(law, SymmetricLaw):
+        if isinstance(law, SymmetricDistribution):
             assert mass(law, 5, scale, centre).overlaps(mass(law, -5, scale, -centre))
 
 
 def fit(draws, law, scale):
     """The chi-square p-value of rounded draws under the law at a scale: sizes, in bins of about their own quantiles."""
-    symmetric = isinstance(law, SymmetricLaw)
+    symmetric = isinstance(law, SymmetricDistribution)
     sizes = (np.abs(draws) if symmetric else draws).astype(float)
     edges = np.unique(np.quantile(sizes[:5000], [0.2, 0.45, 0.7, 0.9]).round())
     with precision(96):
@@ -160,13 +162,13 @@ def fit(draws, law, scale):
 
 @each
 def test_draws_have_the_law_and_a_scale_off_by_3_percent_does_not(name):
-    law, _, count = LAWS[name]
+    law, _, count = DISTRIBUTIONS[name]
     scale = Fraction(1000)
     draws = many_rounded(law, scale, count)
     assert fit(draws, law, scale) > FALSE_ALARM
     assert fit(draws, law, scale * OFF) < FALSE_ALARM
     assert fit(draws, law, scale / OFF) < FALSE_ALARM
-    if isinstance(law, SymmetricLaw):
+    if isinstance(law, SymmetricDistribution):
         assert stats.binomtest(int((draws > 0).sum()), int((draws != 0).sum())).pvalue > FALSE_ALARM
 
 

@@ -202,6 +202,32 @@ def _like(scalars: Scalars, node: exp.Like | exp.ILike, escape: str = "\\") -> T
     return t.truth_not(found) if node.args.get("negate") else found
 
 
+def _div(scalars: Scalars, node: exp.Div) -> Term:
+    a, b = scalars.term(node.this), scalars.term(node.expression)
+    if a.decimals == b.decimals == 0 and not (_integer(node.this) and _integer(node.expression)):
+        a = Term("number", 1, a.of)
+    return t.divide(a, b)
+
+
+def _integer(node: exp.Expr) -> bool:
+    """PostgreSQL has FLOOR and its like, and EXTRACT, as decimal numbers, also under another name."""
+    if isinstance(node, (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Sign, exp.Extract)):
+        return False
+    if isinstance(node, exp.Cast):
+        return node.to.this.value in ("INT", "BIGINT", "SMALLINT")
+    if isinstance(node, exp.Literal):
+        return "." not in str(node.this) and "e" not in str(node.this).lower()
+    if isinstance(node, exp.Case):
+        chosen = [one.args["true"] for one in node.args["ifs"]] + [node.args.get("default")]
+        return all(_integer(one) for one in chosen if one is not None)
+    if isinstance(node, exp.Column):
+        named = [one.this for one in node.root().find_all(exp.Alias) if one.alias.lower() == node.name.lower()]
+        return all(_integer(one) for one in named if one.find(exp.Column) != node)
+    if isinstance(node, (exp.Length, exp.WidthBucket, exp.AggFunc, exp.Filter)):
+        return True
+    return all(_integer(one) for one in node.iter_expressions())
+
+
 RULES: dict[type[exp.Expr], Callable[[Scalars, Any], Term]] = {
     exp.Paren: lambda scalars, node: scalars.term(node.this),
     exp.Column: _column,
@@ -211,7 +237,7 @@ RULES: dict[type[exp.Expr], Callable[[Scalars, Any], Term]] = {
     exp.Neg: _number(lambda x: -x),
     exp.Abs: _number(abs),
     exp.Mul: _binary(t.multiply),
-    exp.Div: _binary(t.divide),
+    exp.Div: _div,
     exp.Mod: _binary(t.modulo),
     exp.Case: _case,
     exp.Nullif: _nullif,

@@ -96,7 +96,7 @@ LISTS: dict[str, list[Any]] = {
     "EXTRACT(hour FROM at)": [*range(24), None],
     "EXTRACT(hour FROM at AT TIME ZONE 'Europe/Berlin')": [*range(24), None],
     "EXTRACT(isodow FROM at AT TIME ZONE 'Asia/Kolkata')": [*range(1, 8), None],
-    "EXTRACT(hour FROM at) / 6": [0, 1, 2, 3, None],
+    "FLOOR(EXTRACT(hour FROM at) / 6)": [0, 1, 2, 3, None],
     "EXTRACT(minute FROM at)": [*range(60), None],
     "DATE_TRUNC('month', near)": [*(datetime.date(2024, month, 1) for month in (1, 2, 3)), None],
     "DATE_TRUNC('quarter', near)": [datetime.date(2024, 1, 1), None],

@@ -252,7 +252,7 @@ def test_days_grouped_by_the_clocks_of_a_zone(bench):
         ("EXTRACT(year FROM x)", "takes a date or timestamp, not a number"),
         ("EXTRACT(year FROM '2024-01-01')", "Write DATE '2024-12-31'"),
         ("DATE_TRUNC('decade', day)", "does not know the unit 'decade'"),
-        ("DATE_TRUNC('day', at, 'Europe/Berlin')", "cannot have zone"),
+        ("DATE_TRUNC('day', at, 'Europe/Berlin')", "this argument of DATE_TRUNC is not supported"),
         ("at AT TIME ZONE 'Europe/Atlantis'", "there is no time zone 'Europe/Atlantis'"),
         ("at AT TIME ZONE '../../etc/passwd'", "there is no time zone"),
         ("at AT TIME ZONE name", "a name in single quotes"),

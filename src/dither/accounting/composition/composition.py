@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -39,13 +39,21 @@ class Composition(Guarantee):
     parts: tuple[tuple[Guarantee, int], ...]
     relation: Relation
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         known = self._known_curve(delta=delta)
         return known[1] if known else min((whole.epsilon_at(delta) for whole in self._wholes()), default=math.inf)
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         known = self._known_curve(epsilon=epsilon)
         return known[1] if known else min((whole.delta_at(epsilon) for whole in self._wholes()), default=1.0)
+
+    def _epsilons_at(self, deltas: Sequence[Fraction]) -> Sequence[float]:
+        loss = self.privacy_loss() if self._law_says_all() else None
+        return super()._epsilons_at(deltas) if loss is None else loss._epsilons_at(deltas)
+
+    def _deltas_at(self, epsilons: Sequence[Fraction]) -> Sequence[float]:
+        loss = self.privacy_loss() if self._law_says_all() else None
+        return super()._deltas_at(epsilons) if loss is None else loss._deltas_at(epsilons)
 
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         return self._known_curve(epsilon=epsilon, delta=delta) or super().bounds_at(epsilon=epsilon, delta=delta)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import overload
 
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.accounting.guarantees.gdp import GDP
-from dither.accounting.guarantees.guarantee import Guarantee
+from dither.accounting.guarantees.guarantee import Guarantee, read_delta
 from dither.accounting.guarantees.pure import PureDP
 from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
-from dither.exact.balls import ball, bounds, dyadic_up
-from dither.exact.parameters import whole
+from dither.exact.balls import ball, bounds, dyadic_up, float_up
+from dither.exact.parameters import Number, non_negative, whole
 from dither.neighbours import Relation
+
+_FURTHEST = 1e4
 
 
 @overload
@@ -28,7 +32,8 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
     """The same mechanism for datasets that differ in `size` records.
 
     epsilon grows k-fold, rho k^2-fold, mu k-fold, and (epsilon, delta) becomes (k epsilon,
-    delta (e^(k epsilon) - 1)/(e^epsilon - 1)); for Gaussian noise the far better mu is used.
+    delta (e^(k epsilon) - 1)/(e^epsilon - 1)); for Gaussian noise the far better mu is used. Of what has a curve only,
+    as sampled noise and compositions, every point of it is converted (`GroupCurve`): compose first, then group.
 
     >>> group(PureDP("0.1"), 5).epsilon
     Fraction(1, 2)
@@ -49,7 +54,7 @@ def group(guarantee: Guarantee, size: int) -> Guarantee:
                 f"for a group of {many} delta grows past 1, which promises nothing; take a smaller group or delta."
             )
         return ApproxDP(guarantee.epsilon * many, delta, relation=guarantee.relation)
-    raise ParameterError(f"there is no group bound for {type(guarantee).__name__}; give PureDP, ApproxDP, ZCDP or GDP.")
+    return GroupCurve(guarantee, many, guarantee.relation)
 
 
 def replace_from_add_remove(guarantee: Guarantee) -> Guarantee:
@@ -65,12 +70,74 @@ def replace_from_add_remove(guarantee: Guarantee) -> Guarantee:
         return GDP(mu_squared=pair.mu_squared, relation=Relation.REPLACE)
     if isinstance(pair, ZCDP):
         return ZCDP(pair.rho, pair.delta, Relation.REPLACE)
+    if isinstance(pair, GroupCurve):
+        return GroupCurve(guarantee, 2, Relation.REPLACE)
     stated = pair.basic()
     return ApproxDP(stated.epsilon, stated.delta, relation=Relation.REPLACE)
 
 
+@dataclass(frozen=True)
+class GroupCurve(Guarantee):
+    """What the curve of a guarantee about one record says about `size` of them, point by point.
+
+    (epsilon, delta(epsilon)) becomes (k epsilon, delta(epsilon) (e^(k epsilon) - 1)/(e^epsilon - 1)), and a rho
+    without additive delta k^2 rho; the smaller is read.
+    """
+
+    each: Guarantee
+    size: int
+    relation: Relation
+
+    def _delta_at(self, epsilon: Number) -> float:
+        target = non_negative(epsilon, "epsilon")
+        each = target / self.size
+        found = _grown(each, Fraction(self.each.delta_at(each)), self.size)
+        square = self._square()
+        return min(1.0, float_up(found), 1.0 if square is None else square.delta_at(target))
+
+    def _epsilon_at(self, delta: Number) -> float:
+        target = read_delta(delta)
+        square = self._square()
+        known = math.inf if square is None else square.epsilon_at(target)
+        low, high = 0.0, self.each.epsilon_at(target)
+        while not self._point(high) <= target:
+            low, high = high, 2 * high + 0.01
+            if not high < _FURTHEST:
+                return known
+        # Between an epsilon that may not do and one that does; the latter is what is returned.
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._point(middle) <= target else (middle, high)
+        return min(known, float_up(Fraction(high) * self.size))
+
+    def _point(self, epsilon: float) -> Fraction:
+        if not epsilon < _FURTHEST:
+            return Fraction(1)
+        each = Fraction(epsilon)
+        return _grown(each, Fraction(self.each.delta_at(each)), self.size)
+
+    def _square(self) -> ZCDP | None:
+        try:
+            found = self.each.zcdp()
+        except ParameterError:
+            return None
+        return None if found.delta else ZCDP(found.rho * self.size**2, relation=self.relation)
+
+    def zcdp(self) -> ZCDP:
+        square = self._square()
+        if square is None:
+            raise ParameterError("no rho without an additive delta is proven for one record, so none for a group.")
+        return square
+
+    def basic(self) -> PureDP | ApproxDP:
+        stated = group(self.each.basic(), self.size).basic()
+        if stated.delta:
+            return ApproxDP(stated.epsilon, stated.delta, relation=self.relation)
+        return PureDP(stated.epsilon, self.relation)
+
+
 def _grown(epsilon: Fraction, delta: Fraction, many: int) -> Fraction:
-    if epsilon == 0 or many == 1:
+    if not delta or epsilon == 0 or many == 1:
         return delta * many
     if epsilon * (many - 1) > 10**4:  # far past 1 for every delta that can be stated
         return Fraction(1)

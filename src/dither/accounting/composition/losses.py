@@ -80,14 +80,7 @@ def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
     from dither.accounting.pld.distribution import UNDERFLOW
 
     loss = guarantee.privacy_loss()
-    total: Reals | None = None
-    if loss is not None and any(law.lost >= 1 for law, _ in loss.laws):
-        return np.full_like(theta, np.inf)  # nothing is left outside of what is lost
-    for above, _ in [] if loss is None else loss.sums():
-        with np.errstate(over="ignore", invalid="ignore"):
-            value, error = above.cumulant(theta)
-        found = np.where(np.isfinite(value), value + error, np.inf)
-        total = found if total is None else np.maximum(total, found)
+    total = None if loss is None else loss.log_moments(theta)
     if total is not None and not isinstance(guarantee, (PureDP, ApproxDP)):
         return total
     exact = guarantee.zcdp().rho

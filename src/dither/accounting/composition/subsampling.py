@@ -1,4 +1,4 @@
-"""Amplification by Poisson sampling."""
+"""Amplification by sampling."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from dither.exact.parameters import Number, positive
 from dither.neighbours import Relation
 
 
-def subsample(guarantee: Guarantee, rate: Number) -> PureDP | ApproxDP:
+def subsample(guarantee: Guarantee, rate: Number, *, replacement: bool | None = None) -> PureDP | ApproxDP:
     """The guarantee of a mechanism that sees each record with probability `rate`, independently.
 
-    (ln(1 + q (e^epsilon - 1)), q delta), rounded up, under add_remove (Li, Qardaji and Su 2012). Only if the sample is
-    secret, drawn afresh for every query, and what is sampled is what is protected (owners, not rows). For Gaussian
-    noise `PLD.subsampled_gaussian` is far sharper.
+    (ln(1 + q (e^epsilon - 1)), q delta), rounded up, under add_remove (Li, Qardaji and Su 2012). With
+    replacement=False the sample has a fixed size, rate is its share of all records, and the relation is replace
+    (Balle, Barthe and Gaboardi 2018). Only if the sample is secret, drawn afresh for every query, and what is sampled
+    is what is protected (owners, not rows). For Gaussian noise `PLD.subsampled_gaussian` is far sharper.
 
     >>> round(float(subsample(PureDP(1), "0.01").epsilon), 6)
     0.017037
     """
-    if guarantee.relation not in (Relation.ADD_REMOVE, Relation.OWNER):
+    if replacement:
+        raise ParameterError("a sample with replacement may hold a record several times, which is not covered.")
+    fixed = replacement is False
+    if guarantee.relation not in ((Relation.REPLACE,) if fixed else (Relation.ADD_REMOVE, Relation.OWNER)):
         raise ParameterError(
-            f"Poisson sampling amplifies under add_remove or owner; the guarantee is under {guarantee.relation.value}."
+            f"Poisson sampling amplifies under add_remove or owner, samples of a fixed size (replacement=False) under "
+            f"replace; the guarantee is under {guarantee.relation.value}."
         )
     chance = positive(rate, "rate")
     if not chance <= 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from fractions import Fraction
 
+from dither.accounting.currency.readings import pure_epsilon
 from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dither.exact.balls import ball, bounds, float_up
@@ -18,13 +19,14 @@ class Odometer:
     Valid under full adaptivity, also for deciding when to stop. rho adds up; grid points rho_0 2^j are fixed in
     advance, with delta_j = delta/((j+1)(j+2)), and `epsilon` is rho + 2 sqrt(rho ln(1/delta_j)) of the first point not
     yet passed, so it rises in steps. Converting the running sum again after every release would promise less than it
-    says (Rogers, Roth, Ullman and Vadhan 2016). Additive deltas count against `additive_delta`.
+    says (Rogers, Roth, Ullman and Vadhan 2016). While all steps are pure, the sum of their epsilons bounds the loss as
+    well, and the smaller is shown. Additive deltas count against `additive_delta`.
 
     >>> from dither.accounting import PureDP
     >>> meter = Odometer(delta="1e-6")
     >>> meter.spend(PureDP("0.1"))
-    >>> round(meter.epsilon, 4)
-    1.0974
+    >>> meter.epsilon
+    0.1
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Odometer:
         self.relation = Relation.read(relation)
         self._lock = threading.Lock()
         self._spent = (Fraction(0), Fraction(0))
+        self._pure: Fraction | None = Fraction(0)
 
     def spend(self, guarantee: Guarantee) -> None:
         """Count a mechanism before it runs; refused, and not counted, if its delta does not fit into additive_delta."""
@@ -54,6 +57,8 @@ class Odometer:
                 f"the guarantee is under {guarantee.relation.value}."
             )
         price = guarantee.zcdp()
+        # A delta, however small, lets losses past every epsilon: only pure steps are bounded by their sum.
+        epsilon = None if price.delta else pure_epsilon(guarantee)
         with self._lock:
             rho, delta = self._spent[0] + price.rho, self._spent[1] + price.delta
             if not delta <= self._additive:
@@ -62,6 +67,7 @@ class Odometer:
                     f"additive_delta ({float(self._additive - self._spent[1]):.6g}); nothing was counted."
                 )
             self._spent = (rho, delta)
+            self._pure = None if self._pure is None or epsilon is None else self._pure + epsilon
 
     @property
     def rho(self) -> Fraction:
@@ -84,4 +90,4 @@ class Odometer:
             point, number = point * 2, number + 1
         share = self._delta / ((number + 1) * (number + 2))
         _, high = bounds(lambda: ball(point) + 2 * (-ball(point) * ball(share).log()).sqrt())
-        return float_up(high)
+        return float_up(high if self._pure is None else min(high, self._pure))

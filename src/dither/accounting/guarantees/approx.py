@@ -62,7 +62,7 @@ class ApproxDP(Guarantee):
     def gaussian_mu_squared(self) -> Fraction | None:
         return self.proven_mu_squared
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         target = read_delta(delta)
         if self.proven_mu_squared is not None:
             return epsilon_of_gaussian(self.proven_mu_squared, target)
@@ -72,7 +72,7 @@ class ApproxDP(Guarantee):
         general = epsilon_of_pure(self.epsilon, (target - self.delta) / (1 - self.delta))
         return general if self.proven_rho is None else min(general, self.zcdp().epsilon_at(target))
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         target = non_negative(epsilon, "epsilon")
         if self.proven_mu_squared is not None:
             return delta_of_gaussian(self.proven_mu_squared, target)

@@ -55,10 +55,10 @@ class GDP(Guarantee):
     def gaussian_mu_squared(self) -> Fraction:
         return self.mu_squared
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         return epsilon_of_gaussian(self.mu_squared, read_delta(delta))
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         return delta_of_gaussian(self.mu_squared, non_negative(epsilon, "epsilon"))
 
     def zcdp(self) -> ZCDP:

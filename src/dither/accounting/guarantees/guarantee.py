@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from dither.errors import ParameterError
 from dither.exact.parameters import Number, non_negative
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dither.accounting.guarantees.zcdp import ZCDP
     from dither.accounting.pld.distribution import Reals
     from dither.accounting.pld.pld import PLD
+
+
+Many = Iterable[Number]
 
 
 def read_order(order: float) -> float:
@@ -35,6 +38,12 @@ def read_delta(value: Number) -> Fraction:
     if not delta < 1:
         raise ParameterError(f"delta must be at least 0 and less than 1; got {float(delta):g}.")
     return delta
+
+
+def _array(values: Sequence[float]) -> Reals:
+    import numpy as np
+
+    return np.array(values, dtype=np.float64)
 
 
 def _shown(value: object) -> str:
@@ -57,13 +66,40 @@ class Guarantee(ABC):
         shown = [f"{name}={_shown(value)}" for name, value in stated.items() if value is not Relation.ADD_REMOVE]
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    @abstractmethod
-    def epsilon_at(self, delta: Number) -> float:
-        """An epsilon, rounded up, such that (epsilon, delta)-DP holds; infinity if this guarantee knows none."""
+    @overload
+    def epsilon_at(self, delta: Number) -> float: ...
+    @overload
+    def epsilon_at(self, delta: Many) -> Reals: ...
+    def epsilon_at(self, delta: Number | Many) -> float | Reals:
+        """An epsilon, rounded up, such that (epsilon, delta)-DP holds; infinity if this guarantee knows none.
+
+        For a list or an array of deltas an array, by one evaluation as far as possible.
+        """
+        if isinstance(delta, str) or not isinstance(delta, Iterable):
+            return self._epsilon_at(delta)
+        return _array(self._epsilons_at([read_delta(value) for value in delta]))
+
+    @overload
+    def delta_at(self, epsilon: Number) -> float: ...
+    @overload
+    def delta_at(self, epsilon: Many) -> Reals: ...
+    def delta_at(self, epsilon: Number | Many) -> float | Reals:
+        """A delta, rounded up, such that (epsilon, delta)-DP holds; at most 1. Of many epsilons an array, as above."""
+        if isinstance(epsilon, str) or not isinstance(epsilon, Iterable):
+            return self._delta_at(epsilon)
+        return _array(self._deltas_at([non_negative(value, "epsilon") for value in epsilon]))
 
     @abstractmethod
-    def delta_at(self, epsilon: Number) -> float:
-        """A delta, rounded up, such that (epsilon, delta)-DP holds; at most 1."""
+    def _epsilon_at(self, delta: Number) -> float: ...
+
+    @abstractmethod
+    def _delta_at(self, epsilon: Number) -> float: ...
+
+    def _epsilons_at(self, deltas: Sequence[Fraction]) -> Sequence[float]:
+        return [self._epsilon_at(delta) for delta in deltas]
+
+    def _deltas_at(self, epsilons: Sequence[Fraction]) -> Sequence[float]:
+        return [self._delta_at(epsilon) for epsilon in epsilons]
 
     @abstractmethod
     def zcdp(self) -> ZCDP:
@@ -120,6 +156,16 @@ class Guarantee(ABC):
         """theta times the Renyi bound of order 1 + theta, for each theta > 0."""
         return self.theory.log_moments(self, theta)
 
+    def tradeoff(self, alpha: Number) -> float:
+        """At least the type II error, rounded down, of every test for a record with type I error `alpha`."""
+        return self.theory.tradeoff(self, alpha)
+
+    def plot(self) -> Any:
+        """An altair chart of the trade-off function."""
+        from dither.plot.tradeoffs import tradeoffs
+
+        return tradeoffs("What a test can tell", f"{self!r}: how often it must miss", {repr(self): self.tradeoff})
+
     def __mul__(self, count: int) -> Composition:
         """This guarantee `count` times over."""
         return self.theory.repeat(self, count)
@@ -139,3 +185,4 @@ class Theory:
     law_says_all: Callable[[Guarantee], bool]
     log_moments: Callable[[Guarantee, Reals], Reals]
     repeat: Callable[[Guarantee, int], Composition]
+    tradeoff: Callable[[Guarantee, Number], float]

@@ -51,7 +51,7 @@ class PureDP(Guarantee):
         """0: pure DP has no delta."""
         return Fraction(0)
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         target = read_delta(delta)
         general = epsilon_of_pure(self.epsilon, target)
         loss = self._laplace_loss()
@@ -59,7 +59,7 @@ class PureDP(Guarantee):
             return min(general, loss.epsilon_at(target))
         return general if self.proven_rho is None else min(general, self.zcdp().epsilon_at(target))
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         target = non_negative(epsilon, "epsilon")
         general = delta_of_pure(self.epsilon, target)
         loss = self._laplace_loss()

@@ -73,10 +73,10 @@ class RDP(Guarantee):
             return self._log_moments(theta)
         return np.array([t * self.renyi(1 + t) * (1 + 4e-16) for t in theta.tolist()])
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         return renyi_epsilon(self.log_moments, read_delta(delta) - self.delta)
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         return renyi_delta(self.log_moments, non_negative(epsilon, "epsilon"), self.delta)
 
     def zcdp(self) -> NoReturn:

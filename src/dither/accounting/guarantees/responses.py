@@ -40,10 +40,10 @@ class ResponseDP(PureDP):
         super().__init__(epsilon, relation, proven_rho=proven_rho)
         object.__setattr__(self, "values", whole(values, "values", least=2))
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         return self.bounds_at(delta=delta)[1]
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         return self.bounds_at(epsilon=epsilon)[1]
 
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:

@@ -48,7 +48,7 @@ class ZCDP(Guarantee):
     def gaussian_mu_squared(self) -> Fraction | None:
         return self.proven_mu_squared
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         target = read_delta(delta)
         if self.proven_mu_squared is not None:
             return epsilon_of_gaussian(self.proven_mu_squared, target)
@@ -57,7 +57,7 @@ class ZCDP(Guarantee):
         # The additive delta is paid first; what is left of the target converts.
         return epsilon_of_rho(self.rho, target - self.delta) if target > self.delta else math.inf
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         target = non_negative(epsilon, "epsilon")
         if self.proven_mu_squared is not None:
             return delta_of_gaussian(self.proven_mu_squared, target)

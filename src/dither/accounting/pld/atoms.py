@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,10 +13,7 @@ import numpy.typing as npt
 from dither.accounting.pld.distribution import Complexes, Law, Reals, U
 from dither.accounting.pld.either_order import either_order
 from dither.accounting.pld.points import Points
-from dither.errors import ParameterError
 from dither.exact.balls import ball, bounds
-
-_LIGHTEST = Fraction(1, 10**290)  # far enough from where floats lose their relative accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +27,7 @@ class Atoms(Law):
     reverse: Atoms | None = None
     slack: float = 0.0  # how far the largest loss may be off
     pair: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None  # where each release may go either way
+    unread: Fraction = Fraction(0)  # type: ignore[assignment]
 
     @property
     def symmetric(self) -> bool:
@@ -41,29 +39,54 @@ class Atoms(Law):
             return -math.inf
         return float(self.points.losses.max()) + self.slack
 
+    @property
+    def variation(self) -> float:
+        losses, masses = self.points.losses, np.exp(self.points.log_masses)
+        return float((masses * -np.expm1(-np.maximum(losses, 0.0))).sum()) * (1 + 1e-9)
+
+    @property
+    def log_affinity(self) -> float:
+        return float(np.logaddexp.reduce(self.points.log_masses - self.points.losses / 2)) + 1e-12
+
+    @property
+    def certain_top(self) -> Fraction:
+        return Fraction(self.top - 2 * self.slack) if len(self.points.losses) else Fraction(0)
+
+    @property
+    def log_top_mass(self) -> float:
+        losses, log_masses = self.points.losses, self.points.log_masses
+        return float(log_masses[np.argmax(losses)]) - 1e-12 if len(losses) else -math.inf
+
     def swapped(self) -> Law:
         return self if self.reverse is None else self.reverse
 
     def optimistic(self) -> Law:
         if self.lower_points is self.points:
             return self
-        return Atoms(self.lower_points, self.lower_points, self.lower_lost, self.lower_lost)
+        return Atoms(self.lower_points, self.lower_points, self.lower_lost, self.lower_lost, slack=self.slack)
 
-    def trimmed(self, mass: float) -> Law:
-        large = self._largest(mass)
+    def above(self, below: Atoms) -> Atoms:
+        """This law for upper bounds, and another one for lower bounds, in both orders."""
+        reverse = None
+        if self.reverse or below.reverse:
+            reverse = (self.reverse or self).above(below.reverse or below)
+        return replace(self, lower_points=below.lower_points, lower_lost=below.lower_lost, reverse=reverse, pair=None)
+
+    def trimmed(self, log_mass: float) -> Law:
+        large = self._largest(log_mass)
         return _part(self.points.kept(~large)) if large.any() and not large.all() else self
 
-    def parted(self, mass: float) -> tuple[Law, Law] | None:
-        large = self._largest(mass)
+    def parted(self, log_mass: float) -> tuple[Law, Law] | None:
+        large = self._largest(log_mass)
         if not large.any() or large.all():
             return None
         return _part(self.points.kept(~large)), _part(self.points.kept(large))
 
-    def _largest(self, mass: float) -> npt.NDArray[np.bool_]:
+    def _largest(self, log_mass: float) -> npt.NDArray[np.bool_]:
         order = np.argsort(-self.points.losses)
-        sums = np.cumsum((self.points.masses + self.points.mass_errors)[order]) * (1 + 1e-9)
+        sums = np.logaddexp.accumulate(self.points.log_masses[order]) + 1e-9
         large = np.zeros(len(order), dtype=bool)
-        large[order[sums <= mass]] = True
+        large[order[sums <= log_mass]] = True
         return large
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
@@ -100,7 +123,7 @@ def one_sided_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
 
 
 def _same(one: Points, two: Points) -> bool:
-    return sorted(zip(one.losses, one.masses, strict=True)) == sorted(zip(two.losses, two.masses, strict=True))
+    return sorted(zip(one.losses, one.log_masses, strict=True)) == sorted(zip(two.losses, two.log_masses, strict=True))
 
 
 def _exact(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
@@ -111,11 +134,9 @@ def _exact(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
             shared[a / b] = shared.get(a / b, Fraction(0)) + a
         elif a:
             lost += a
-    if any(mass < _LIGHTEST for mass in shared.values()):
-        raise ParameterError("an outcome that is not impossible must have a probability of at least 1e-290.")
     losses = np.array([_log(ratio) for ratio in shared], dtype=float)
-    masses = np.array([float(mass) for mass in shared.values()], dtype=float)
-    points = Points(losses, masses, 2 * U * masses, 2 * U * masses * np.abs(losses))
+    log_masses = np.array([_log(mass) for mass in shared.values()], dtype=float)
+    points = Points(losses, log_masses, 2 * U * np.abs(log_masses), 2 * U * np.abs(losses))
     return Atoms(points, points, lost, lost, slack=8 * U * float(np.abs(losses).max(initial=0)))
 
 

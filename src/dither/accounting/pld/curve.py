@@ -13,20 +13,23 @@ from dither.accounting.pld.closed_forms import ContinuousLaplace, TwoPoint
 from dither.accounting.pld.distribution import UNDERFLOW, Law, U
 from dither.accounting.pld.far_losses import LARGEST, far_delta, far_epsilon
 from dither.accounting.pld.few_steps import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
-from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
+from dither.accounting.pld.inversion import Known, delta_bounds, epsilon_bounds
 from dither.accounting.pld.one_sample import sampled_delta, sampled_epsilon
 from dither.accounting.pld.response_tails import FEW, around_the_mean, binomial_delta, binomial_epsilon
 from dither.accounting.pld.sampled_gaussian import SampledGaussian
 from dither.accounting.pld.sums import Sum
+from dither.accounting.pld.work import budget
 from dither.exact.balls import ball, bounds, float_down, float_up
 
 Counted = tuple[tuple[Law, int], ...]
+Found = dict[int, Known]
 
 _CACHE = 512
 _WIDE = 1e-3
 _VERY_MANY = 10**8
 
 
+@lru_cache(_CACHE)
 def sums(counted: Counted, mu_squared: Fraction) -> list[tuple[Sum, Sum]]:
     """Pessimistic and optimistic sums of the losses, for each order of the pairs that matters.
 
@@ -39,15 +42,16 @@ def sums(counted: Counted, mu_squared: Fraction) -> list[tuple[Sum, Sum]]:
     found = []
     for laws in orders:
         tiny = 0 < mu_squared < UNDERFLOW
-        above = Sum(laws, UNDERFLOW if tiny else float_up(mu_squared))
+        # Rounding mu^2 to a float is within the errors that a sum states for it.
+        above = Sum(laws, UNDERFLOW if tiny else float(mu_squared))
         hopeful = tuple((law.optimistic(), count) for law, count in laws)
         same = not tiny and all(a is b for (a, _), (b, _) in zip(laws, hopeful, strict=True))
-        found.append((above, above if same else Sum(hopeful, 0.0 if tiny else float_down(mu_squared))))
+        found.append((above, above if same else Sum(hopeful, 0.0 if tiny else above.mu_squared)))
     return found
 
 
-def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket:
-    """Certified bounds of epsilon at delta."""
+def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction, known: Found | None = None) -> Bracket:
+    """Certified bounds of epsilon at delta; `known` carries readings from one delta of many to the next."""
     if len(counted) == 1 and delta and not mu_squared:
         law, count = counted[0]
         quick = None
@@ -62,11 +66,14 @@ def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction) -> 
             quick = _one_sampled_epsilon(law, delta)
         if quick is not None:
             return _ordered(quick)
-    return _ordered(_epsilon(counted, mu_squared, delta))
+    with budget():
+        if known is not None:
+            return _ordered(_epsilon(counted, mu_squared, delta, known))
+        return _ordered(_one_read_epsilon(counted, mu_squared, delta))
 
 
-def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket:
-    """Certified bounds of delta at epsilon."""
+def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction, known: Found | None = None) -> Bracket:
+    """Certified bounds of delta at epsilon, in the same way."""
     if len(counted) == 1 and not mu_squared:
         law, count = counted[0]
         quick = laplace_delta(law.epsilon, count, epsilon) if isinstance(law, ContinuousLaplace) else None
@@ -75,7 +82,10 @@ def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> 
             quick = (0.0, quick[1]) if quick and epsilon > LARGEST else quick
         if quick is not None:
             return _ordered(quick)
-    return _ordered(_delta(counted, mu_squared, epsilon))
+    with budget():
+        if known is not None:
+            return _ordered(_delta(counted, mu_squared, epsilon, known))
+        return _ordered(_one_read_delta(counted, mu_squared, epsilon))
 
 
 def _ordered(bracket: Bracket) -> Bracket:
@@ -92,7 +102,16 @@ def _one_sampled_epsilon(law: SampledGaussian, delta: Fraction) -> Bracket | Non
 
 
 @lru_cache(_CACHE)
-def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket:
+def _one_read_epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket:
+    return _epsilon(counted, mu_squared, delta, {})
+
+
+@lru_cache(_CACHE)
+def _one_read_delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket:
+    return _delta(counted, mu_squared, epsilon, {})
+
+
+def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction, known: Found) -> Bracket:
     laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
     if not laws:
         return gaussian_epsilon_bounds(mu_squared, delta)
@@ -102,11 +121,11 @@ def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket
         if exact is not None:
             return exact
     low, high = 0.0, 0.0
-    for above, below in sums(laws, mu_squared):
+    for number, (above, below) in enumerate(sums(laws, mu_squared)):
         if _too_large(above, mu_squared):
             one = far_epsilon(_top(above, mu=False), (lost(below)[0], lost(above)[1]), mu_squared, delta)
         else:
-            one = _one_epsilon(above, below, delta, low)
+            one = _one_epsilon(above, below, delta, low, known.setdefault(number, []))
         low, high = max(low, one[0]), max(high, one[1])
     alone = len(laws) == 1 and not mu_squared
     if alone and isinstance(law, Atoms) and law.pair and delta and count > 1 and high - low > _WIDE * high < math.inf:
@@ -119,22 +138,19 @@ def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket
     return low, high
 
 
-def _one_epsilon(above: Sum, below: Sum, delta: Fraction, enough: float) -> Bracket:
+def _one_epsilon(above: Sum, below: Sum, delta: Fraction, enough: float, known: Known) -> Bracket:
     top = _top(above)
     surely, perhaps = lost(below)[0], lost(above)[1]
     low, high = 0.0, math.inf
     if delta > perhaps:
-        low, high = epsilon_bounds(above, below, (_log(delta - perhaps)[0], _log(delta - surely)[1]), enough)
+        logs = _log(delta - perhaps)[0], _log(delta - surely)[1]
+        low, high = epsilon_bounds(above, below, logs, enough, known)
     elif delta >= surely:
         # Nothing is left of delta: only losses that never occur are covered.
         high = top if delta >= perhaps else math.inf
         low = epsilon_bounds(above, below, (_log(delta - surely)[0],) * 2)[0] if delta > surely else 0.0
-        if (
-            delta == surely == perhaps
-            and not above.mu_squared
-            and all(isinstance(law, TwoPoint) for law, _ in above.laws)
-        ):
-            low = math.nextafter(top, 0.0)
+        if delta == surely == perhaps and above is below and above.top_atom[1] > -math.inf:
+            low = max(0.0, math.nextafter(above.top_atom[0], 0.0))
     else:
         low = math.inf
     low, high = outward(low, high)
@@ -156,8 +172,7 @@ def _few(law: TwoPoint, count: int, delta: Fraction) -> Bracket | None:
     return quick or binomial_epsilon(law.epsilon, count, rest, (0.0, float_up(law.epsilon * count)))
 
 
-@lru_cache(_CACHE)
-def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket:
+def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction, known: Found) -> Bracket:
     laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
     if not laws:
         return gaussian_delta_bounds(mu_squared, epsilon)
@@ -167,7 +182,8 @@ def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket
         some = binomial_delta(law.epsilon, count, epsilon) if law.epsilon else (Fraction(0), Fraction(0))
         return float_down(1 - kept + kept * some[0]), min(1.0, float_up(1 - kept + kept * some[1]))
     low, high = 0.0, 0.0
-    for above, below in sums(laws, mu_squared):
+    for number, (above, below) in enumerate(sums(laws, mu_squared)):
+        found = known.setdefault(number, [])
         surely, perhaps = float_down(lost(below)[0]), float_up(lost(above)[1])
         if _too_large(above, mu_squared):
             least, most = far_delta(_top(above, mu=False), (lost(below)[0], lost(above)[1]), mu_squared, epsilon)
@@ -176,11 +192,11 @@ def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket
         lowest, highest = -math.inf, -math.inf
         if float_down(epsilon) < _top(above):
             # The curve falls: a smaller epsilon gives the upper bound, a larger one the lower bound.
-            lowest, highest = delta_bounds(above, below, min(float_down(epsilon), float(LARGEST)))
+            lowest, highest = delta_bounds(above, below, min(float_down(epsilon), float(LARGEST)), found)
             if epsilon > LARGEST:
                 lowest = -math.inf
             elif float_up(epsilon) != float_down(epsilon):
-                lowest = delta_bounds(above, below, float_up(epsilon))[0]
+                lowest = delta_bounds(above, below, float_up(epsilon), found)[0]
         low = max(low, surely + _exp(lowest, up=False))
         high = max(high, perhaps + _exp(highest, up=True))
     if len(laws) == 1 and not mu_squared and isinstance(law, Atoms) and law.pair and count > 1:
@@ -212,13 +228,13 @@ def _top(losses: Sum, *, mu: bool = True) -> float:
     return max(0.0, float_up(total))
 
 
-def lost(losses: Sum) -> tuple[Fraction, Fraction]:
-    """Bounds of the probability that some part is lost."""
-    if not any(law.lost for law, _ in losses.laws):
-        return Fraction(0), Fraction(0)
-    if any(law.lost >= 1 for law, _ in losses.laws):
-        return Fraction(1), Fraction(1)
-    low, high = bounds(lambda: -sum((ball(-law.lost).log1p() * count for law, count in losses.laws), ball(0)).expm1())
+def lost(losses: Sum, *, unread: bool = True) -> tuple[Fraction, Fraction]:
+    """Bounds of the probability that some part is lost, or not read."""
+    shares = [(min(law.lost + law.unread * unread, Fraction(1)), count) for law, count in losses.laws]
+    shares = [(share, count) for share, count in shares if share]
+    if not shares or any(share == 1 for share, _ in shares):
+        return (Fraction(1), Fraction(1)) if shares else (Fraction(0), Fraction(0))
+    low, high = bounds(lambda: -sum((ball(-share).log1p() * count for share, count in shares), ball(0)).expm1())
     return max(low, Fraction(0)), min(high, Fraction(1))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
@@ -29,6 +30,11 @@ class Law(ABC):
     lost: Fraction  # P[L = infinity], which no epsilon covers: exact, or rounded up (down for an optimistic law)
 
     @property
+    def unread(self) -> Fraction:
+        """At least the mass of outcomes that the transform leaves out: lost as far as upper bounds are concerned."""
+        return Fraction(0)
+
+    @property
     @abstractmethod
     def top(self) -> float:
         """No finite loss is larger; rounded up."""
@@ -43,6 +49,31 @@ class Law(ABC):
         """The epsilon that bounds every finite loss, None if none was stated."""
         return None
 
+    @property
+    @abstractmethod
+    def variation(self) -> float:
+        """At least the total variation between P and Q, apart from what is lost."""
+
+    @property
+    @abstractmethod
+    def log_affinity(self) -> float:
+        """At least ln M(-1/2), the logarithm of the Bhattacharyya coefficient: how alike P and Q are."""
+
+    @property
+    def certain_top(self) -> Fraction:
+        """The largest finite loss, rounded down, where it has a mass of its own."""
+        return Fraction(0)
+
+    @property
+    def log_top_mass(self) -> float:
+        """At most ln of that mass, -infinity if nothing is known of it."""
+        return -math.inf
+
+    def log_moments(self, theta: Reals) -> Reals:
+        """At least ln E[e^(theta L); L < infinity] for each theta > 0, for all outcomes and sharp for tiny losses."""
+        value, error = self.cumulant(theta)
+        return np.where(np.isfinite(value), value + error, np.inf)
+
     def swapped(self) -> Law:
         """The law of the pair (Q, P)."""
         return self
@@ -51,15 +82,15 @@ class Law(ABC):
         """A law dominated by the true one, for lower bounds; the law itself where it is exact."""
         return self
 
-    def trimmed(self, mass: float) -> Law:
-        """The law without its largest losses, which have together at most this much mass; all of it if it has no tail.
+    def trimmed(self, log_mass: float) -> Law:
+        """The law without its largest losses, of a mass of at most e^log_mass together; all of it if it has no tail.
 
         What a trimmed law says is about the outcomes that are left: its `lost` says nothing.
         """
         return self
 
-    def parted(self, mass: float) -> tuple[Law, Law] | None:
-        """The small losses and the large ones, which have together at most this much mass; None if nothing is gained.
+    def parted(self, log_mass: float) -> tuple[Law, Law] | None:
+        """The small losses and the large ones, of at most e^log_mass together; None if nothing is gained.
 
         Both are laws of total mass below 1, whose transforms add up to this one's.
         """

@@ -8,13 +8,16 @@ large losses, sums with and without a large one are read on lines of their own. 
 from __future__ import annotations
 
 import math
+from copy import copy
 
 import numpy as np
 
+from dither.accounting.pld import plain_bounds
 from dither.accounting.pld.crossing import least_above, most_below
 from dither.accounting.pld.distribution import U
 from dither.accounting.pld.line import CUT, Line
 from dither.accounting.pld.sums import GRID, Measure, Sum, best_order, markov
+from dither.accounting.pld.work import exhausted
 
 # ln of what copies and cut-off tails may be, relative to delta.
 _NEGLIGIBLE = -13.0
@@ -25,6 +28,10 @@ _MOST = 1 << 16
 _MOST_WORK = 1 << 24
 _WANTED = 3e-4
 _FAR = 0.2
+# A finer line that narrows the bounds less than so is lost in rounding.
+_GAIN = 0.7
+# ln of what no float can hold.
+_SMALLEST = -745.0
 _WIDE = 1e-3
 # ln of how much larger than delta the terms of the sum may be: rounding grows with it.
 _LARGER = 8.0
@@ -33,19 +40,19 @@ _LIKELY = -0.5
 _AROUND = np.geomspace(1 / 32, 2, 31)
 # How much of delta the left out losses may take.
 _TRIMMED, _TRIMMED_LESS = 2.0**-15, 2.0**-24
+_RARE = math.log(_TRIMMED)
+_SHARE = math.log(2.0**-13)
 # Losses are looked at apart where the terms are this much (ln) larger than delta; bands by their mass beside delta.
 _TOO_LARGE = 10.0
-_BANDS = (2.0**-7, 1.0, 2.0**7, 2.0**14)
+_BANDS = (-5.0, 0.0, 5.0, 10.0, 15.0)
 
 
 class Reading:
     """The curve of some measures together, near an epsilon at which it is about delta."""
 
-    def __init__(self, measures: tuple[Measure, ...], epsilon: float, log_delta: float, finer: float = 1.0) -> None:
-        self.measures = measures
+    def __init__(self, measures: tuple[Measure, ...], epsilon: float, log_delta: float) -> None:
         self.lines: list[Line] = []
         self.small: list[tuple[float, float]] = []
-        self.theta = 0.0
         for measure in measures:
             near, bound = best_order(measure, epsilon, log_delta=False)
             if bound > _LIKELY:  # below the mean loss no order is best at epsilon
@@ -53,10 +60,25 @@ class Reading:
             if len(measures) > 1 and bound < log_delta + _NEGLIGIBLE:
                 self.small.append((near, bound + near * epsilon))
                 continue
-            line = _line(measure, near, epsilon, log_delta, finer)
-            self.lines.append(line)
-            self.theta = max(self.theta, line.theta)
-        self.theta = self.theta or 1.0
+            # What is rare beside delta need not be sharp.
+            rare = math.exp(min(0.0, bound - log_delta) / 2) if len(measures) > 1 else 1.0
+            self.lines.append(_line(measure, near, epsilon, log_delta, rare))
+
+    @property
+    def theta(self) -> float:
+        """About how fast ln delta falls."""
+        return max((line.theta for line in self.lines), default=1.0)
+
+    def sharper(self, epsilon: float, wanted: float) -> Reading:
+        """The same with finer lines where these leave most in doubt at epsilon."""
+        total, other = self.log_above(epsilon), copy(self)
+        other.lines = []
+        for line in self.lines:
+            high, low = line.log_above(epsilon), line.log_below(epsilon)
+            doubt = math.exp(min(high - total, 0.0)) - math.exp(min(low - total, 0.0)) if total < math.inf else math.inf
+            doubt *= len(self.lines)
+            other.lines.append(_finer(line, _how_much_finer(doubt, wanted)) if doubt > wanted / 2 else line)
+        return other
 
     def size(self, epsilon: float, log_delta: float) -> float:
         """ln of how much larger than delta the terms of the sums are."""
@@ -105,69 +127,104 @@ def _line(losses: Measure, near: float, epsilon: float, log_delta: float, finer:
     return Line(losses, chosen, width, min(count, _most_count(losses)))
 
 
+Known = list[tuple[Reading, float]]  # with ln of the mass that each leaves out
+
+
+def _finer(line: Line, times: float) -> Line:
+    count = min(_most_count(line.losses), 1 << math.ceil(math.log2(len(line.t) * times)))
+    return Line(line.losses, line.theta, line.window, count) if count > len(line.t) else line
+
+
 def _most_count(losses: Measure) -> int:
     laws = len(losses.laws) if isinstance(losses, Sum) else 1
     return int(min(_MOST, max(8 * _FIRST, _MOST_WORK // (laws + 1))))
 
 
-def delta_bounds(above: Sum, below: Sum, epsilon: float) -> tuple[float, float]:
-    """ln of certified lower and upper bounds of delta at epsilon >= 0."""
+def delta_bounds(above: Sum, below: Sum, epsilon: float, known: Known | None = None) -> tuple[float, float]:
+    """ln of certified lower and upper bounds of delta at epsilon >= 0.
+
+    `known` holds readings of the same losses at other places, which may serve here; new ones are added to it.
+    """
     if not _alike(above, below):
         return _delta_bounds(below, epsilon)[0], _delta_bounds(above, epsilon)[1]
-    return _delta_bounds(above, epsilon)
+    return _delta_bounds(above, epsilon, known)
 
 
 def _alike(above: Sum, below: Sum) -> bool:
     """Whether both are the same sums once what is left out is left out."""
-    return above is below or above.trimmed(_TRIMMED) == below.trimmed(_TRIMMED)
+    return above is below or above.trimmed(_RARE) == below.trimmed(_RARE)
 
 
-def _delta_bounds(losses: Sum, epsilon: float) -> tuple[float, float]:
-    low, high = -math.inf, best_order(losses, epsilon, log_delta=False)[1]
+def _delta_bounds(losses: Sum, epsilon: float, known: Known | None = None) -> tuple[float, float]:
+    low, high = plain_bounds.log_delta_bounds(losses, epsilon)
+    for reading, lost in known or ():
+        top, bottom = float(np.logaddexp(reading.log_above(epsilon), lost)) + 1e-14, reading.log_below(epsilon)
+        low, high = max(low, bottom), min(high, top)
     # Markov's bound may be far too large: what is left out is then measured by what was found.
     for _ in range(_LOOKS):
-        before = high - low
-        low, high = _delta_near(losses, epsilon, high if low == -math.inf else low, (low, high))
-        if high - low <= _WIDE or not math.isfinite(high) or (high - low > before - 0.1 and low > -math.inf):
+        if high - low <= _WANTED or high < _SMALLEST or exhausted():
             break
-    return low, min(high, 0.0)
+        before = high - low
+        high = _without_tails(losses, epsilon, high)
+        low, high = _delta_near(losses, epsilon, high if low == -math.inf else low, (low, high), known)
+        if high - low > before - 0.1 and low > -math.inf:
+            break
+    return low, high
 
 
-def _delta_near(losses: Sum, epsilon: float, guess: float, known: tuple[float, float]) -> tuple[float, float]:
-    low, high = known
-    left_out, near = min(0.0, guess) + math.log(_TRIMMED), min(guess, 0.0) - 3
-    kept = losses.trimmed(math.exp(left_out))
+def _without_tails(losses: Sum, epsilon: float, high: float) -> float:
+    """Markov's bound of what is left without the largest losses, and these: far sharper where tails are heavy."""
+    while high > _SMALLEST and not exhausted():
+        left_out = high + _RARE
+        kept = losses.trimmed(left_out)
+        found = float(np.logaddexp(best_order(kept, epsilon, log_delta=False)[1], left_out)) + 1e-9
+        if kept is losses or found > high - 1:
+            break
+        high = found
+    return high
+
+
+def _delta_near(
+    losses: Sum, epsilon: float, guess: float, bounds: tuple[float, float], known: Known | None
+) -> tuple[float, float]:
+    low, high = bounds
+    left_out, near = min(0.0, guess) + _RARE, min(guess, 0.0) - 3
+    kept = losses.trimmed(left_out)
     lost = -math.inf if kept is losses else left_out + 1e-9
     ways: list[tuple[Measure, ...]] = [(kept,)]
-    if Reading(ways[0], epsilon, near).size(epsilon, guess) > _TOO_LARGE:
+    theta, bound = best_order(kept, epsilon, log_delta=False)
+    if bound - float(markov(np.array([theta]))[0]) - guess > _TOO_LARGE:
         ways.insert(0, _bands(kept, guess))
     for way in ways:
-        finer, before = 1.0, math.inf
+        if exhausted():
+            break
+        reading, before = Reading(way, epsilon, near), math.inf
         for _ in range(_LEVELS):
-            reading = Reading(way, epsilon, near, finer)
             top, bottom = float(np.logaddexp(reading.log_above(epsilon), lost)) + 1e-14, reading.log_below(epsilon)
             low, high = max(low, bottom), min(high, top)
-            wanted = _WANTED * max(1.0, reading.theta * epsilon)
-            if high - low <= wanted or not top - bottom <= before / 2:
+            if high - low <= _WANTED or not top - bottom <= before * _GAIN or exhausted():
                 break
-            before = top - bottom
-            finer *= _how_much_finer(before, wanted)
-        if high - low <= _WIDE * max(1.0, reading.theta * epsilon):
+            before, reading = top - bottom, reading.sharper(epsilon, _WANTED)
+        if high - low <= _WIDE:
+            if known is not None:
+                known.append((reading, lost))
             break
     return low, high
 
 
 def _how_much_finer(width: float, wanted: float) -> float:
-    """The smoothing moves the curve by its square."""
+    """The smoothing moves the curve by its square, beside an atom by itself."""
     return min(max(2.0, 1.2 * math.sqrt(width / wanted)), 16.0) if width < math.inf else 4.0
 
 
 def _bands(losses: Sum, log_delta: float) -> tuple[Measure, ...]:
-    masses = [math.exp(min(log_delta, 0.0)) * factor for factor in _BANDS]
-    return losses.bands([mass for mass in masses if 0 < mass < 0.5])
+    masses = [min(log_delta, 0.0) + factor for factor in _BANDS]
+    return losses.bands([mass for mass in masses if mass < _LIKELY])
 
 
-def epsilon_bounds(above: Sum, below: Sum, log_delta: tuple[float, float], enough: float = 0.0) -> tuple[float, float]:
+def epsilon_bounds(
+    above: Sum, below: Sum, log_delta: tuple[float, float], enough: float = 0.0, known: Known | None = None
+) -> tuple[float, float]:
     """Certified lower and upper bounds of the epsilon >= 0 at which delta is reached; ln delta by its two roundings.
 
     An upper bound below `enough` need not be sharp, because something else is known to cost as much.
@@ -175,35 +232,45 @@ def epsilon_bounds(above: Sum, below: Sum, log_delta: tuple[float, float], enoug
     if not _alike(above, below):
         low = _epsilon_bounds(below, log_delta[1], log_delta[1], 0.0)[0]
         return low, max(low, _epsilon_bounds(above, log_delta[0], log_delta[0], enough)[1])
-    return _epsilon_bounds(above, *log_delta, enough)
+    return _epsilon_bounds(above, *log_delta, enough, known)
 
 
-def _epsilon_bounds(losses: Sum, smallest: float, largest: float, enough: float) -> tuple[float, float]:
-    low, high = _near(losses, smallest, largest, enough, _TRIMMED)
-    if high <= enough or high - low <= _WIDE * high:
-        return low, high
-    if _delta_bounds(losses, 0.0)[1] <= smallest:
-        return 0.0, 0.0
-    closer = _near(losses, smallest, largest, enough, _TRIMMED_LESS)
-    low, high = max(low, closer[0]), min(high, closer[1])
+def _epsilon_bounds(
+    losses: Sum, smallest: float, largest: float, enough: float, known: Known | None = None
+) -> tuple[float, float]:
+    low, high = plain_bounds.epsilon_bounds(losses, largest)[0], plain_bounds.epsilon_bounds(losses, smallest)[1]
+    for reading, lost in known or ():
+        if high - low > _WANTED * high and lost < smallest + _SHARE:
+            target = smallest + math.log1p(-math.exp(lost - smallest)) - 1e-14
+            high = min(high, least_above(reading, target, high))
+            low = max(low, min(high, most_below(reading, largest, high)))
+    for share in (_TRIMMED, _TRIMMED_LESS):
+        if high <= enough or high - low <= _WANTED * high or exhausted():
+            return min(low, high), high
+        found = _near(losses, smallest, largest, enough, share, known)
+        low, high = max(low, found[0]), min(high, found[1])
+        if high - low > _WIDE * high and _delta_bounds(losses, 0.0)[1] <= smallest:
+            return 0.0, 0.0
     # Close to the largest loss the curve falls off a cliff, where lines cannot be read. Epsilon at a larger delta is
     # smaller, so it may serve as the lower bound.
     easier, failed = largest, 0
     for _ in range(_TRIES):
-        if high - low <= _WIDE * high or not math.isfinite(high):
+        if high - low <= _WIDE * high or not math.isfinite(high) or exhausted():
             break
         easier *= 0.8
-        found = _near(losses, easier, easier, 0.0, _TRIMMED)[0]
-        failed += not found
+        found = _near(losses, easier, easier, 0.0, _TRIMMED)
+        failed += not found[0]
         if failed > _FAILED:  # nothing can be read here at all
             break
-        low = max(low, min(high, found))
-    return low, high
+        low = max(low, min(high, found[0]))
+    return min(low, high), high
 
 
-def _near(losses: Sum, smallest: float, largest: float, enough: float, share: float) -> tuple[float, float]:
+def _near(
+    losses: Sum, smallest: float, largest: float, enough: float, share: float, known: Known | None = None
+) -> tuple[float, float]:
     """Bounds of epsilon when the largest losses are left out that take this share of delta."""
-    kept = losses.trimmed(math.exp(smallest + math.log(share)))
+    kept = losses.trimmed(smallest + math.log(share))
     target = smallest if kept is losses else smallest + math.log1p(-share) - 1e-14
     low, high = 0.0, max(best_order(kept, target, log_delta=True)[1], 0.0)
     plain, high = _located((kept,), target, high, enough)
@@ -212,21 +279,23 @@ def _near(losses: Sum, smallest: float, largest: float, enough: float, share: fl
         apart, high = _located(_bands(kept, smallest), target, high, enough)
         readings.insert(0, apart)
     for first in readings:
-        reading, finer, before = first, 1.0, math.inf
+        reading, before = first, math.inf
         for _ in range(_LEVELS):
-            if high <= enough:
+            if high <= enough or exhausted():
                 return low, high
             top = least_above(reading, target, high)
             high = min(high, top)
             bottom = most_below(reading, largest, high)
             low = max(low, min(bottom, high))
             # More points sharpen the smoothing only: rounding stays as it is.
-            if high - low <= _WANTED * high or not top - bottom <= before / 2:
+            if high - low <= _WANTED * high or not top - bottom <= before * _GAIN:
                 break
             before = top - bottom
-            finer *= _how_much_finer(before, _WANTED * high)
-            reading = Reading(first.measures, high, largest, finer)
+            # What is wanted of epsilon is so much of delta.
+            reading = reading.sharper(high, _WANTED * max(1.0, reading.theta * high))
         if high - low <= _WIDE * high / 2:
+            if known is not None:
+                known.append((reading, -math.inf if kept is losses else smallest + math.log(share) + 1e-9))
             break
     return low, high
 
@@ -236,7 +305,7 @@ def _located(measures: tuple[Measure, ...], target: float, high: float, enough: 
     reading = Reading(measures, high, target)
     for _ in range(_LOOKS):
         before, high = high, min(high, least_above(reading, target, high))
-        if high <= enough or before - high <= _FAR * high:
+        if high <= enough or before - high <= _FAR * high or exhausted():
             break
         reading = Reading(measures, high, target)
     return reading, high

@@ -18,9 +18,12 @@ import numpy as np
 
 from dither.accounting.pld.distribution import FUNCTION, Complexes, Reals, U
 from dither.accounting.pld.sums import GRID, Measure, markov
+from dither.accounting.pld.work import charge
 
 # How many standard deviations of its smoothing a sum reaches.
 CUT = 7.0
+# A shorter line says nothing, and its smoothing would overflow.
+_SHORTEST = 1e-150
 
 
 class Line:
@@ -31,14 +34,17 @@ class Line:
         self.tau = 2 * math.pi / window
         self.t: Reals = self.tau * np.arange(count, dtype=np.float64)
         self.end = self.tau * (count - 1)
-        self.smooth = math.sqrt(max(0.0, (CUT / self.end) ** 2 - losses.mu_squared)) * (1 + 8 * U)
+        least = CUT / max(self.end, _SHORTEST)
+        self.smooth = math.sqrt(max(0.0, least * least - losses.mu_squared)) * (1 + 8 * U)
         log_m, log_error = losses.cumulant(np.array([theta]))
         self.log_m, self.log_error = float(log_m[0]), float(log_error[0])
         self.drift = losses.mu_squared * (theta + 0.5)
         # A smoothing far wider than 1/theta says nothing and would overflow.
-        self.usable = self.smooth * (theta + 1) < 20 and math.isfinite(self.log_m + self.log_error + self.end)
+        self.usable = self.end > _SHORTEST and self.smooth * (theta + 1) < 20
+        self.usable = self.usable and math.isfinite(self.log_m + self.log_error + self.end)
         if not self.usable:
             return
+        charge(40 * count)
         z = theta + 1j * self.t
         product, bulk, self.doubt = losses.product(theta, self.t)
         s = self.smooth**2
@@ -51,15 +57,18 @@ class Line:
         self.below, self.below_size = product * below, bulk * terms / np.abs(z * (z + 1))
         self.doubt = self.doubt + FUNCTION * (12 + s * np.abs(z) ** 2 * 4)
         # Past the last t: |M| falls by the Gaussian parts alone, if there are any, and the payoffs by their smoothing.
-        self.rest_above = math.exp(min(700.0, s * theta * (theta + 1) / 2 - CUT**2 / 2)) / (math.pi * self.end)
+        self.rest_above = (
+            math.exp(min(700.0, s * theta * (theta + 1) / 2 - CUT**2 / 2)) / (math.pi * self.end) * (1 + 1e-9)
+        )
         growth = math.exp(min(700.0, s * (theta + 1) ** 2 / 2))
         if s:
-            self.rest_below = 2 * growth * math.exp(-(CUT**2) / 2) / (math.pi * CUT**2)
+            self.rest_below = 2 * growth * math.exp(-(CUT**2) / 2) / (math.pi * CUT**2) * (1 + 1e-9)
         else:
             self.rest_below = self.rest_above
 
     def _read(self, values: Complexes, sizes: Reals, epsilon: float) -> tuple[float, float]:
         """The trapezoidal sum at epsilon and a bound of its rounding, both without the factor M e^(-theta epsilon)."""
+        charge(4 * len(values))
         turned = values * np.exp(1j * self.t * (self.drift - epsilon))
         angle = FUNCTION * self.t * (abs(epsilon) + self.drift + self.smooth**2 * (self.theta + 1))
         wrong = sizes * np.minimum(2.0, 4 * (self.doubt + angle) + 64 * U)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.accounting.guarantees.conversion import rho_of_discrete_laplace, rho_of_pure
 from dither.accounting.guarantees.guarantee import Guarantee, read_delta
@@ -13,15 +15,21 @@ from dither.accounting.guarantees.pure import PureDP
 from dither.accounting.guarantees.zcdp import ZCDP
 from dither.accounting.pld.atoms import exact_pair, one_sided_pair
 from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplace, TwoPoint
-from dither.accounting.pld.curve import delta_bracket, epsilon_bracket, lost, sums
-from dither.accounting.pld.distribution import Law
-from dither.accounting.pld.sampled_gaussian import subsampled_gaussian_law
+from dither.accounting.pld.curve import Found, delta_bracket, epsilon_bracket, lost, sums
+from dither.accounting.pld.discrete_gaussian import DiscreteGaussian, discrete_gaussian_law
+from dither.accounting.pld.distribution import Law, Reals
+from dither.accounting.pld.replaced_record import ReplacedRecord
+from dither.accounting.pld.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
+from dither.accounting.pld.sampled_laplace import SampledLaplace, subsampled_laplace_law
+from dither.accounting.pld.sampled_noise import SampledNoise
 from dither.accounting.pld.sums import Sum
 from dither.accounting.pld.three_point import ThreePoint
 from dither.errors import ParameterError
 from dither.exact.balls import ball, bounds, dyadic_up
-from dither.exact.parameters import Number, non_negative, positive, probability, whole
+from dither.exact.parameters import SMALLEST, Number, non_negative, positive, probability, whole
 from dither.neighbours import Relation
+
+_FLOATS_OFF = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -83,17 +91,49 @@ class PLD(Guarantee):
         return cls(((law, 1),), relation=Relation.read(relation))
 
     @classmethod
-    def subsampled_gaussian(cls, sigma: Number, rate: Number) -> PLD:
+    def discrete_gaussian(cls, sigma: Number, steps: int = 1, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
+        """Discrete Gaussian noise of parameter sigma on *one* whole number that neighbours move by at most `steps`.
+
+        For several numbers at once its profile is no bound: use the rho of `ZCDP`.
+        """
+        noise, moved = positive(sigma, "sigma"), whole(steps, "steps")
+        if not (noise <= 1000 and moved <= 20 * noise + 20):
+            raise ParameterError("sigma must be at most 1000 and steps at most 20 (sigma + 1); state a ZCDP guarantee.")
+        return cls(((discrete_gaussian_law(noise, moved), 1),), relation=Relation.read(relation))
+
+    @classmethod
+    def subsampled_gaussian(cls, sigma: Number, rate: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
         """N(0, sigma^2) at sensitivity 1 on a secret, fresh Poisson sample: each record with probability `rate`.
 
-        For add/remove of the sampled unit only; both orders of the pair are looked at.
+        Under add_remove or owner of the sampled unit both orders of the pair are looked at. Under replace, and for m of
+        n units without replacement (rate = m/n, any of these relations), the sensitivity is what replacing one unit in
+        the sample moves.
         """
         noise, chance = positive(sigma, "sigma"), positive(rate, "rate")
         if not Fraction(1, 20) <= noise <= 10**6:
             raise ParameterError(f"sigma must be between 0.05 and 1e6 for sampled noise; got {float(noise):g}.")
         if chance == 1:
-            return cls((), 1 / noise**2)
-        return cls(((subsampled_gaussian_law(noise, probability(rate, "rate")), 1),))
+            return cls((), 1 / noise**2, Relation.read(relation))
+        return cls._sampled(subsampled_gaussian_law(noise, probability(rate, "rate")), relation)
+
+    @classmethod
+    def subsampled_laplace(cls, epsilon: Number, rate: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
+        """*Continuous* Laplace noise of scale D1/epsilon on a sample, as `subsampled_gaussian`."""
+        most, chance = positive(epsilon, "epsilon"), positive(rate, "rate")
+        if not most <= 500:
+            raise ParameterError(f"epsilon must be at most 500 for sampled noise; got {float(most):g}.")
+        if chance == 1:
+            return cls.laplace(most, relation)
+        return cls._sampled(subsampled_laplace_law(most, probability(rate, "rate")), relation)
+
+    @classmethod
+    def _sampled(cls, law: SampledNoise, relation: Relation | str) -> PLD:
+        known = Relation.read(relation)
+        if known in (Relation.ADD_REMOVE, Relation.OWNER):
+            return cls(((law, 1),), relation=known)
+        if known is Relation.REPLACE:
+            return cls(((ReplacedRecord.of(law), 1),), relation=known)
+        raise ParameterError(f"sampled noise is accounted for under add_remove, owner or replace; got {known.value}.")
 
     @classmethod
     def from_pmf(
@@ -110,15 +150,26 @@ class PLD(Guarantee):
         thousands) that is computed as it stands; for others the upper bound is that of the pair that dominates both
         orders, and for a pair that is not its own mirror image the lower bound may then be some way below.
 
+        Floats that do not add up to exactly 1 are read outward: each stands for every number within a relative 2^-52
+        and what their sum is off 1. The upper bound is that of all pairs they may stand for, which costs a delta of
+        about 1e-15 for each release (give fractions or decimals for smaller ones); the lower bound that of the floats,
+        scaled to add up to 1.
+
         With `one_sided` p is the law with a record and q the law without it, for every record and dataset. Then all
         releases go the same way, and brackets are narrow. Only under add_remove or owner.
         """
         if one_sided and Relation.read(relation) not in (Relation.ADD_REMOVE, Relation.OWNER):
             raise ParameterError("one_sided is about a record that is there or not: give add_remove or owner.")
-        first, second = _distribution(p, "p"), _distribution(q, "q")
-        if len(first) != len(second):
-            raise ParameterError(f"p and q must be of the same length; got {len(first)} and {len(second)}.")
-        law = one_sided_pair(first, second) if one_sided else exact_pair(first, second)
+        if len(p) != len(q):
+            raise ParameterError(f"p and q must be of the same length; got {len(p)} and {len(q)}.")
+        make = one_sided_pair if one_sided else exact_pair
+        (first, sure), (second, other) = _distribution(p, "p"), _distribution(q, "q")
+        law = make(first, second)
+        if sure is not first or other is not second:
+            # What a float may be above its lowest value is shown on one side only: nothing is worse.
+            nothing = [Fraction(0)]
+            worst = make([*sure, 1 - sum(sure), *nothing], [*other, *nothing, 1 - sum(other)])
+            law = worst.above(law)
         return cls(((law, 1),), relation=Relation.read(relation))
 
     def privacy_loss(self) -> PLD:
@@ -127,11 +178,19 @@ class PLD(Guarantee):
     def _law_says_all(self) -> bool:
         return True
 
-    def epsilon_at(self, delta: Number) -> float:
+    def _epsilon_at(self, delta: Number) -> float:
         return epsilon_bracket(self.laws, self.mu_squared, read_delta(delta))[1]
 
-    def delta_at(self, epsilon: Number) -> float:
+    def _delta_at(self, epsilon: Number) -> float:
         return delta_bracket(self.laws, self.mu_squared, non_negative(epsilon, "epsilon"))[1]
+
+    def _epsilons_at(self, deltas: Sequence[Fraction]) -> Sequence[float]:
+        known: Found = {}
+        return [epsilon_bracket(self.laws, self.mu_squared, delta, known)[1] for delta in deltas]
+
+    def _deltas_at(self, epsilons: Sequence[Fraction]) -> Sequence[float]:
+        known: Found = {}
+        return [delta_bracket(self.laws, self.mu_squared, epsilon, known)[1] for epsilon in epsilons]
 
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         if (epsilon is None) == (delta is None):
@@ -144,7 +203,8 @@ class PLD(Guarantee):
         rho, delta = self.mu_squared / 2, Fraction(0)
         for law, count in self.laws:
             rho += count * _rho(law)
-            delta += count * law.lost
+            # What a law of sampled noise loses are its cut tails, which its rho does not need.
+            delta += 0 if isinstance(law, SampledGaussian) else count * law.lost
         known = None if self.laws else self.mu_squared
         return ZCDP(rho, delta, self.relation, proven_mu_squared=known)
 
@@ -162,9 +222,15 @@ class PLD(Guarantee):
             "this privacy loss has no single epsilon and delta to add up; read its curve at a delta instead."
         )
 
+    def log_moments(self, theta: Reals) -> Reals:
+        if any(law.lost >= 1 for law, _ in self.laws):
+            return np.full_like(theta, np.inf)  # nothing is left outside of what is lost
+        return np.max([above.log_moments(theta) for above, _ in self.sums()], axis=0)  # type: ignore[no-any-return]
+
     def additive_delta(self) -> Fraction:
         """At least the probability that an infinite loss occurs."""
-        return max(lost(above)[1] for above, _ in self.sums())
+        most = max(lost(above, unread=False)[1] for above, _ in self.sums())
+        return max(most, SMALLEST) if most else most
 
     @property
     def gaussian_mu_squared(self) -> Fraction | None:
@@ -199,15 +265,32 @@ def _rho(law: Law) -> Fraction:
         return rho_of_pure(law.epsilon)
     if isinstance(law, DiscreteLaplace):
         return rho_of_discrete_laplace(law.epsilon, law.steps)
+    if isinstance(law, DiscreteGaussian):
+        return law.rho
+    law = law.removed if isinstance(law, ReplacedRecord) else law
+    if isinstance(law, SampledLaplace):
+        return _rho(ContinuousLaplace(law.epsilon))
+    if isinstance(law, SampledGaussian):  # Renyi divergence is quasi-convex: that of the noise on all records
+        return 1 / (2 * law.sigma**2)
     if isinstance(law, ContinuousLaplace):
         general = rho_of_pure(law.epsilon)
         _, high = bounds(lambda: ball(law.epsilon) + (-ball(law.epsilon)).expm1())
         return min(general, dyadic_up(high, 128))
+    if isinstance(law, SampledGaussian):
+        # Divergences are convex: a mixture with the other side has none larger than the moved part, N(1) against N(0).
+        return 1 / (2 * law.sigma**2)
     raise ParameterError("no rho is proven for this privacy loss; read its curve, or state a ZCDP guarantee for it.")
 
 
-def _distribution(values: Sequence[Number], name: str) -> list[Fraction]:
-    found = [non_negative(value, name) for value in values]
-    if sum(found, Fraction(0)) != 1:
+def _distribution(values: Sequence[Number], name: str) -> tuple[list[Fraction], list[Fraction]]:
+    """The probabilities, and the lowest that they may stand for: the same list where all are exact."""
+    read = [non_negative(value, name) for value in values]
+    total = sum(read, Fraction(0))
+    if total == 1:
+        return read, read
+    if not any(isinstance(value, float) for value in values):  # NumPy's floats are floats as well
         raise ParameterError(f"{name} must add up to exactly 1; give exact fractions.")
-    return found
+    if not abs(total - 1) <= _FLOATS_OFF:
+        raise ParameterError(f"{name} must add up to 1 but for rounding; got {float(total)!r}.")
+    lowest = 1 - abs(total - 1) - Fraction(1, 2**52)
+    return [value / total for value in read], [value * lowest for value in read]

@@ -9,52 +9,65 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.pld.distribution import FUNCTION, Complexes, Reals, U
+from dither.accounting.pld.work import charge
 
 _BLOCK = 64
 _LIGHT = 1e-21
 _ROWS, _COLUMNS = 16, 32
 # Up to here (points times frequencies) a product of two small matrices is faster than Fourier transforms.
 _SMALL = 1 << 18
-# The Fourier grid is this many times finer than the frequencies need, so that turns within a bin stay below pi/8.
-_FINER = 8
-_TERMS = 14
-_REMAINDER = (math.pi / 8 * 1.001) ** _TERMS / math.factorial(_TERMS)
+# The Fourier grid is this many times finer than the frequencies need, so that turns within a bin stay below pi/2.
+_FINER = 2
+_TERMS = 23
+_REMAINDER = (math.pi / 2 * 1.001) ** _TERMS / math.factorial(_TERMS) * 2
+# Terms are at most this many times as large together as what they add up to may be: e^(pi/2).
+_GROWTH = 5
+_PIECE = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Losses and their masses under P, and how far each of them may be off."""
+    """Losses and the logarithms of their masses under P, and how far each of them may be off.
+
+    Masses are far apart, and far below all floats, so only their logarithms are kept.
+    """
 
     losses: Reals
-    masses: Reals
-    mass_errors: Reals
-    moves: Reals  # mass times how far its loss may be off
+    log_masses: Reals
+    doubts: Reals  # relative errors of the masses
+    moves: Reals  # absolute errors of the losses
 
     def kept(self, which: npt.NDArray[np.bool_]) -> Points:
         """Some of the points."""
-        return Points(self.losses[which], self.masses[which], self.mass_errors[which], self.moves[which])
+        return Points(self.losses[which], self.log_masses[which], self.doubts[which], self.moves[which])
+
+    @property
+    def _rounding(self) -> Reals:
+        rounding: Reals = self.doubts + FUNCTION + 8 * U * np.abs(self.log_masses)
+        return rounding
 
     @property
     def _turns(self) -> Reals:
-        turns: Reals = self.moves + 8 * U * self.masses * np.abs(self.losses)
+        turns: Reals = self.moves + 8 * U * np.abs(self.losses)
         return turns
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         """ln of the sum of masses times e^(theta loss), and a bound of its absolute error."""
+        charge(len(theta) * len(self.losses))
         tilt = np.multiply.outer(theta, self.losses)
+        tilt += self.log_masses
         highest = tilt.max(axis=1)
         tilt -= highest[:, None]
         factors = np.exp(tilt, out=tilt)
-        total = factors @ self.masses
-        doubt = 2 * (factors @ self.mass_errors) / total
-        doubt += 2 * theta * (factors @ self._turns) / total
+        total = factors.sum(axis=1)
+        doubt = 2 * (factors @ self._rounding) / total
+        doubt += 2 * np.abs(theta) * (factors @ self._turns) / total
         return highest + np.log(total), doubt + 4 * FUNCTION + len(self.losses) * U + 4 * U * np.abs(highest)
 
     def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         """The transform at theta + i times by that at theta; the times are 0, step, 2 step ..."""
-        tilt = theta * self.losses
-        factors = np.exp(tilt - tilt.max())
-        weights = self.masses * factors
+        tilt = theta * self.losses + self.log_masses
+        weights = np.exp(tilt - tilt.max())
         total = float(weights.sum())
         # What weighs nothing here is left out and counted as error.
         heavy = weights > _LIGHT * total
@@ -65,14 +78,15 @@ class Points:
             value, rounding = _by_matrices(step * losses, shares, len(times))
         else:
             value, rounding = _by_fourier(step * losses, shares, len(times))
-        mass = 2 * float((factors * self.mass_errors).sum()) / total + 2 * light
-        turn = 2 * float((factors * self._turns).sum()) / total
+        mass = 2 * float((weights * self._rounding).sum()) / total + 2 * light
+        turn = 2 * float((weights * self._turns).sum()) / total
         # The sum of n positive weights, and each weight, are as uncertain as their own rounding.
         return value, mass + turn * (2 * theta + times) + 4 * FUNCTION + rounding + 2 * U * math.log2(len(tilt) + 256)
 
 
 def _by_matrices(angles: Reals, shares: Reals, count: int) -> tuple[Complexes, float]:
     """Sum of shares e^(i n angle): n = 64 a + b makes it a product of two small matrices."""
+    charge(len(angles) * count)
     fine, coarse = _powers(angles, _BLOCK), _powers(_BLOCK * angles, -(-count // _BLOCK))
     value = _product(coarse * shares, fine.T).ravel()[:count]
     # Within a piece, over the pieces, and the powers themselves.
@@ -82,20 +96,25 @@ def _by_matrices(angles: Reals, shares: Reals, count: int) -> tuple[Complexes, f
 def _by_fourier(angles: Reals, shares: Reals, count: int) -> tuple[Complexes, float]:
     """The same by Fourier transforms: points are moved to a grid, and Taylor's series brings them back."""
     size = _FINER * 2 ** math.ceil(math.log2(count))
+    charge(_TERMS * (4 * size + 4 * len(angles)))
     place = np.rint(angles * (size / (2 * math.pi)))
-    offset = angles - place * (2 * math.pi / size)
     index = np.mod(place, size).astype(np.int64)
+    order = np.argsort(index, kind="stable")
+    index, power = index[order], shares[order]
+    offset = (angles - place * (2 * math.pi / size))[order]
+    # A bin is summed up in pieces, so that rounding stays small however many points it has.
+    piece = np.flatnonzero((np.diff(index, prepend=-1) != 0) | (np.arange(len(index)) % _PIECE == 0))
+    bins = index[piece]
+    most = int(np.bincount(bins).max())
     turn = 1j * np.arange(count, dtype=np.float64)
-    value = np.zeros(count, dtype=complex)
-    power, scale = shares, np.ones(count, dtype=complex)
+    value, scale = np.zeros(count, dtype=complex), np.ones(count, dtype=complex)
     for term in range(_TERMS):
-        binned = np.bincount(index, weights=power, minlength=size)
+        binned = np.bincount(bins, weights=np.add.reduceat(power, piece), minlength=size)
         value += scale * np.conj(np.fft.rfft(binned)[:count])
         power = power * offset
         scale = scale * turn / (term + 1)
-    most = int(np.bincount(index).max())
-    # Each output of the transform is a sum of all shares through log2(size) levels; a bin adds one by one.
-    return value, _REMAINDER + U * (2 * most + 16 * math.log2(size) + 64)
+    # Each output of the transform is a sum of all shares through log2(size) levels.
+    return value, _REMAINDER + _GROWTH * U * (2 * most + 2 * _PIECE + 8 * math.log2(size) + 2 * _TERMS + 16)
 
 
 def _product(left: Complexes, right: Complexes) -> Complexes:

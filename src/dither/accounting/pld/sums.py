@@ -6,16 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from dither.accounting.pld.distribution import FUNCTION, Complexes, Law, Reals, U
+from dither.accounting.pld.work import charge
 
 GRID = np.logspace(-8, 18, 118)
 _PARTS = np.linspace(0, 1, 25)
 _CLOSE = 0.5
-_OVERFLOW = 600.0
+_OVERFLOW, _UNDERFLOW = 600.0, 1e-280
 _MANY = 10**4  # steps whose rounding would add up
 
 
@@ -57,6 +59,24 @@ class Sum(Measure):
     def log_mass(self) -> float:
         return 0.0
 
+    @property
+    def log_kept(self) -> float:
+        """At most ln of the probability that nothing is lost or not read."""
+        total = 0.0
+        for law, count in self.laws:
+            share = float(law.lost + law.unread) * (1 + 4 * U)
+            total += count * (math.log1p(-share) if share < 1 else -math.inf) if share else 0.0
+        return total * (1 + FUNCTION) if total else 0.0
+
+    @cached_property
+    def top_atom(self) -> tuple[float, float]:
+        """The largest loss, rounded down, and at most ln of its mass."""
+        mass = sum(count * law.log_top_mass for law, count in self.laws)
+        if self.mu_squared or not math.isfinite(mass):
+            return 0.0, -math.inf
+        top = float(sum((count * law.certain_top for law, count in self.laws), Fraction(0)))
+        return top - 4 * U * abs(top), mass
+
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         total = self.mu_squared * (theta * theta + theta) / 2
         error = 8 * U * total
@@ -72,6 +92,7 @@ class Sum(Measure):
         bulk, doubt = gaussian, FUNCTION * (4 + self.mu_squared * times * times)
         phase, decay = np.zeros_like(times), np.zeros_like(times)
         for law, count in self.laws:
+            charge(20 * len(times))
             logs = law.log_ratio(theta, times) if count > _MANY else None
             if logs is not None:
                 value, wrong = logs
@@ -92,37 +113,45 @@ class Sum(Measure):
         doubt = doubt + 8 * U * (np.abs(phase) + np.abs(decay) + len(self.laws))
         return product * power * np.exp(1j * phase), bulk * power, doubt
 
-    def trimmed(self, mass: float) -> Sum:
-        """Without the largest losses: all steps together leave out at most this much mass."""
+    def log_moments(self, theta: Reals) -> Reals:
+        """At least ln E[e^(theta L)] for each theta > 0."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = self.mu_squared * (theta * theta + theta) / 2
+            for law, count in self.laws:
+                total = total + count * law.log_moments(theta)
+            return np.where(np.isfinite(total), total * (1 + 8 * U * (1 + len(self.laws))), np.inf)
+
+    def trimmed(self, log_mass: float) -> Sum:
+        """Without the largest losses: all steps together leave out at most so much mass, by its logarithm."""
         steps = max(1, sum(count for _, count in self.laws))
-        laws = tuple((law.trimmed(mass / steps), count) for law, count in self.laws)
+        laws = tuple((law.trimmed(log_mass - math.log(steps)), count) for law, count in self.laws)
         return (
             self if all(a is b for (a, _), (b, _) in zip(laws, self.laws, strict=True)) else Sum(laws, self.mu_squared)
         )
 
-    def bands(self, masses: Sequence[float]) -> tuple[Measure, ...]:
+    def bands(self, log_masses: Sequence[float]) -> tuple[Measure, ...]:
         """Sums apart by the size of their largest loss; the masses rise, those beyond each border have at most so much.
 
         The first measure has no loss above the lowest border, each other one some loss in its band and none above.
         """
         found: list[Measure] = []
         small = self
-        for mass in masses:
-            parts = small._parted(mass)
+        for log_mass in log_masses:
+            parts = small._parted(log_mass)
             if parts is not None:
                 small = parts[0]
                 found.append(parts[1])
         return (small, *found)
 
-    def _parted(self, mass: float) -> tuple[Sum, SomeLarge] | None:
+    def _parted(self, log_mass: float) -> tuple[Sum, SomeLarge] | None:
         steps = max(1, sum(count for _, count in self.laws))
-        parts = [(law.parted(mass / steps), law, count) for law, count in self.laws]
+        parts = [(law.parted(log_mass - math.log(steps)), law, count) for law, count in self.laws]
         large = tuple((*part, count) for part, _, count in parts if part is not None)
         if not large:
             return None
         rest = Sum(tuple((law, count) for part, law, count in parts if part is None), self.mu_squared)
         small = Sum((*rest.laws, *((low, count) for low, _, count in large)), self.mu_squared)
-        return small, SomeLarge(rest, large, mass)
+        return small, SomeLarge(rest, large, log_mass)
 
 
 @dataclass(frozen=True)
@@ -135,7 +164,7 @@ class SomeLarge(Measure):
 
     rest: Sum
     parts: tuple[tuple[Law, Law, int], ...]
-    mass: float
+    largest_mass: float  # ln of it
 
     @property
     def mu_squared(self) -> float:  # type: ignore[override]
@@ -143,7 +172,7 @@ class SomeLarge(Measure):
 
     @property
     def log_mass(self) -> float:
-        return min(0.0, math.log(self.mass) + 1e-9)
+        return min(0.0, self.largest_mass + 1e-9)
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         total, error = self.rest.cumulant(theta)
@@ -190,7 +219,7 @@ class SomeLarge(Measure):
             # The large losses are off by their own errors, once for each step that may have one.
             own = (off / (large_bound / share) + unsure) * large_bound / (small_bound + large_bound)
             rare = rare + count * (own + 4 * FUNCTION * np.abs(log_more))
-        if not 0 < whole < _OVERFLOW:
+        if not _UNDERFLOW < whole < _OVERFLOW:
             return product, bulk, np.full_like(times, np.inf)
         scale = math.expm1(whole)
         near = np.abs(gain) < 1

@@ -29,6 +29,21 @@ class ThreePoint(Stated):
         rare = math.exp(-float(self.epsilon))
         return (1 + rare) / (1 + (self.values - 1) * rare)
 
+    @property
+    def variation(self) -> float:
+        return self._said * TwoPoint(self.epsilon).variation * (1 + 8 * FUNCTION)
+
+    @property
+    def log_affinity(self) -> float:
+        said = self._said
+        return math.log1p(said * math.expm1(TwoPoint(self.epsilon).log_affinity)) + 8 * FUNCTION
+
+    @property
+    def log_top_mass(self) -> float:
+        return (
+            math.log(self._said) + TwoPoint(self.epsilon).log_top_mass - 8 * FUNCTION * (1 + abs(math.log(self._said)))
+        )
+
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         two, wrong = TwoPoint(self.epsilon).cumulant(theta)
         said, silent = self._said, 1 - self._said

@@ -178,6 +178,8 @@ def _load(curator: Declares, planned: PlannedTable, strict: bool, progress: Prog
             people=table.people,
             owner=planned.owner,
             max_rows_per_owner=table.max_rows_per_owner,
+            max_rows_per_owner_in=table.structure.rows_in,
+            max_values_per_owner=table.structure.values,
             **shared,
         )
 
@@ -201,6 +203,8 @@ def _declared(table: Table | PublicTable) -> dict[str, object]:
     if isinstance(table, Table):
         owner = "each row" if table.row_level else str(table.via or table.owner)
         said |= {"people": table.people, "owner": owner, "max_rows_per_owner": table.max_rows_per_owner}
+        said |= {f"max_rows_per_owner_in.{name}": most for name, most in table.structure.rows_in.items()}
+        said |= {f"max_values_per_owner.{name}": most for name, most in table.structure.values.items()}
     for name, column in table.columns.items():
         said |= {f"columns.{name}.{field}": value for field, value in _column(column).items()}
     return said

@@ -73,6 +73,8 @@ def _table(source: Path, name: str, file: Path, people: str) -> Iterator[str]:
     yield f"people = {_quoted(people, always=True)}"
     yield f'owner = {_BLANK}  # whose row it is: a column, or "column -> table.key"; or instead each_row = true'
     yield f"max_rows_per_owner = {_BLANK}  # more rows keep more data, fewer rows need less noise"
+    yield "# max_rows_per_owner_in = { column = 1 }  # if more rows of one owner with one value there need not count"
+    yield "# max_values_per_owner = { column = 1 }  # if rows of one owner with further values there need not count"
     yield "# max_rows = 1000000  # more than it will ever have; questions that could take too much are refused by it"
     yield '# key = ["column"]  # if no two rows of one owner have the same values there'
     yield ""

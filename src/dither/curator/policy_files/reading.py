@@ -15,6 +15,8 @@ from dither.curator.policy_files.places import Place
 from dither.policy.catalog import EACH_ROW, PublicTable, Table
 from dither.policy.tables import Owner, private_table, public_table, read_owner
 
+_STRUCTURE = ("max_rows_per_owner_in", "max_values_per_owner")
+
 
 @dataclass(frozen=True)
 class PlannedAccount:
@@ -115,9 +117,8 @@ def _checked(budget: Budget) -> Budget:
 
 
 def _private(name: str, place: Place) -> PlannedTable:
-    found = place.fields(
-        ("source", "people", "columns"), ("owner", "each_row", "max_rows_per_owner", "max_rows", "key", "delimiter")
-    )
+    optional = ("owner", "each_row", "max_rows_per_owner", "max_rows", *_STRUCTURE, "key", "delimiter")
+    found = place.fields(("source", "people", "columns"), optional)
     each_row = "each_row" in found and found["each_row"].truth()
     if each_row == ("owner" in found):
         place.wrong(
@@ -129,7 +130,7 @@ def _private(name: str, place: Place) -> PlannedTable:
         place.wrong("'max_rows_per_owner' is missing, the rows that count of each owner.")
     people, columns = found["people"].text(), _columns(found["columns"])
     with place.naming():
-        table = private_table(name, people, owner, rows, columns, _key(found), _most(found))
+        table = private_table(name, people, owner, rows, columns, _key(found), _most(found), **_structure(found))
     return PlannedTable(table, owner, _source(found["source"]), place, _delimiter(found))
 
 
@@ -150,6 +151,12 @@ def _key(found: dict[str, Place]) -> tuple[str, ...]:
 
 def _most(found: dict[str, Place]) -> Any:
     return found["max_rows"].value if "max_rows" in found else None
+
+
+def _structure(found: dict[str, Place]) -> dict[str, Any]:
+    """Numbers by column, as they were stated."""
+    stated = {name: found[name].entries() for name in _STRUCTURE if name in found}
+    return {name: {column: place.value for column, place in by.items()} for name, by in stated.items()}
 
 
 def _delimiter(found: dict[str, Place]) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dither.engines.duckdb.snapshots.owners import stored_type
-from dither.engines.duckdb.snapshots.public_snapshot import write_public
+from dither.engines.duckdb.snapshots.public_snapshot import stored_labels, write_public
 from dither.engines.duckdb.snapshots.rank import secret_key
 from dither.engines.duckdb.snapshots.snapshot import Settings, write_snapshot
 from dither.engines.duckdb.spill import LOADING, make_folder, remove_abandoned
@@ -95,6 +95,10 @@ class DuckDBEngine:
     def owner_type(self, table: Table) -> str:
         """How the table's snapshot stores owners: BIGINT or VARCHAR."""
         return stored_type(self._path(table), self._settings)
+
+    def labels(self, table: PublicTable) -> dict[str, tuple[str, ...]]:
+        """The values of the text columns that a public table's snapshot has listed."""
+        return stored_labels(self._path(table), table, self._settings)
 
     def has(self, table: Table | PublicTable) -> bool:
         """Whether the table's snapshot is here."""

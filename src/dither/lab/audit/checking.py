@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dither.errors import ParameterError
 from dither.exact.parameters import Number, probability, whole
 from dither.lab.audit.columns import Outputs, read_outputs
+from dither.lab.audit.conduct import conduct, first_calls, fresh_calls, rank
 from dither.lab.audit.confidence import at_least, at_most
 from dither.lab.audit.draws.samplers import Sampler
 from dither.lab.audit.events import Candidate, Target, search
@@ -32,12 +33,17 @@ _OF_LARGEST_DELTA = (Fraction(15, 16), Fraction(3, 4), Fraction(1, 2))
 _SHARES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0)  # of the claimed epsilon, at which delta is certified
 _POINTS = 33
 _TWICE = 500  # outputs of a call that is made twice, to see whether it repeats itself
+_CALLS = 600
+_FEWEST_CALLS = 20
+_ON_CONDUCT = 0.05  # of the error, for how a mechanism behaves from call to call; as much for fresh inputs
+_OF_FUNCTION = 4  # pairs of a function of a number that are also audited as a list of pairs is
+_FRESH = 4000
 
 
 def check(
     mechanism: Any,
     *,
-    neighbours: Sequence[Pair],
+    neighbours: Sequence[Pair] | Callable[[int], Pair],
     claimed: Any,
     samples: int = 10**6,
     confidence: Number = "0.999",
@@ -45,6 +51,7 @@ def check(
     searching: int | None = None,
     certified_pairs: int = 4,
     sure_pairs: int = 0,
+    calls: int | None = None,
     vectorised: bool | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -57,6 +64,10 @@ def check(
     chooses the pairs first; the others are not looked at further. The first `sure_pairs`, those expected to be worst,
     are always among the chosen ones. docs/proofs/audit.md.
 
+    `neighbours` may also be a function that makes a pair from a number: then inputs are tried that were never given
+    before, each once. On the first pair `calls` single calls test whether outputs depend on the calls before or on each
+    other; it is at most 600 unless stated, and 0 leaves the test out.
+
     >>> from dither import Laplace, PureDP
     >>> honest, broken = Laplace(epsilon=1, sensitivity=1), Laplace(epsilon=2, sensitivity=1)
     >>> check(honest, neighbours=[(0, 1)], claimed=PureDP(1), samples=20_000).passed
@@ -64,42 +75,60 @@ def check(
     >>> check(broken, neighbours=[(0, 1)], claimed=PureDP(1), samples=20_000).passed
     False
     """
-    pairs = [_pair(pair) for pair in neighbours]
+    fresh = neighbours if callable(neighbours) else None
+    pairs = [_pair(pair) for pair in (map(neighbours, range(_OF_FUNCTION)) if callable(neighbours) else neighbours)]
     if not pairs:
         raise ParameterError("give at least one pair of neighbours.")
     count, sure = whole(samples, "samples", least=20), probability(confidence, "confidence")
     sure_of = min(len(pairs), whole(sure_pairs, "sure_pairs", least=0))
     most = max(sure_of, min(len(pairs), whole(certified_pairs, "certified_pairs")))
     claim = Claim.of(claimed)
-    draw = _reader(sampler_of(mechanism, vectorised=vectorised))
+    sampler = sampler_of(mechanism, vectorised=vectorised)
+    draw = _reader(sampler)
     half = count // 2 if searching is None else min(whole(searching, "searching", least=10), count - 10)
     looked = half if screening is None else min(half, whole(screening, "screening", least=10))
     report = _steps(progress, len(pairs) * looked + (half if looked < half else 0) * most + (count - half) * most)
+
+    seen: dict[int, list[float | None]] = {}
 
     def found_with(size: int, places: Iterable[int], certifying: int | None) -> list[Found]:
         found: list[Found] = []
         for place in places:
             outputs = draw(pairs[place][0], size), draw(pairs[place][1], size)
+            seen[place] = [rank(*both) for both in zip(firsts[place], outputs, strict=True)]
             found += [(place, candidate) for candidate in search(*outputs, claim.targets, certifying)]
             report(size)
         return found
 
+    wrong = float(1 - sure)
+    asked = min(_CALLS, count // 20) if calls is None else whole(calls, "calls", least=0)
+    behaviour: tuple[str, ...] = ()
+    evidence: list[Evidence] = []
+    firsts = [[draw(side, 1) for side in pair] for pair in pairs]
+    if asked >= _FEWEST_CALLS:
+        others = [side for pair in pairs for side in pair][1:]
+        behaviour = tuple(conduct(sampler, pairs[0][0], others, asked, wrong * _ON_CONDUCT / 2))
+    if fresh is not None:
+        evidence += _on_fresh_inputs(sampler, fresh, claim, min(_FRESH, count // 2), wrong * _ON_CONDUCT)
     again = repeats(*(draw(pairs[0][0], min(half, _TWICE)) for _ in range(2)))
     found = found_with(looked, range(len(pairs)), None if looked < half else count - half)
+    ranks = [one for both in seen.values() for one in both if one is not None]
+    behaviour += tuple(first_calls(ranks, wrong * _ON_CONDUCT / 2)) if asked else ()
     suspects = list(range(sure_of)) + [place for place in claim.suspicious(found) if place >= sure_of][: most - sure_of]
     if looked < half:
         found = found_with(half, suspects, count - half)
     groups = claim.shared_out([one for one in found if one[0] in suspects], sure_of)
-    evidence: list[Evidence] = []
     for place in sorted({place for group in groups for place, _ in group}):
         outputs = draw(pairs[place][0], count - half), draw(pairs[place][1], count - half)
         counted: Counted = {}
         for group in groups:
-            error = float(1 - sure) / len(groups) / (2 * len(group)) * (1 - 1e-9)
+            error = wrong * (1 - 2 * _ON_CONDUCT) / len(groups) / (2 * len(group)) * (1 - 1e-9)
             evidence += [_certify(pairs[place], outputs, one, error, counted) for at, one in group if at == place]
         report(count - half)
     delta, epsilon = claim.nearest(evidence)
-    return Verdict(claimed, tuple(evidence), delta, epsilon, claim.curve, count, len(pairs), sure, repeats=again)
+    return Verdict(
+        claimed, tuple(evidence), delta, epsilon, claim.curve, count, len(pairs), sure, repeats=again, conduct=behaviour
+    )
 
 
 @dataclass(frozen=True)
@@ -186,6 +215,19 @@ class Claim:
             return max(spent, max(one.delta(epsilon) for one in evidence) / delta) if delta else spent
 
         return max(self.deltas, key=share)
+
+
+def _on_fresh_inputs(
+    sampler: Sampler, fresh: Callable[[int], Pair], claim: Claim, calls: int, error: float
+) -> list[Evidence]:
+    """Events on inputs of which each is given once; what they prove is about averages, which keep the claim as well."""
+    half = max(10, calls // 2)
+    found = search(*fresh_calls(sampler, fresh, half, _OF_FUNCTION), claim.targets, half)
+    promising = [candidate for candidate in found if candidate.promise > 0]
+    outputs = fresh_calls(sampler, fresh, half, _OF_FUNCTION + 2 * half)
+    share = error / (2 * max(1, len(promising))) * (1 - 1e-3)
+    counted: Counted = {}
+    return [_certify(_pair(fresh(_OF_FUNCTION)), outputs, candidate, share, counted) for candidate in promising]
 
 
 def _pair(pair: Any) -> Pair:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dither.lab.registry import AnyEntry, LawEntry, NoiseEntry
+from dither.lab.registry import AnyEntry, DistributionEntry, NoiseEntry
 from dither.lab.registry.worst_pairs import worst_pairs
 from dither.mechanisms.keys.key_selection import KeySelection
 from dither.mechanisms.local.randomized_response import RandomizedResponse
@@ -31,7 +31,7 @@ def pairs_of(entry: AnyEntry, mechanism: Any) -> list[Pair]:
 def _found(entry: AnyEntry, mechanism: Any) -> list[Pair]:
     if isinstance(entry, NoiseEntry):
         return list(_of_noise(mechanism, entry.norm))
-    if not isinstance(entry, LawEntry):
+    if not isinstance(entry, DistributionEntry):
         return list(_of_smooth(mechanism))
     found = [pair for pair in entry.neighbours(mechanism) if pair[0] != pair[1]]
     more = next((make for kind, make in _MORE.items() if isinstance(mechanism, kind)), None)

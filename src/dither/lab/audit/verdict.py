@@ -75,11 +75,12 @@ class Verdict:
     pairs: int
     confidence: Fraction
     repeats: bool = False
+    conduct: tuple[str, ...] = ()  # what shows that outputs are not fresh and independent, call by call
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found that contradicts the claim."""
-        return self.counterexample is None and not self.repeats
+        """Whether nothing was found that contradicts the claim, or that outputs are fresh and independent."""
+        return self.counterexample is None and not self.repeats and not self.conduct
 
     @property
     def lower_bound(self) -> float:
@@ -140,6 +141,8 @@ class Verdict:
         sure = f"{pairs}, {self.samples:,} samples a side, confidence {float(self.confidence):g}"
         if self.repeats:
             return f"FAILED: the same call gave the same random outputs twice ({sure})"
+        if self.conduct:
+            return f"FAILED: {self.conduct[0]} ({sure})"
         if self.counterexample is not None:
             return f"FAILED: {bound} ({sure}); {self.counterexample}"
         return f"passed: {bound} ({sure})"

@@ -72,7 +72,7 @@ def rho_of_a_group_by_squares() -> Finding:
 def _of_discrete_laplace(claimed: float) -> Finding:
     """The least rho that covers the divergence of order 1.001 of the noise really drawn."""
     mechanism = Laplace(epsilon=1, sensitivity=1)
-    here, there = (divergence.law(mechanism, value, lower=-20, upper=21) for value in (0, 1))
+    here, there = (divergence.distribution(mechanism, value, lower=-20, upper=21) for value in (0, 1))
     return Finding(claimed, found=divergence.renyi([*here.values()], [*there.values()], "1.001").lower / 1.001)
 
 

@@ -10,6 +10,7 @@ from dither.lab.museum import (
     gaussians,
     keys,
     local,
+    memories,
     plans,
     randomness,
     relations,
@@ -22,7 +23,7 @@ from dither.lab.museum.exhibit import AnyExhibit
 
 ROOMS: dict[str, tuple[AnyExhibit, ...]] = {
     "Floating point": floats.EXHIBITS,
-    "Randomness": randomness.EXHIBITS,
+    "Randomness": (*randomness.EXHIBITS, *memories.EXHIBITS),
     "The size of the noise": scales.EXHIBITS,
     "Local and smooth sensitivity": (*local.EXHIBITS, *smooth_bounds.EXHIBITS),
     "Tests of stability": distance_tests.EXHIBITS,

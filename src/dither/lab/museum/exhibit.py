@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from dither.accounting import Guarantee
 
@@ -13,19 +13,27 @@ Outputs = Any  # an array with one output a row; what each stands for is up to t
 Sampler = Callable[[Any, int], Outputs]
 
 
+class Remembering(Protocol):
+    """A sampler that knows what it was asked before."""
+
+    def __init__(self) -> None: ...
+
+    def __call__(self, data: Any, size: int, /) -> Outputs: ...
+
+
 @dataclass(frozen=True)
 class Exhibit:
     """A broken mechanism, which the auditor must catch from its outputs on neighbours, and its fixed twin.
 
     Both claim the same guarantee. What they return is what an analyst looks at: any function of the answer, since a
-    function of a private answer is as private.
+    function of a private answer is as private. What remembers is a class, made anew for every look at it.
     """
 
     name: str
     story: str
     source: str
-    broken: Sampler
-    fixed: Sampler
+    broken: Sampler | type[Remembering]
+    fixed: Sampler | type[Remembering]
     neighbours: tuple[tuple[Any, Any], ...]
     claimed: Guarantee
     samples: int = 200_000

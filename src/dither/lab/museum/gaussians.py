@@ -11,22 +11,22 @@ from dither.accounting import GDP
 from dither.exact.balls import ball, bounds, float_down
 from dither.lab.museum.exhibit import Finding, Reckoning
 from dither.mechanisms import Gaussian
-from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
+from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianDistribution
 
 _CALIBRATED = Gaussian(epsilon=8, delta="1e-6", sensitivity=1)
 
 
 def discrete_with_the_analytic_sigma() -> Finding:
-    """delta(8) = P[X > 8 sigma^2 - 1/2] - e^8 P[X > 8 sigma^2 + 1/2], over the discrete law."""
+    """delta(8) = P[X > 8 sigma^2 - 1/2] - e^8 P[X > 8 sigma^2 + 1/2], over the discrete distribution."""
     variance = _CALIBRATED.sigma_steps**2
-    law, edge = DiscreteGaussianLaw(variance), 8 * variance
+    distribution, edge = DiscreteGaussianDistribution(variance), 8 * variance
     near, far = math.floor(edge - Fraction(1, 2)), math.floor(edge + Fraction(1, 2))
-    low, _ = bounds(lambda: law.tail(near) - ball(8).exp() * law.tail(far))
+    low, _ = bounds(lambda: distribution.tail(near) - ball(8).exp() * distribution.tail(far))
     return Finding(claimed=1e-6, found=float_down(low))
 
 
 def rounded_with_the_analytic_sigma() -> Finding:
-    here, there = (divergence.law(_CALIBRATED, value, lower=-5, upper=6, bits=512) for value in (0, 1))
+    here, there = (divergence.distribution(_CALIBRATED, value, lower=-5, upper=6, bits=512) for value in (0, 1))
     return Finding(claimed=1e-6, found=divergence.hockey_stick([*here.values()], [*there.values()], 8).lower)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.errors import ParameterError, RelationMismatch
 from dither.exact.balls import ball, bounds
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, probability, whole
 from dither.mechanisms.outcome import Outcome
 from dither.neighbours import Relation
@@ -17,7 +18,7 @@ from dither.noise import uniform_below
 
 
 @dataclass(frozen=True, init=False)
-class NameAndShame:
+class NameAndShame(Frozen):
     """(0, delta)-DP under replace, and a disaster: each record is published in clear with probability delta.
 
     A COUNTER-EXAMPLE, for teaching only: on n records somebody is exposed with probability 1 - (1 - delta)^n, so a
@@ -34,8 +35,7 @@ class NameAndShame:
     relation: Relation
 
     def __init__(self, *, delta: Number, relation: Relation | str = Relation.REPLACE) -> None:
-        object.__setattr__(self, "delta", probability(delta, "delta"))
-        object.__setattr__(self, "relation", Relation.read(relation))
+        self._keep(delta=probability(delta, "delta"), relation=Relation.read(relation))
         if self.relation is not Relation.REPLACE:
             raise RelationMismatch(
                 f"the length of the output is the number of records, so nothing holds under {self.relation.value}; "

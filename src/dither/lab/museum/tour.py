@@ -38,10 +38,10 @@ class Row:
 
     def document(self) -> dict[str, Any]:
         """The row for JSON, which knows no infinite numbers."""
-        told = {
+        document = {
             name: _figure(value) if value in (math.inf, -math.inf) else value for name, value in asdict(self).items()
         }
-        return told | {"passed": self.as_it_should_be}
+        return document | {"passed": self.as_it_should_be}
 
 
 def run(
@@ -68,7 +68,7 @@ def audited(exhibit: Exhibit, confidence: Number = _CONFIDENCE) -> Row:
 
     def verdict(mechanism: Any) -> Verdict:
         return check(
-            mechanism,
+            mechanism() if isinstance(mechanism, type) else mechanism,
             neighbours=exhibit.neighbours,
             claimed=exhibit.claimed,
             samples=exhibit.samples,
@@ -81,7 +81,7 @@ def audited(exhibit: Exhibit, confidence: Number = _CONFIDENCE) -> Row:
         exhibit.name,
         exhibit.measure,
         broken.claimed_epsilon,
-        math.inf if broken.repeats else broken.lower_bound,
+        math.inf if broken.repeats or broken.conduct else broken.lower_bound,
         not broken.passed,
         fixed.claimed_epsilon,
         fixed.lower_bound,

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dither.lab.registry.distributions import LAWS, LawEntry
+from dither.lab.registry.distributions import DISTRIBUTIONS, DistributionEntry
 from dither.lab.registry.noise import NOISES, NoiseEntry
 from dither.lab.registry.smooth_noise import SMOOTH, SmoothEntry
 
-AnyEntry = NoiseEntry | LawEntry | SmoothEntry
+AnyEntry = NoiseEntry | DistributionEntry | SmoothEntry
 
-EVERY: tuple[AnyEntry, ...] = (*NOISES, *LAWS, *SMOOTH)
+EVERY: tuple[AnyEntry, ...] = (*NOISES, *DISTRIBUTIONS, *SMOOTH)
 
-__all__ = ["EVERY", "LAWS", "NOISES", "SMOOTH", "AnyEntry", "LawEntry", "NoiseEntry", "SmoothEntry"]
+__all__ = ["DISTRIBUTIONS", "EVERY", "NOISES", "SMOOTH", "AnyEntry", "DistributionEntry", "NoiseEntry", "SmoothEntry"]

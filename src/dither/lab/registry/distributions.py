@@ -21,10 +21,8 @@ from dither.lab.registry.neighbours import (
 )
 from dither.mechanisms.keys.key_selection import KeySelection
 from dither.mechanisms.local.randomized_response import RandomizedResponse
-from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
-from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
-from dither.mechanisms.quantiles.quantile import Quantile
-from dither.mechanisms.quantiles.quantiles import Quantiles
+from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
+from dither.mechanisms.quantiles.quantile import Quantile, Quantiles
 from dither.mechanisms.selection.exponential import Exponential
 from dither.mechanisms.selection.noisy_max import NoisyMax
 from dither.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -35,15 +33,16 @@ from dither.mechanisms.stability.stable_release import StableRelease
 
 
 @dataclass(frozen=True)
-class LawEntry:
-    """A mechanism that is not plain addition of noise: the common suite enumerates its exact law on neighbours."""
+class DistributionEntry:
+    """A mechanism that is not plain addition of noise: the common suite enumerates its exact distribution on
+    neighbours."""
 
     make: Callable[..., Any]
     # What two neighbours can look like to `release`: pairs of its arguments, for a mechanism made from an example.
     neighbours: Callable[[Any], list[tuple[Any, Any]]]
     examples: tuple[Mapping[str, Any], ...]
     numbers: Mapping[str, Mapping[str, Any]]
-    # By what epsilon is multiplied to make the suite's check of the law fail.
+    # By what epsilon is multiplied to make the suite's check of the distribution fail.
     factor: Fraction = Fraction(11, 10)
 
 
@@ -59,20 +58,20 @@ _LISTED = {"epsilon": 1, "q": "0.5", "candidates": tuple(range(0, 63, 3))}
 _SEVERAL_LISTED = {"epsilon": 5, "q": ("0.3", "0.7"), "candidates": (0, "1.5", 2, 4, 5)}
 _REPLACE = {"relation": "replace"}
 
-LAWS: tuple[LawEntry, ...] = (
-    LawEntry(
+DISTRIBUTIONS: tuple[DistributionEntry, ...] = (
+    DistributionEntry(
         Exponential,
         score_pairs,
         (_scores(), _scores(monotone=True), {"epsilon": "0.3", "sensitivity": "0.5"}, _scores(**_REPLACE)),
         _SELECTION,
     ),
-    LawEntry(
+    DistributionEntry(
         PermuteAndFlip,
         score_pairs,
         (_scores(), _scores(epsilon=3, monotone=True), _scores(epsilon=2, **_REPLACE)),
         _SELECTION,
     ),
-    LawEntry(
+    DistributionEntry(
         NoisyMax,
         score_pairs,
         (
@@ -85,13 +84,13 @@ LAWS: tuple[LawEntry, ...] = (
         ),
         _SELECTION,
     ),
-    LawEntry(
+    DistributionEntry(
         RandomizedResponse,
         lambda mechanism: [(mechanism.values[0], value) for value in mechanism.values[1:]],
         ({"epsilon": 1}, {"epsilon": 2, "values": ("a", "b", "c")}, {"epsilon": "0.5", "values": tuple(range(9))}),
         {"epsilon": {}},
     ),
-    LawEntry(
+    DistributionEntry(
         SparseVector,
         stream_pairs,
         (
@@ -106,26 +105,26 @@ LAWS: tuple[LawEntry, ...] = (
         | {"positives": _scores(), "threshold_share": _scores()},
         factor=Fraction(3),
     ),
-    LawEntry(
+    DistributionEntry(
         StableRelease,
         stable_pairs,
         (_TESTED, {"epsilon": "0.3", "delta": "1e-5"}),
         dict.fromkeys(("epsilon", "delta"), _TESTED),
     ),
-    LawEntry(
+    DistributionEntry(
         ProposeTestRelease,
         tested_pairs,
         (_TESTED | {"bound": 2, "grid": 1},),
         {name: _TESTED | {"bound": 2} for name in ("epsilon", "delta", "bound", "test_share")},
     ),
-    LawEntry(
+    DistributionEntry(
         BoundedLocalSensitivity,
         bounded_pairs,
         (_TESTED | {"grid": 1},),
         {name: _TESTED | {"slope": 1} for name in ("epsilon", "delta", "slope", "bound_share")},
         factor=Fraction(3),
     ),
-    LawEntry(
+    DistributionEntry(
         KeySelection,
         key_pairs,
         (
@@ -141,7 +140,7 @@ LAWS: tuple[LawEntry, ...] = (
         dict.fromkeys(("epsilon", "delta", "keys_per_owner"), _TESTED) | {"rho": {"delta": "1e-3"}},
         factor=Fraction(3, 2),
     ),
-    LawEntry(
+    DistributionEntry(
         Quantile,
         record_pairs,
         (
@@ -154,7 +153,7 @@ LAWS: tuple[LawEntry, ...] = (
         {name: _RANKS | {"grid": 1, "rows_per_owner": 1} for name in ("epsilon", "q", "grid", "rows_per_owner")}
         | {"rho": {"q": "0.5", "lower": 0, "upper": 60}},
     ),
-    LawEntry(
+    DistributionEntry(
         Quantiles,
         few_record_pairs,
         (_SEVERAL, _SEVERAL | _REPLACE, _SEVERAL | {"relation": "owner", "rows_per_owner": 2}),
@@ -162,7 +161,7 @@ LAWS: tuple[LawEntry, ...] = (
         | {"rho": {"q": ("0.3", "0.7"), "lower": 0, "upper": 5}},
         factor=Fraction(4),
     ),
-    LawEntry(
+    DistributionEntry(
         ListedQuantile,
         listed_record_pairs,
         (
@@ -174,7 +173,7 @@ LAWS: tuple[LawEntry, ...] = (
         {name: _LISTED | {"rows_per_owner": 1} for name in ("epsilon", "q", "rows_per_owner")}
         | {"rho": {"q": "0.5", "candidates": (1, 2)}},
     ),
-    LawEntry(
+    DistributionEntry(
         ListedQuantiles,
         few_listed_record_pairs,
         (_SEVERAL_LISTED, _SEVERAL_LISTED | _REPLACE, _SEVERAL_LISTED | {"relation": "owner", "rows_per_owner": 2}),

@@ -1,4 +1,4 @@
-"""What two neighbours can look like to the mechanisms: the pairs on which their exact laws are compared."""
+"""What two neighbours can look like to the mechanisms: the pairs on which their exact distributions are compared."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from itertools import product
 from typing import Any
 
 from dither.mechanisms.keys.key_selection import KeySelection
-from dither.mechanisms.quantiles.listed_quantile import ListedQuantile
-from dither.mechanisms.quantiles.listed_quantiles import ListedQuantiles
-from dither.mechanisms.quantiles.quantile import Quantile
-from dither.mechanisms.quantiles.quantiles import Quantiles
+from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
+from dither.mechanisms.quantiles.quantile import Quantile, Quantiles
 from dither.mechanisms.sparse.sparse_vector import SparseVector
 from dither.mechanisms.stability.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.stability.propose_test_release import ProposeTestRelease
@@ -78,7 +76,7 @@ def record_pairs(mechanism: Quantile) -> list[tuple[Any, Any]]:
 
 
 def few_record_pairs(mechanism: Quantiles) -> list[tuple[Any, Any]]:
-    """The same for a small grid, on which the law of two answers together can be listed."""
+    """The same for a small grid, on which the distribution of two answers together can be listed."""
     return _moved(mechanism, _FEW, (0, 2, 5), mechanism.grid.step)
 
 
@@ -89,7 +87,7 @@ def listed_record_pairs(mechanism: ListedQuantile) -> list[tuple[Any, Any]]:
 
 
 def few_listed_record_pairs(mechanism: ListedQuantiles) -> list[tuple[Any, Any]]:
-    """The same for a few candidates, of which the law of two together can be listed."""
+    """The same for a few candidates, of which the distribution of two together can be listed."""
     return _moved(mechanism, _FEW, (0, 2, 5), Fraction(1))
 
 

@@ -24,23 +24,17 @@ class NoiseEntry:
     numbers: Mapping[str, Mapping[str, Any]]
 
 
+def _same(mechanism: AdditiveNoise) -> dict[str, Any]:
+    return {name: getattr(mechanism, name) for name in ("sensitivity", "grid", "relation")}
+
+
 def _laplace_times(mechanism: Laplace, factor: Fraction) -> Laplace:
-    same: dict[str, Any] = {
-        "sensitivity": mechanism.sensitivity,
-        "grid": mechanism.grid,
-        "relation": mechanism.relation,
-    }
-    return Laplace(epsilon=mechanism.epsilon / factor, **same)
+    return Laplace(epsilon=mechanism.epsilon / factor, **_same(mechanism))
 
 
 def _gaussian_times(mechanism: Gaussian, factor: Fraction) -> Gaussian:
     rho = (mechanism.sensitivity_steps / (mechanism.sigma_steps * factor)) ** 2 / 2
-    same: dict[str, Any] = {
-        "sensitivity": mechanism.sensitivity,
-        "grid": mechanism.grid,
-        "relation": mechanism.relation,
-    }
-    return Gaussian(rho=rho, **same)
+    return Gaussian(rho=rho, **_same(mechanism))
 
 
 _LAPLACE = {"epsilon": 1, "sensitivity": 1}

@@ -1,7 +1,7 @@
 """Examples that no ten million samples can be expected to show spending 95 per cent of their claim: how much, and why.
 
-Every number here is worked out again in the tests, from the laws or from a proof, never from what an audit happened to
-see.
+Every number here is worked out again in the tests, from the distributions or from a proof, never from what an audit
+happened to see.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def looseness(name: str, place: int) -> Loose | None:
 
 
 def _spends(most: float, why: str) -> Loose:
-    """The laws of any two neighbours differ by less than the claim."""
+    """The distributions of any two neighbours differ by less than the claim."""
     return Loose(most, "neighbours spend", why)
 
 

@@ -17,7 +17,8 @@ from dither.mechanisms.smooth.student_t import SmoothStudentT
 
 @dataclass(frozen=True)
 class SmoothEntry:
-    """A mechanism whose noise follows a smooth sensitivity: the suite compares its exact laws on neighbours."""
+    """A mechanism whose noise follows a smooth sensitivity: the suite compares its exact distributions on
+    neighbours."""
 
     make: Callable[..., Any]
     examples: tuple[Mapping[str, Any], ...]

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from dither.accounting.guarantees.guarantee import Guarantee
-from dither.errors import ParameterError, RelationMismatch
+from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, ceil_of
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability, whole
 from dither.mechanisms.release import Release
 from dither.mechanisms.sealed_values import Exact, _unseal
+from dither.mechanisms.sensitivity_bounds import Norms, read_sensitivity
 from dither.mechanisms.values import Steps, Value, add, on_grid, size_of, to_grid
 from dither.neighbours import Relation
 
 
-@runtime_checkable
-class Norms(Protocol):
-    """A sensitivity that knows its norms and the relation it was worked out for."""
-
-    @property
-    def l1(self) -> Fraction: ...
-    @property
-    def l2(self) -> Fraction: ...
-    @property
-    def relation(self) -> Relation: ...
-
-
-class AdditiveNoise(ABC):
+class AdditiveNoise(Frozen, ABC):
     """value + noise, independently for each coordinate, in whole steps of a public grid."""
 
     sensitivity: Fraction
@@ -82,6 +75,29 @@ class AdditiveNoise(ABC):
             # The noise comes first: a failure of the sampler must find the aggregate still sealed.
             noise = self._noise(value.size)
             return self._released(add(_unseal(value), noise))
+        steps = self._steps(value)
+        return self._released(add(steps, self._noise(size_of(steps))))
+
+    def draws(self, value: Value, size: int) -> npt.NDArray[Any]:
+        """What `size` independent releases publish, in grid steps; of a vector, a row for each.
+
+        One release of a long vector: noise is independent in each coordinate. Every row costs the whole guarantee.
+        """
+        steps = self._steps(value)
+        noisy = np.asarray(self.release(Exact(np.tile(np.ravel(steps), size))).steps)
+        return noisy if isinstance(steps, int) else noisy.reshape(size, steps.size)
+
+    def plot(self, value: Number = 0, shift: Number | None = None) -> Any:
+        """An altair chart: the exact distributions of the answers to two neighbours, `value` and value + shift, and
+        their ratio.
+
+        For explaining, never for data: what is drawn is not private. By default the shift is the sensitivity.
+        """
+        from dither.mechanisms.pictures.noise import plot_addition
+
+        return plot_addition(self, value, shift)
+
+    def _steps(self, value: Value) -> Steps:
         steps = (to_grid if self.rounded_coordinates else on_grid)(value, self.grid)
         size = size_of(steps)
         if self.rounded_coordinates and (size or 1) > self.rounded_coordinates:
@@ -89,16 +105,7 @@ class AdditiveNoise(ABC):
                 f"the mechanism pays for rounding {self.rounded_coordinates} coordinates and was given {size}; "
                 "construct it with rounded_coordinates= the length of the vector."
             )
-        return self._released(add(steps, self._noise(size)))
-
-    def plot(self, value: Number = 0, shift: Number | None = None) -> Any:
-        """An altair chart: the exact laws of the answers to two neighbours, `value` and value + shift, and their ratio.
-
-        For explaining, never for data: what is drawn is not private. By default the shift is the sensitivity.
-        """
-        from dither.mechanisms.pictures.noise import plot_addition
-
-        return plot_addition(self, value, shift)
+        return steps
 
     def _released(self, noisy: Steps) -> Release:
         if not isinstance(noisy, int):
@@ -114,17 +121,10 @@ def read_setting(
     rounded_coordinates: int,
 ) -> dict[str, Any]:
     """The checked parameters that all grid mechanisms share; a `Sensitivity` brings the right norm and its relation."""
-    if isinstance(sensitivity, Norms):
-        if relation is not None and Relation.read(relation) is not sensitivity.relation:
-            raise RelationMismatch(
-                f"the sensitivity holds under {sensitivity.relation.value}, not under {Relation.read(relation).value}."
-            )
-        relation, bound = sensitivity.relation, sensitivity.l1 if norm == "l1" else sensitivity.l2
-    else:
-        bound = positive(sensitivity, "sensitivity")
+    bound, held = read_sensitivity(sensitivity, norm, relation)
     return {
         "sensitivity": bound,
-        "relation": Relation.ADD_REMOVE if relation is None else Relation.read(relation),
+        "relation": held,
         "grid": positive(grid, "grid"),
         "rounded_coordinates": whole(rounded_coordinates, "rounded_coordinates", least=0),
     }

@@ -10,11 +10,13 @@ from dither.accounting.guarantees.gaussian_curve import analytic_sigma, classica
 from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, float_up
-from dither.exact.parameters import Number, positive, probability, sqrt_up
-from dither.mechanisms.additive.addition import AdditiveNoise, Norms, check_scale, read_setting
+from dither.exact.parameters import Number, positive, probability, sqrt_up, whole
+from dither.mechanisms.additive.addition import AdditiveNoise, check_scale, read_setting
+from dither.mechanisms.sensitivity_bounds import Norms
 from dither.mechanisms.values import Steps
 from dither.neighbours import Relation
 
+_SMALL = 100
 _CALIBRATIONS = {"analytic": analytic_sigma, "classical": classical_sigma}
 
 
@@ -59,22 +61,18 @@ class Gaussian(AdditiveNoise):
     ) -> None:
         if calibration not in _CALIBRATIONS:
             raise ParameterError(f'calibration must be "analytic" or "classical"; got {calibration!r}.')
-        for name, checked in read_setting(sensitivity, "l2", relation, grid, rounded_coordinates).items():
-            object.__setattr__(self, name, checked)
-        object.__setattr__(self, "calibration", calibration)
+        self._keep(calibration=calibration, **read_setting(sensitivity, "l2", relation, grid, rounded_coordinates))
         if rho is None and epsilon is not None and delta is not None:
-            stated = (positive(epsilon, "epsilon"), probability(delta, "delta"), None)
-            sigma = dyadic_up(self.sensitivity_steps * _CALIBRATIONS[calibration](stated[0], stated[1]))
+            e, d = positive(epsilon, "epsilon"), probability(delta, "delta")
+            sigma = dyadic_up(self.sensitivity_steps * _CALIBRATIONS[calibration](e, d))
+            self._keep(epsilon=e, delta=d, rho=None, sigma_steps=sigma)
         elif rho is not None and epsilon is None and delta is None:
             limit = positive(rho, "rho")
-            stated = (None, None, limit)  # type: ignore[assignment]
             sigma = dyadic_up(sqrt_up(self.sensitivity_steps**2 / (2 * limit)))
+            self._keep(epsilon=None, delta=None, rho=limit, sigma_steps=sigma)
         else:
             raise ParameterError("give the Gaussian mechanism either epsilon= and delta=, or rho=.")
-        for name, number in zip(("epsilon", "delta", "rho"), stated, strict=True):
-            object.__setattr__(self, name, number)
         check_scale(sigma)
-        object.__setattr__(self, "sigma_steps", sigma)
 
     @property
     def sensitivity_steps(self) -> Fraction:
@@ -98,6 +96,18 @@ class Gaussian(AdditiveNoise):
         """sigma^2 + 1/12 less a correction that matters for small sigma only, in grid steps squared."""
         _, high = bounds(lambda: ball(self.grid) ** 2 * _rounded_variance(self.sigma_steps))
         return float_up(high)
+
+    def expected_error(self, *, count: int = 1) -> float:
+        """The expectation of the largest of `count` independent |noises|, in the units of the value, rounded up.
+
+        It is the sum over w >= 0 of 1 - (1 - P(|X| > w))^count. For a sigma of more than 100 steps it is bounded by the
+        same for the normal variable, plus half a step, which is less than 1 in a hundred more.
+        """
+        from dither.mechanisms.additive.largest_normal import largest_normal, largest_rounded
+
+        many, sigma = whole(count, "count"), self.sigma_steps
+        steps = largest_rounded(sigma, many) if sigma <= _SMALL else sigma * largest_normal(many) + Fraction(1, 2)
+        return float_up(self.grid * steps)
 
     def pmf(self, steps: int) -> tuple[Fraction, Fraction]:
         distance = abs(steps)

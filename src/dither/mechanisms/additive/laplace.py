@@ -8,10 +8,11 @@ from fractions import Fraction
 
 from dither.accounting.guarantees.conversion import rho_of_discrete_laplace
 from dither.accounting.guarantees.pure import PureDP
-from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, float_up
 from dither.exact.parameters import Number, positive, whole
-from dither.mechanisms.additive.addition import AdditiveNoise, Norms, check_scale, read_setting
+from dither.mechanisms.additive.addition import AdditiveNoise, check_scale, read_setting
+from dither.mechanisms.discrete_laplace import mass, reach
+from dither.mechanisms.sensitivity_bounds import Norms, check_steps
 from dither.mechanisms.values import Steps
 from dither.neighbours import Relation
 
@@ -50,13 +51,9 @@ class Laplace(AdditiveNoise):
         grid: Number = 1,
         rounded_coordinates: int = 0,
     ) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        for name, checked in read_setting(sensitivity, "l1", relation, grid, rounded_coordinates).items():
-            object.__setattr__(self, name, checked)
-        if not self.sensitivity_steps >= 1:
-            raise ParameterError(
-                "the grid is coarser than the sensitivity, so values on it could not differ; give a smaller grid=."
-            )
+        setting = read_setting(sensitivity, "l1", relation, grid, rounded_coordinates)
+        self._keep(epsilon=positive(epsilon, "epsilon"), **setting)
+        check_steps(self.sensitivity_steps)
         check_scale(self.scale_steps)
 
     @property
@@ -100,13 +97,10 @@ class Laplace(AdditiveNoise):
         return float_up(bounds(expected)[1])
 
     def pmf(self, steps: int) -> tuple[Fraction, Fraction]:
-        rate = 1 / self.scale_steps
-        return bounds(lambda: (ball(rate) / 2).tanh() * (-ball(rate) * abs(steps)).exp())
+        return bounds(lambda: mass(self.scale_steps, steps))
 
     def _reach(self, tail: Ball) -> Ball:
-        # P(|X| > w) = 2 q^(w+1) / (1+q)
-        rate = ball(1 / self.scale_steps)
-        return (ball(2) / (1 + (-rate).exp()) / tail).log() / rate - 1
+        return reach(self.scale_steps, tail)
 
     def _noise(self, size: int | None) -> Steps:
         from dither.noise import discrete_laplace

@@ -15,6 +15,7 @@ from dither.accounting.guarantees.conversion import rho_of_discrete_laplace, rho
 from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, ceil_of
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, sqrt_up, whole
 from dither.mechanisms.additive.addition import AdditiveNoise
 from dither.mechanisms.additive.gaussian import Gaussian
@@ -52,7 +53,7 @@ class KeyOutcome(Outcome):
 
 
 @dataclass(frozen=True, init=False)
-class KeySelection:
+class KeySelection(Frozen):
     """(epsilon, delta)-DP, and delta-approximate zCDP, for one owner added or removed who has at most c keys.
 
     Counts are numbers of distinct *owners* per key, never of rows, and every owner was cut to at most `keys_per_owner`
@@ -95,12 +96,14 @@ class KeySelection:
             raise ParameterError(f'method must be "threshold", "gaussian" or "optimal"; got {chosen!r}.')
         if rho is not None and chosen != "gaussian":
             raise ParameterError(f'rho= buys Gaussian noise; give epsilon= for method="{chosen}".')
-        object.__setattr__(self, "epsilon", None if epsilon is None else positive(epsilon, "epsilon"))
-        object.__setattr__(self, "rho", None if rho is None else positive(rho, "rho"))
-        object.__setattr__(self, "delta", small_delta(delta))
-        object.__setattr__(self, "keys_per_owner", whole(keys_per_owner, "keys_per_owner", most=10**9))
-        object.__setattr__(self, "method", cast(Method, chosen))
-        object.__setattr__(self, "relation", Relation.read(relation))
+        self._keep(
+            epsilon=None if epsilon is None else positive(epsilon, "epsilon"),
+            rho=None if rho is None else positive(rho, "rho"),
+            delta=small_delta(delta),
+            keys_per_owner=whole(keys_per_owner, "keys_per_owner", most=10**9),
+            method=chosen,
+            relation=Relation.read(relation),
+        )
         if self.relation in (Relation.EDGE, Relation.EDGE_WEIGHT):
             raise ParameterError("keys belong to owners or records: the relation is owner, add_remove or replace.")
         _ = self.noise if chosen != "optimal" else None
@@ -186,6 +189,16 @@ class KeySelection:
             return KeyOutcome(np.flatnonzero(self._optimal.kept(capped)), self, None)
         sealed = counts if isinstance(counts, Exact) else Exact(_one_row(whole_steps(counts)))
         return self.release_below(sealed, lambda places: Exact(_one_row(_unseal(sealed))[places]))
+
+    def draws(self, counts: Sequence[int], size: int) -> npt.NDArray[np.int64]:
+        """What `size` independent releases show of each key: its noisy count, 1 if none is paid for, -1 if not kept.
+
+        One release of a long list of keys, of which each is kept by itself. Every row of it costs the whole guarantee.
+        """
+        outcome = self.release(np.tile(np.asarray(counts, np.int64), size))
+        shown = np.full(len(counts) * size, -1, np.int64)
+        shown[outcome.kept] = 1 if outcome.counts is None else outcome.counts
+        return shown.reshape(size, len(counts))
 
     def release_below(self, most: Exact, look: Callable[[npt.NDArray[np.intp]], Exact]) -> KeyOutcome:
         """What `release` says, where counts are looked up only for keys that may be kept.

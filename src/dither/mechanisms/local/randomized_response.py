@@ -14,6 +14,7 @@ from dither.accounting.guarantees.pure import PureDP
 from dither.accounting.guarantees.responses import ResponseDP
 from dither.errors import ParameterError, RelationMismatch
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive
 from dither.mechanisms.outcome import Outcome
 from dither.neighbours import Relation
@@ -39,7 +40,7 @@ class Shares:
 
 
 @dataclass(frozen=True, init=False)
-class RandomizedResponse:
+class RandomizedResponse(Frozen):
     """epsilon-DP for each respondent, under replace: one respondent's answer changes, the number of reports is public.
 
     With k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), any other value with
@@ -60,29 +61,34 @@ class RandomizedResponse:
     def __init__(
         self, *, epsilon: Number, values: Sequence[Hashable] = (0, 1), relation: Relation | str = Relation.REPLACE
     ) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "relation", Relation.read(relation))
-        if self.relation is not Relation.REPLACE:
+        held = Relation.read(relation)
+        if held is not Relation.REPLACE:
             raise RelationMismatch(
                 "randomised response protects what a respondent answers, not who responds: "
-                f"its relation is replace, not {self.relation.value}."
+                f"its relation is replace, not {held.value}."
             )
         if isinstance(values, (str, bytes)) or len(set(values)) != len(values) or len(values) < 2:
             raise ParameterError("give at least two different values that can be answered, as values=[...].")
-        object.__setattr__(self, "values", tuple(values))
+        self._keep(epsilon=positive(epsilon, "epsilon"), values=tuple(values), relation=held)
 
     @property
     def guarantee(self) -> PureDP:
-        """epsilon-DP; with more than two values by the exact law of the loss, whose curve is lower."""
+        """epsilon-DP; with more than two values by the exact distribution of the loss, whose curve is lower."""
         if len(self.values) == 2:
             return PureDP(self.epsilon, self.relation, proven_rho=self._rho())
         return ResponseDP(self.epsilon, len(self.values), self.relation, proven_rho=self._rho())
 
     def release(self, answers: Any) -> Outcome:
         """One report per answer: a list for a list, an array or a column, a single value for a single one."""
+        reports = self.draws(answers, 1)[0].tolist()
+        return Outcome([self.values[i] for i in reports] if isinstance(reports, list) else self.values[reports], self)
+
+    def draws(self, answers: Any, size: int) -> npt.NDArray[np.int64]:
+        """The places among the values that `size` independent releases report; of several answers, a row for each."""
         single = self._is_single(answers)
-        reports = self._report(self._positions([answers] if single else _listed(answers))).tolist()
-        return Outcome(self.values[reports[0]] if single else [self.values[i] for i in reports], self)
+        true = self._positions([answers] if single else _listed(answers))
+        reports = self._report(np.tile(true, size))
+        return reports if single else reports.reshape(size, true.size)
 
     def probability_bounds(self, answer: Hashable) -> list[tuple[Fraction, Fraction]]:
         """Certified bounds of the probability of each report, for a true answer."""

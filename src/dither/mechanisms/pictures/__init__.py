@@ -1,4 +1,5 @@
-"""What each kind of mechanism brings to its picture: exact laws on two neighbours. For explaining, never for data.
+"""What each kind of mechanism brings to its picture: exact distributions on two neighbours. For explaining, never for
+data.
 
 Drawing itself, and altair with it, is imported when a picture is asked for.
 """

@@ -33,12 +33,12 @@ def plot_responses(mechanism: RandomizedResponse, first: Hashable, second: Hasha
     """What is reported by two respondents with different answers."""
     from dither.plot import two_choices
 
-    laws: list[Bars] = [
+    distributions: list[Bars] = [
         {value: float(low) for value, (low, _) in zip(mechanism.values, bounds, strict=True)}
         for bounds in (mechanism.probability_bounds(first), mechanism.probability_bounds(second))
     ]
     names = (f"the true answer is {first}", f"the true answer is {second}")
-    return two_choices(name(mechanism), mechanism.guarantee, laws[0], laws[1], names)
+    return two_choices(name(mechanism), mechanism.guarantee, distributions[0], distributions[1], names)
 
 
 def plot_stable(mechanism: StableRelease, distance: int | None, *, same_value: bool) -> Any:
@@ -50,15 +50,15 @@ def plot_stable(mechanism: StableRelease, distance: int | None, *, same_value: b
     near = (mechanism.threshold if same_value else 0) if distance is None else distance
     passing, farther = (float(mechanism.published(at)[1]) for at in (near, near + 1))
     if same_value:
-        laws: list[Bars] = [{"the value": p, "REFUSED": 1 - p} for p in (passing, farther)]
+        distributions: list[Bars] = [{"the value": p, "REFUSED": 1 - p} for p in (passing, farther)]
         names = (f"distance {near}", f"distance {near + 1}")
     else:
-        laws = [
+        distributions = [
             {"one value": passing, "another value": 0.0, "REFUSED": 1 - passing},
             {"one value": 0.0, "another value": passing, "REFUSED": 1 - passing},
         ]
         names = ("one value", "another value")
-    return two_choices(name(mechanism), mechanism.guarantee, laws[0], laws[1], names)
+    return two_choices(name(mechanism), mechanism.guarantee, distributions[0], distributions[1], names)
 
 
 def plot_stream(
@@ -74,21 +74,21 @@ def plot_stream(
         else list(neighbour)
     )
     first, second = (
-        {_said(transcript): p for transcript, p in mechanism.probabilities(given, threshold).items()}
+        {_formatted(transcript): p for transcript, p in mechanism.probabilities(given, threshold).items()}
         for given in (stream, moved)
     )
     return two_choices(name(mechanism), mechanism.guarantee, first, second)
 
 
-def _said(transcript: tuple[bool, ...]) -> str:
+def _formatted(transcript: tuple[bool, ...]) -> str:
     """Answers in order, repeated ones counted.
 
-    >>> _said((False, False, True))
+    >>> _formatted((False, False, True))
     'below ×2, above'
     """
     runs = [("above" if above else "below", len(list(many))) for above, many in groupby(transcript)]
     return ", ".join(word if many == 1 else f"{word} ×{many}" for word, many in runs)
 
 
-def _labelled(law: Any) -> Bars:
-    return dict(law.items() if isinstance(law, Mapping) else enumerate(law))
+def _labelled(distribution: Any) -> Bars:
+    return dict(distribution.items() if isinstance(distribution, Mapping) else enumerate(distribution))

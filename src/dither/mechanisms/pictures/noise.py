@@ -21,7 +21,7 @@ _SHOWN_OF_HEAVY_TAILS = Fraction("0.93")
 def plot_addition(mechanism: AdditiveNoise, value: Number, shift: Number | None) -> Any:
     """value + noise and value + shift + noise; by default they are as far apart as the sensitivity allows."""
     from dither.mechanisms.values import on_grid
-    from dither.plot import Law, Neighbours, steps_around, two_laws
+    from dither.plot import Distribution, Neighbours, steps_around, two_distributions
 
     grid = mechanism.grid
     apart = max(1, math.floor(mechanism.sensitivity / grid)) * grid if shift is None else exact(shift, "shift")
@@ -30,17 +30,17 @@ def plot_addition(mechanism: AdditiveNoise, value: Number, shift: Number | None)
     start = exact(value, "value")
     places = [int(at) for at in on_grid([start, start + apart], grid)]  # type: ignore[union-attr]
 
-    def law(at: int) -> Law:
-        return Law(f"answer {short(at * grid)}", at * grid, lambda step: mechanism.pmf(step - at))
+    def distribution(at: int) -> Distribution:
+        return Distribution(f"answer {short(at * grid)}", at * grid, lambda step: mechanism.pmf(step - at))
 
     steps = steps_around(map(Fraction, places), mechanism.error(SHOWN) / grid)
-    shown = Neighbours(law(places[0]), law(places[1]), grid, steps)
-    return two_laws(name(mechanism), mechanism.guarantee, shown)
+    shown = Neighbours(distribution(places[0]), distribution(places[1]), grid, steps)
+    return two_distributions(name(mechanism), mechanism.guarantee, shown)
 
 
 def plot_smooth(mechanism: SmoothNoise, value: Number | None, smooth_sensitivity: Number | None) -> Any:
     """Neighbours as far apart as they may be: answers apart by S, the second with an S e^beta times as large."""
-    from dither.plot import Law, Neighbours, steps_around, two_laws
+    from dither.plot import Distribution, Neighbours, steps_around, two_distributions
 
     low, high, grid = mechanism.lower, mechanism.upper, mechanism.grid
     middle = Fraction(0) if low is None or high is None else (low + high) / 2
@@ -49,13 +49,13 @@ def plot_smooth(mechanism: SmoothNoise, value: Number | None, smooth_sensitivity
     smooth = usual if smooth_sensitivity is None else positive(smooth_sensitivity, "smooth_sensitivity")
     wider = smooth * Fraction(math.exp(min(float(mechanism.beta), 50.0)))
 
-    def law(label: str, at: Fraction, bound: Fraction) -> Law:
-        return Law(label, at, lambda step: mechanism.pmf(step, at, bound))
+    def distribution(label: str, at: Fraction, bound: Fraction) -> Distribution:
+        return Distribution(label, at, lambda step: mechanism.pmf(step, at, bound))
 
     pair = (
-        law(f"answer {short(centre)}", centre, smooth),
-        law(f"answer {short(centre + smooth)}, noise e^β as wide", centre + smooth, wider),
+        distribution(f"answer {short(centre)}", centre, smooth),
+        distribution(f"answer {short(centre + smooth)}, noise e^β as wide", centre + smooth, wider),
     )
     reach = mechanism.spread(_SHOWN_OF_HEAVY_TAILS) * wider / grid
     steps = steps_around([centre / grid, (centre + smooth) / grid], reach)
-    return two_laws(name(mechanism), mechanism.guarantee, Neighbours(*pair, grid, steps, density=True))
+    return two_distributions(name(mechanism), mechanism.guarantee, Neighbours(*pair, grid, steps, density=True))

@@ -14,10 +14,10 @@ from dither.mechanisms.refusal import REFUSED
 
 def plot_published(title: str, answer: Any, confidence: Fraction) -> Any:
     """A chart of `answer.value`, which is a number, several, or something that is none; free, as it was published."""
-    from dither.plot import Panel, bars, say, words
+    from dither.plot import Panel, bars, formatted, words
 
     labels, values = listed(answer.value)
-    subtitle = say(answer.guarantee)
+    subtitle = formatted(answer.guarantee)
     if not values:
         return words(title, subtitle, ["nothing"])
     if not all(isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) for value in values):

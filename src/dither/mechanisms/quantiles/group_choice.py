@@ -4,7 +4,7 @@ The answers of a group are cut into runs of neighbouring codes that share a gap.
 proportional to b(c) exp(-rate gap), b(c) being its public weight (`Bands`); the mass of a run is the sum of the b of
 its codes. Exact rejection, in every group by itself: a run is proposed by whole numbers that bound mass exp(-rate gap)
 from above, and kept by an exact coin; the code within a run that was kept is chosen by the public weights alone. What a
-coin rejects is proposed anew. Kept proposals have exactly the law above, whatever the floats were
+coin rejects is proposed anew. Kept proposals have exactly the distribution above, whatever the floats were
 (docs/proofs/many_choices.md).
 """
 
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dither.exact.balls import Ball, ball
 from dither.mechanisms.codes import Codes
 from dither.mechanisms.quantiles.bands import Bands
 from dither.mechanisms.weights import Weights, flip, weights_of
-from dither.noise.balls import Ball, ball
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.uniform import each_below
 

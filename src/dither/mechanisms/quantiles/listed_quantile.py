@@ -1,4 +1,4 @@
-"""A quantile chosen among answers that the caller lists."""
+"""Quantiles chosen among answers that the caller lists."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, Literal
 from dither.accounting.guarantees.pure import PureDP
 from dither.exact.balls import ball, bounds, float_up
 from dither.exact.parameters import Number, probability
-from dither.mechanisms.outcome import Outcome
+from dither.mechanisms.codes import Codes
 from dither.mechanisms.probabilities import certified, nearest
 from dither.mechanisms.quantiles.candidates import Candidate, Standing, published, read_candidates, standing
-from dither.mechanisms.quantiles.quantile import rank_sensitivity, read_epsilon, read_relation
+from dither.mechanisms.quantiles.rank_mechanism import Part, RankMechanism
 from dither.mechanisms.selection.exponential import Exponential
 from dither.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from dither.neighbours import Relation
@@ -22,7 +22,51 @@ Rule = Literal["flip", "exponential"]
 
 
 @dataclass(frozen=True, init=False)
-class ListedQuantile:
+class CandidateQuantiles(RankMechanism):
+    """Answers are the candidates; a code is a place in their list."""
+
+    candidates: tuple[Candidate, ...] = field(repr=False)
+    rule: Rule
+
+    def __init__(
+        self,
+        *,
+        q: Number | Sequence[Number],
+        candidates: Sequence[Number],
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        relation: Relation | str | None = None,
+        rows_per_owner: int = 1,
+    ) -> None:
+        self._read_price(q, epsilon, rho, relation, rows_per_owner)
+        self._keep(candidates=read_candidates(candidates), rule="flip" if rho is None else "exponential")
+
+    def _chooser(self, q: Fraction, level: int) -> PermuteAndFlip | Exponential:
+        kind = PermuteAndFlip if self.rule == "flip" else Exponential
+        return kind(epsilon=self.choosing_epsilon, sensitivity=self._moved(q, level), relation=self.relation)
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return 0, len(self.candidates) - 1
+
+    def _value(self, code: int) -> int | Fraction:
+        return published(self.candidates[code])
+
+    def _read(self, values: Any) -> Standing:
+        return standing(values, self.candidates, keep_missing=self.relation is Relation.REPLACE)
+
+    def _choose(self, records: Standing, part: Part, level: int, count: int) -> Codes:
+        q = part.wanted[len(part.wanted) // 2][1]
+        around = records.part(part.first, part.last + 1, part.before, part.size)
+        return part.first + self._chooser(q, level)._draws(around.scores(q), count)
+
+    def _beside(self, records: Standing, part: Part, codes: Codes) -> tuple[Codes, Codes]:
+        around, places = records.part(part.first, part.last + 1, part.before, part.size), codes - part.first
+        return around.below[places], around.upto[places]
+
+
+@dataclass(frozen=True, init=False)
+class ListedQuantile(CandidateQuantiles):
     """epsilon-DP: one of the `candidates`, whose rank is near q n.
 
     The candidates are public: fixed without looking at the records. Each has the score -d, d being the distance from
@@ -40,44 +84,11 @@ class ListedQuantile:
     (40, Fraction(1, 1), 5.3)
     """
 
-    epsilon: Fraction
     q: Fraction
-    candidates: tuple[Candidate, ...] = field(repr=False)
-    relation: Relation
-    rows_per_owner: int
-    rule: Rule
-
-    def __init__(
-        self,
-        *,
-        q: Number,
-        candidates: Sequence[Number],
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        relation: Relation | str | None = None,
-        rows_per_owner: int = 1,
-    ) -> None:
-        object.__setattr__(self, "epsilon", read_epsilon(epsilon, rho))
-        object.__setattr__(self, "q", probability(q, "q"))
-        held, rows = read_relation(relation, rows_per_owner)
-        object.__setattr__(self, "relation", held)
-        object.__setattr__(self, "rows_per_owner", rows)
-        object.__setattr__(self, "rule", "flip" if rho is None else "exponential")
-        object.__setattr__(self, "candidates", read_candidates(candidates))
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far the distance of a candidate's ranks from q n can move between neighbours."""
-        return rank_sensitivity(self.q, self.relation, self.rows_per_owner)
-
-    @property
-    def rate(self) -> Fraction:
-        """By how much one rank farther away lowers the logarithm of a candidate's chance."""
-        return self._chooser.rate
 
     @property
     def guarantee(self) -> PureDP:
-        return self._chooser.guarantee
+        return self._chooser(self.q, 0).guarantee
 
     def rank_error(self, confidence: Number) -> float:
         """w, rounded up: with at least this probability no candidate is nearer to q n by more than w ranks.
@@ -90,34 +101,50 @@ class ListedQuantile:
         _, high = bounds(lambda: ball(others / missed).log() / ball(self.rate))
         return float_up(high)
 
-    def release(self, values: Any) -> Outcome:
-        """One of the candidates, about a NumPy array, a list, or an Arrow, pandas or polars column of numbers."""
-        chosen = self._chooser._draw(self._standing(values).scores(self.q))
-        return Outcome(published(self.candidates[chosen]), self)
-
     def probabilities(self, values: Any) -> list[float]:
         """The exact probability of every candidate, in order, rounded to the nearest float; of at most 300 of them.
 
         As private as the values.
         """
-        scores = self._standing(values).scores(self.q)
-        return scores.by_gap(nearest, self._chooser._law(scores))
+        scores = self._read(values).scores(self.q)
+        return scores.by_gap(nearest, self._chooser(self.q, 0)._distribution(scores))
 
     def probability_bounds(self, values: Any) -> list[tuple[Fraction, Fraction]]:
         """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
-        scores = self._standing(values).scores(self.q)
-        return scores.by_gap(certified, self._chooser._law(scores))
+        scores = self._read(values).scores(self.q)
+        return scores.by_gap(certified, self._chooser(self.q, 0)._distribution(scores))
 
-    def plot(self, values: Any | None = None, neighbour: Any | None = None) -> Any:
-        """An altair chart: the exact laws on these records and on a neighbour's, and their ratio. Never for data."""
-        from dither.mechanisms.pictures.ranks import plot_listed
 
-        return plot_listed(self, values, neighbour)
+@dataclass(frozen=True, init=False)
+class ListedQuantiles(CandidateQuantiles):
+    """epsilon-DP: for each q one of the `candidates`, whose rank is near q n, in order.
+
+    The middle quantile is chosen as by `ListedQuantile`, and the records below, at and above it are counted with noise;
+    the others are then found among the candidates and the records on their side, level by level, as by `Quantiles`. A
+    side without candidates is answered by the one beside it. docs/proofs/listedquantiles.md.
+
+    >>> m = ListedQuantiles(epsilon=1, q=["0.25", "0.5", "0.75"], candidates=[20, 30, 40, 50])
+    >>> m.release([40] * 10000).value, m.levels, m.guarantee.epsilon
+    ((40, 40, 40), 2, Fraction(1, 1))
+    """
+
+    q: tuple[Fraction, ...]
+
+    _several = True
 
     @property
-    def _chooser(self) -> PermuteAndFlip | Exponential:
-        kind = PermuteAndFlip if self.rule == "flip" else Exponential
-        return kind(epsilon=self.epsilon, sensitivity=self.sensitivity, relation=self.relation)
+    def guarantee(self) -> PureDP:
+        # A level's choices are e-DP, so e^2/2-zCDP; by the exponential mechanism e^2/8-zCDP.
+        rho = self.levels * self.choosing_epsilon**2 / (2 if self.rule == "flip" else 8)
+        return PureDP(self.epsilon, self.relation, proven_rho=rho + self._counting_rho)
 
-    def _standing(self, values: Any) -> Standing:
-        return standing(values, self.candidates, keep_missing=self.relation is Relation.REPLACE)
+    @property
+    def first_choice(self) -> ListedQuantile:
+        price = {"epsilon": self.choosing_epsilon} if self.rule == "flip" else {"rho": self.choosing_epsilon**2 / 8}
+        return ListedQuantile(
+            q=self.q[len(self.q) // 2],
+            candidates=self.candidates,
+            relation=self.relation,
+            rows_per_owner=self.rows_per_owner,
+            **price,
+        )

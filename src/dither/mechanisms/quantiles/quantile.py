@@ -1,21 +1,24 @@
-"""A quantile by the exponential mechanism, on a public grid of answers."""
+"""Quantiles by the exponential mechanism, on a public grid of answers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.accounting.guarantees.pure import PureDP
-from dither.errors import ParameterError, RelationMismatch
+import numpy as np
+
+from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, float_up
 from dither.exact.parameters import Number, positive, probability, sqrt_down, whole
-from dither.mechanisms.codes import Grid
+from dither.mechanisms.codes import Codes, Grid
 from dither.mechanisms.outcome import Outcome
 from dither.mechanisms.probabilities import certified, nearest
 from dither.mechanisms.quantiles.bands import Bands
 from dither.mechanisms.quantiles.rank_choice import RankChoice, Target, near_runs
-from dither.mechanisms.quantiles.rank_window import Ranked, ranked_column, ranked_counts
+from dither.mechanisms.quantiles.rank_mechanism import Part, RankMechanism
+from dither.mechanisms.quantiles.rank_window import Ranked, RankedPart, ranked_column, ranked_counts, sorted_column
 from dither.mechanisms.values import times_grid
 from dither.neighbours import Relation
 
@@ -23,7 +26,60 @@ _MOST_LISTED = 100_000
 
 
 @dataclass(frozen=True, init=False)
-class Quantile:
+class GridQuantiles(RankMechanism):
+    """Answers are the multiples of the grid's step within its bounds; a code is how many steps an answer is from 0."""
+
+    grid: Grid
+
+    def __init__(
+        self,
+        *,
+        q: Number | Sequence[Number],
+        lower: Number,
+        upper: Number,
+        grid: Number = 1,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        relation: Relation | str | None = None,
+        rows_per_owner: int = 1,
+    ) -> None:
+        self._read_price(q, epsilon, rho, relation, rows_per_owner)
+        self._keep(grid=Grid.within(lower, upper, grid))
+
+    def release_from_counts(self, codes: Any, counts: Any) -> Outcome:
+        """The same for whole codes (value / grid) with how often each occurs; sealed aggregates are opened here.
+
+        The codes may come in any order and more than once; those outside the bounds are clamped.
+        """
+        return self._release(ranked_counts(codes, counts, self.grid))
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        return self.grid.first, self.grid.last
+
+    def _value(self, code: int) -> int | Fraction:
+        found: int | Fraction = times_grid(code, self.grid.step)
+        return found
+
+    def _read(self, values: Any) -> Ranked:
+        # One choice looks at the ranks near its target alone, several at all of them.
+        read = sorted_column if self._several else ranked_column
+        return read(values, self.grid, keep_missing=self.relation is Relation.REPLACE)
+
+    def _choose(self, records: Ranked, part: Part, level: int, count: int) -> Codes:
+        position, q = part.wanted[len(part.wanted) // 2]
+        around, grid = RankedPart(records, part.before, part.size), Grid(self.grid.step, part.first, part.last)
+        bands = Bands.of(self.grid, self._shares[position])
+        return RankChoice.of(around, grid, bands, q, self._rate(q, level)).draws(count)
+
+    def _beside(self, records: Ranked, part: Part, codes: Codes) -> tuple[Codes, Codes]:
+        around = RankedPart(records, part.before, part.size)
+        beside = np.array([around.beside(code) for code in codes.tolist()], np.int64)
+        return beside[:, 0], beside[:, 1]
+
+
+@dataclass(frozen=True, init=False)
+class Quantile(GridQuantiles):
     """epsilon-DP, and epsilon^2/8-zCDP: a multiple of `grid` within [lower, upper] whose rank is near q n.
 
     An answer c has probability proportional to b exp(-epsilon d / (2 D)), where d is the distance from q n to the ranks
@@ -42,49 +98,12 @@ class Quantile:
     (40, Fraction(1, 1), 9.1)
     """
 
-    epsilon: Fraction
     q: Fraction
-    grid: Grid
-    relation: Relation
-    rows_per_owner: int
-
-    def __init__(
-        self,
-        *,
-        q: Number,
-        lower: Number,
-        upper: Number,
-        grid: Number = 1,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        relation: Relation | str | None = None,
-        rows_per_owner: int = 1,
-    ) -> None:
-        object.__setattr__(self, "epsilon", read_epsilon(epsilon, rho))
-        object.__setattr__(self, "q", probability(q, "q"))
-        object.__setattr__(self, "grid", Grid.within(lower, upper, grid))
-        held, rows = read_relation(relation, rows_per_owner)
-        object.__setattr__(self, "relation", held)
-        object.__setattr__(self, "rows_per_owner", rows)
-
-    @property
-    def sensitivity(self) -> Fraction:
-        """How far the distance of an answer's ranks from q n can move between neighbours."""
-        return rank_sensitivity(self.q, self.relation, self.rows_per_owner)
-
-    @property
-    def rate(self) -> Fraction:
-        """By how much one rank farther away lowers the logarithm of the probability."""
-        return self.epsilon / (2 * self.sensitivity)
 
     @property
     def bands(self) -> Bands:
         """The public weights of the answers: from q, the bounds and the grid."""
         return Bands.of(self.grid, self.q)
-
-    @property
-    def guarantee(self) -> PureDP:
-        return PureDP(self.epsilon, self.relation, proven_rho=self.epsilon**2 / 8)
 
     def rank_error(self, confidence: Number, *, optimal: int = 1) -> float:
         """w, rounded up: with at least this probability the answer's ranks are within w of q n, whatever the data.
@@ -96,43 +115,19 @@ class Quantile:
         _, high = bounds(lambda: (ball(others / (1 - sure))).log() / ball(self.rate))
         return float_up(high)
 
-    def release(self, values: Any) -> Outcome:
-        """One answer about a NumPy array, a list, or an Arrow, pandas or polars column of numbers."""
-        return self._release(self._ranked(values))
-
-    def release_from_counts(self, codes: Any, counts: Any) -> Outcome:
-        """One answer about whole codes (value / grid) with how often each occurs; sealed aggregates are opened here.
-
-        The codes may come in any order and more than once; those outside the bounds are clamped.
-        """
-        return self._release(ranked_counts(codes, counts, self.grid))
-
     def probabilities(self, values: Any) -> list[float]:
         """The exact probability of every answer, in order, rounded to the nearest float. As private as the values."""
-        return [float(p) for p, width in self._law(values, nearest) for _ in range(width)]
+        return [float(p) for p, width in self._distribution(values, nearest) for _ in range(width)]
 
     def probability_bounds(self, values: Any) -> list[tuple[Fraction, Fraction]]:
         """Certified (lower, upper) bounds of the probabilities that agree to 64 bits."""
-        return [p for p, width in self._law(values, certified) for _ in range(width)]
+        return [p for p, width in self._distribution(values, certified) for _ in range(width)]
 
-    def plot(self, values: Any | None = None, neighbour: Any | None = None) -> Any:
-        """An altair chart: the exact laws on these records and on a neighbour's, and their ratio. Never for data."""
-        from dither.mechanisms.pictures.ranks import plot_quantile
-
-        return plot_quantile(self, values, neighbour)
-
-    def _ranked(self, values: Any) -> Ranked:
-        return ranked_column(values, self.grid, keep_missing=self.relation is Relation.REPLACE)
-
-    def _release(self, ranked: Ranked) -> Outcome:
-        code = RankChoice.of(ranked, self.grid, self.bands, self.q, self.rate).draw()
-        return Outcome(times_grid(code, self.grid.step), self)
-
-    def _law(self, values: Any, finish: Any) -> list[tuple[Any, int]]:
+    def _distribution(self, values: Any, finish: Any) -> list[tuple[Any, int]]:
         """Probabilities with how many neighbouring answers have each."""
         if self.grid.size > _MOST_LISTED:
             raise ParameterError(f"probabilities are listed for at most {_MOST_LISTED} answers; got {self.grid.size}.")
-        ranked = self._ranked(values)
+        ranked = self._read(values)
         target = Target(self.q * ranked.size, self.rate)
         runs = near_runs(ranked, self.grid, self.bands, target.rank, ranked.size)
         widths = [int(width) for width in runs.widths]
@@ -146,33 +141,47 @@ class Quantile:
         return list(zip(finish(evaluate), widths, strict=True))
 
 
-def rank_sensitivity(q: Fraction, relation: Relation, rows_per_owner: int) -> Fraction:
-    """How far the distance of q n from the ranks of a fixed value can move between neighbours."""
-    if relation is Relation.REPLACE:
-        return Fraction(1)
-    return rows_per_owner * max(q, 1 - q)
+@dataclass(frozen=True, init=False)
+class Quantiles(GridQuantiles):
+    """epsilon-DP: for each q a multiple of `grid` within [lower, upper] whose rank is near q n, in order.
+
+    A quantile in the middle of the list is chosen as by `Quantile`, and the records below, at and above it are counted
+    with noise; the others are then found among the records on their side, all of a level at the price of one because
+    every record is on one side only. So m quantiles cost about log2(m + 1) prices instead of m, and values that many
+    records share are found as such. docs/proofs/quantiles.md.
+
+    >>> m = Quantiles(epsilon=1, q=["0.25", "0.5", "0.75"], lower=0, upper=100)
+    >>> m.release([40] * 10000).value, m.levels, m.guarantee.epsilon
+    ((40, 40, 40), 2, Fraction(1, 1))
+    """
+
+    q: tuple[Fraction, ...]
+
+    _several = True
+
+    @property
+    def first_choice(self) -> Quantile:
+        step, (first, last) = self.grid.step, self._ends
+        return Quantile(
+            epsilon=self.choosing_epsilon,
+            q=self.q[len(self.q) // 2],
+            lower=first * step,
+            upper=last * step,
+            grid=step,
+            relation=self.relation,
+            rows_per_owner=self.rows_per_owner,
+        )
+
+    def rank_error(self, confidence: Number) -> float:
+        """w, rounded up: with at least this probability all answers' ranks are within w of their q n."""
+        missed = (1 - probability(confidence, "confidence")) / 2
+        slowest = min(self._rate(Fraction(1), level) for level in range(self.levels))
+        choices = len(self.q) * max(1, *(Bands.of(self.grid, q).total - 1 for q in self.q)) / missed
+        _, chosen = bounds(lambda: ball(choices).log() / ball(slowest))
+        counted = self.counting.error(1 - missed / (3 * len(self.q))) if self.levels > 1 else Fraction(0)
+        return float_up(chosen + 4 * (self.levels - 1) * counted)
 
 
 def epsilon_of_rho(rho: Number) -> Fraction:
     """The largest epsilon, rounded down, for which the exponential mechanism is rho-zCDP."""
     return sqrt_down(8 * positive(rho, "rho"))
-
-
-def read_epsilon(epsilon: Number | None, rho: Number | None) -> Fraction:
-    """What one choice costs: as stated, or the largest epsilon for which the exponential mechanism is rho-zCDP."""
-    if epsilon is not None and rho is None:
-        return positive(epsilon, "epsilon")
-    if rho is not None and epsilon is None:
-        return epsilon_of_rho(rho)
-    raise ParameterError("give a quantile either epsilon= or rho=.")
-
-
-def read_relation(relation: Relation | str | None, rows_per_owner: int) -> tuple[Relation, int]:
-    """A relation about rows; only owners have several."""
-    held = Relation.ADD_REMOVE if relation is None else Relation.read(relation)
-    if held not in (Relation.ADD_REMOVE, Relation.REPLACE, Relation.OWNER):
-        raise RelationMismatch(f"a quantile of rows is known for add_remove, replace and owner; got {held.value}.")
-    rows = whole(rows_per_owner, "rows_per_owner", most=1 << 40)
-    if rows > 1 and held is not Relation.OWNER:
-        raise RelationMismatch('rows_per_owner= is about owners; state relation="owner".')
-    return held, rows

@@ -1,13 +1,13 @@
 """Choose a code by how near its rank is to a target, exactly, from the ranks near the target.
 
-The law: code c of the grid has probability proportional to b(c) exp(-rate d(c)), where b(c) is its public weight, a
-power of two (`Bands`), and d(c) = max(0, below - t, t - upto) is the distance from the target t = q n to the ranks
-[below, upto] that c has among the n records: `below` of them are smaller than c, `upto` are not larger. Codes between
-two neighbouring records share a distance; those in one band form a gap.
+The distribution: code c of the grid has probability proportional to b(c) exp(-rate d(c)), where b(c) is its public
+weight, a power of two (`Bands`), and d(c) = max(0, below - t, t - upto) is the distance from the target t = q n to the
+ranks [below, upto] that c has among the n records: `below` of them are smaller than c, `upto` are not larger. Codes
+between two neighbouring records share a distance; those in one band form a gap.
 
 Exact rejection: gaps (and records) near the target are proposed by whole numbers that bound their weights from above,
 and kept by an exact coin; all codes farther away are proposed together, at random, by a bound that is about 2^-60 of
-the whole, and kept by an exact coin too. Kept proposals have exactly the law above: nothing is cut off.
+the whole, and kept by an exact coin too. Kept proposals have exactly the distribution above: nothing is cut off.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dither.exact.balls import bounds, float_down, float_up
+from dither.exact.balls import Ball, ball, bounds, float_down, float_up
 from dither.mechanisms.codes import Codes, Grid
 from dither.mechanisms.quantiles.bands import Bands
 from dither.mechanisms.quantiles.rank_window import Ranked
 from dither.mechanisms.weights import flip, weights_of
-from dither.noise.balls import Ball, ball, fresh_uniform
 from dither.noise.integers.bernoulli import is_below
 from dither.noise.integers.uniform import each_below, one_below, uniform_below
+from dither.noise.lazy_uniform import fresh_uniform
 
 # Beyond this many nats a code is only proposed together with all others there: exp(-110) times 2^62 codes times their
 # largest weight, 2^12, is about 2^-84.

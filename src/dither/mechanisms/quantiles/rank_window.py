@@ -55,6 +55,22 @@ class RankedCounts:
         return (int(self.upto[left - 1]) if left else 0), (int(self.upto[right - 1]) if right else 0)
 
 
+@dataclass(frozen=True, eq=False)
+class RankedPart:
+    """`size` of the records: those after the first `before`."""
+
+    whole: Ranked
+    before: int
+    size: int
+
+    def window(self, start: int, stop: int) -> tuple[Codes, Codes]:
+        return self.whole.window(start + self.before, stop + self.before)
+
+    def beside(self, code: int) -> tuple[int, int]:
+        below, upto = self.whole.beside(code)
+        return min(max(below - self.before, 0), self.size), min(max(upto - self.before, 0), self.size)
+
+
 class RankedColumn:
     """A column of plain numbers, put in order by selection around the ranks that are asked for.
 

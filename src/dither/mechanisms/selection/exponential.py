@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dither.accounting.guarantees.pure import PureDP
 from dither.exact.balls import Ball, ball, bounds, float_up
 from dither.exact.parameters import Number, probability, whole
-from dither.mechanisms.scores import LawByGap, Scores
+from dither.mechanisms.scores import DistributionByGap, Scores
 from dither.mechanisms.selection.choice import Choice
 from dither.mechanisms.weights import choose, weights_of
 
@@ -48,7 +48,7 @@ class Exponential(Choice):
         _, high = bounds(lambda: (ball(Fraction(size, best)).log() - ball(1 - sure).log()) / ball(self.rate))
         return float_up(high)
 
-    def _law(self, scores: Scores) -> LawByGap:
+    def _distribution(self, scores: Scores) -> DistributionByGap:
         """The probability of one candidate for each distinct gap."""
 
         def evaluate() -> list[Ball]:

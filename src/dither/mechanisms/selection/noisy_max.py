@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,12 @@ import numpy.typing as npt
 from dither.accounting.guarantees.pure import PureDP
 from dither.errors import ParameterError
 from dither.exact.parameters import Number
-from dither.mechanisms.scores import LargestChange, LawByGap, Scores
+from dither.mechanisms.scores import DistributionByGap, Scores
 from dither.mechanisms.selection.choice import Choice
 from dither.mechanisms.selection.exponential import Exponential
 from dither.mechanisms.selection.race import winners
-from dither.mechanisms.selection.winners import laplace_max_law, permute_and_flip_law
+from dither.mechanisms.selection.winners import laplace_max_distribution, permute_and_flip_distribution
+from dither.mechanisms.sensitivity_bounds import Norms
 from dither.neighbours import Relation
 
 Noise = Literal["exponential", "laplace", "gumbel"]
@@ -30,9 +31,9 @@ class NoisyMax(Choice):
     all scores move the same way between any two neighbours: true of counts under add_remove, refused under replace.
     Real numbers are compared exactly, with as many bits as it takes, so there are no ties to break.
 
-    noise: "exponential" has the law of `PermuteAndFlip` (the best of the three), "gumbel" the law of `Exponential`, and
-    so its smaller rho = epsilon^2/8; "laplace" is the classical form. Publishing the winning noisy *value* is not
-    covered: measure the winner again with its own budget.
+    noise: "exponential" has the distribution of `PermuteAndFlip` (the best of the three), "gumbel" the distribution of
+    `Exponential`, and so its smaller rho = epsilon^2/8; "laplace" is the classical form. Publishing the winning noisy
+    *value* is not covered: measure the winner again with its own budget.
 
     Dwork and Roth 2014, Claim 3.9; Ding et al. 2021; docs/proofs/noisymax.md.
 
@@ -48,14 +49,14 @@ class NoisyMax(Choice):
         self,
         *,
         epsilon: Number,
-        sensitivity: Number | LargestChange,
+        sensitivity: Number | Norms,
         noise: str = "exponential",
         monotone: bool = False,
         relation: Relation | str | None = None,
     ) -> None:
         if noise not in ("exponential", "laplace", "gumbel"):
             raise ParameterError(f'noise must be "exponential", "laplace" or "gumbel"; got {noise!r}.')
-        object.__setattr__(self, "noise", cast(Noise, noise))
+        self._keep(noise=noise)
         super().__init__(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, relation=relation)
 
     @property
@@ -74,13 +75,13 @@ class NoisyMax(Choice):
             epsilon=self.epsilon, sensitivity=self.sensitivity, monotone=self.monotone, relation=self.relation
         )
 
-    def _law(self, scores: Scores) -> LawByGap:
+    def _distribution(self, scores: Scores) -> DistributionByGap:
         """Of at most 300 candidates, unless the noise is Gumbel noise."""
         if self.noise == "gumbel":
-            return self._exponential._law(scores)
+            return self._exponential._distribution(scores)
         if self.noise == "laplace":
-            return laplace_max_law(scores, self.scale)
-        return permute_and_flip_law(scores, self.rate)
+            return laplace_max_distribution(scores, self.scale)
+        return permute_and_flip_distribution(scores, self.rate)
 
     def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
         if self.noise == "gumbel":

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.guarantees.pure import PureDP
-from dither.mechanisms.scores import LawByGap, Scores
+from dither.mechanisms.scores import DistributionByGap, Scores
 from dither.mechanisms.selection.choice import Choice
-from dither.mechanisms.selection.winners import permute_and_flip_law
+from dither.mechanisms.selection.winners import permute_and_flip_distribution
 from dither.mechanisms.weights import flip, weights_of
 from dither.noise.integers.uniform import each_below
 
@@ -35,9 +35,9 @@ class PermuteAndFlip(Choice):
     def guarantee(self) -> PureDP:
         return PureDP(self.epsilon, self.relation)
 
-    def _law(self, scores: Scores) -> LawByGap:
+    def _distribution(self, scores: Scores) -> DistributionByGap:
         """Of at most 300 candidates."""
-        return permute_and_flip_law(scores, self.rate)
+        return permute_and_flip_distribution(scores, self.rate)
 
     def _draws(self, scores: Scores, size: int) -> npt.NDArray[np.int64]:
         # All coins at once: the first heads of a random order is a uniform choice among the heads.

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from dither.exact.precision import precision
 from dither.noise import geometric
-from dither.noise.balls import LazyUniform, fresh_uniform
 from dither.noise.entropy import random_words
+from dither.noise.lazy_uniform import LazyUniform, fresh_uniform
 
 CELLS = 1 << 24
 

@@ -15,7 +15,7 @@ from dither.mechanisms.scores import Scores
 MOST_CANDIDATES = 300
 
 
-def permute_and_flip_law(scores: Scores, rate: Fraction) -> Callable[[], list[Ball]]:
+def permute_and_flip_distribution(scores: Scores, rate: Fraction) -> Callable[[], list[Ball]]:
     """P[r] = w_r times the integral over t in [0, 1] of the product of (1 - w_i t) over the others, w = exp(-rate gap).
 
     t is the time at which r is visited, the others being visited at independent uniform times: candidate i came
@@ -35,7 +35,7 @@ def permute_and_flip_law(scores: Scores, rate: Fraction) -> Callable[[], list[Ba
     return evaluate
 
 
-def laplace_max_law(scores: Scores, scale: Fraction) -> Callable[[], list[Ball]]:
+def laplace_max_distribution(scores: Scores, scale: Fraction) -> Callable[[], list[Ball]]:
     """P[r] = the integral of f(v - u_r) times the product of F(v - u_i) over the others, f and F of Laplace noise.
 
     Between two neighbouring scores put z = exp(-(v - lower score) / scale), in (e, 1): the candidates below have

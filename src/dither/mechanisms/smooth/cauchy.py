@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.accounting.guarantees.pure import PureDP
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball
 from dither.exact.parameters import Number, exact, positive
-from dither.mechanisms.smooth.smooth_noise import SmoothNoise, below, read_beta, read_output, usable
+from dither.mechanisms.smooth.smooth_noise import PureSmoothNoise, below, read_beta, read_output, usable
 from dither.neighbours import Relation
 from dither.noise.reals.cauchy import Cauchy, GeneralisedCauchy
 
@@ -17,7 +16,7 @@ _SHARE = Fraction(7, 10)
 
 
 @dataclass(frozen=True, init=False)
-class SmoothCauchy(SmoothNoise):
+class SmoothCauchy(PureSmoothNoise):
     """epsilon-DP for a value with a beta-smooth upper bound S of its local sensitivity, under the same relation.
 
     Noise (S / divisor) eta, eta with density proportional to 1/(1 + |z|^gamma). gamma = 2 has no mean, gamma > 3 has a
@@ -36,7 +35,6 @@ class SmoothCauchy(SmoothNoise):
     0.1667
     """
 
-    epsilon: Fraction
     gamma: Fraction
     calibration: str
 
@@ -65,7 +63,7 @@ class SmoothCauchy(SmoothNoise):
         calibrate = {"exact": _exact, "bound": _bound, "textbook": _textbook}[chosen]
         smoothness, divisor = calibrate(usable(stated), power, beta)
         self._keep(
-            read_output(grid, lower, upper, relation),
+            **read_output(grid, lower, upper, relation),
             epsilon=stated,
             gamma=power,
             calibration=chosen,
@@ -74,11 +72,7 @@ class SmoothCauchy(SmoothNoise):
         )
 
     @property
-    def guarantee(self) -> PureDP:
-        return PureDP(self.epsilon, self.relation)
-
-    @property
-    def law(self) -> Cauchy | GeneralisedCauchy:
+    def distribution(self) -> Cauchy | GeneralisedCauchy:
         return Cauchy() if self.gamma == 2 else GeneralisedCauchy(self.gamma)
 
 

@@ -55,14 +55,14 @@ class SmoothLaplaceLogNormal(SmoothNoise):
             stated = dyadic_up(bounds(lambda: _price(s, t, width))[1], 64)
         else:
             raise ParameterError("give either rho= (with beta= and sigma= if you like), or divisor=, beta= and sigma=.")
-        self._keep(read_output(grid, lower, upper, relation), rho=stated, sigma=width, beta=t, divisor=s)
+        self._keep(**read_output(grid, lower, upper, relation), rho=stated, sigma=width, beta=t, divisor=s)
 
     @property
     def guarantee(self) -> ZCDP:
         return ZCDP(self.rho, relation=self.relation)
 
     @property
-    def law(self) -> LaplaceLogNormal:
+    def distribution(self) -> LaplaceLogNormal:
         return LaplaceLogNormal(self.sigma)
 
 

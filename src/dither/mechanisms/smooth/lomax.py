@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.accounting.guarantees.pure import PureDP
 from dither.errors import ParameterError
 from dither.exact.balls import ball
 from dither.exact.parameters import Number, exact, positive
-from dither.mechanisms.smooth.smooth_noise import SmoothNoise, below, read_beta, read_output, usable
+from dither.mechanisms.smooth.smooth_noise import PureSmoothNoise, below, read_beta, read_output, usable
 from dither.neighbours import Relation
 from dither.noise.reals.lomax import Lomax
 
@@ -17,7 +16,7 @@ _DEFAULT_SHAPE = 4
 
 
 @dataclass(frozen=True, init=False)
-class SmoothLomax(SmoothNoise):
+class SmoothLomax(PureSmoothNoise):
     """epsilon-DP for a value with a beta-smooth upper bound S of its local sensitivity, under the same relation.
 
     Noise (S / divisor) eta, eta with density (a-1)/2 (1 + |z|)^-a, a = `shape`: a mean for a > 2, variance
@@ -32,7 +31,6 @@ class SmoothLomax(SmoothNoise):
     (Fraction(11, 1), 0.0942)
     """
 
-    epsilon: Fraction
     shape: Fraction
 
     def __init__(
@@ -65,12 +63,8 @@ class SmoothLomax(SmoothNoise):
             below(lambda: (ball(e) / ball(power)).expm1()),
             below(lambda: ball(stretch).exp() * (ball(e - stretch) / ball(power)).expm1()),
         )
-        self._keep(read_output(grid, lower, upper, relation), epsilon=stated, shape=a, beta=t, divisor=divisor)
+        self._keep(**read_output(grid, lower, upper, relation), epsilon=stated, shape=a, beta=t, divisor=divisor)
 
     @property
-    def guarantee(self) -> PureDP:
-        return PureDP(self.epsilon, self.relation)
-
-    @property
-    def law(self) -> Lomax:
+    def distribution(self) -> Lomax:
         return Lomax(self.shape)

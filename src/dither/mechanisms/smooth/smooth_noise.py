@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
+import numpy.typing as npt
+
 from dither.accounting.guarantees.guarantee import Guarantee
+from dither.accounting.guarantees.pure import PureDP
 from dither.errors import NotPublic, ParameterError
-from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
-from dither.exact.parameters import Number, interval, positive, probability
-from dither.mechanisms.outcome import Outcome
+from dither.exact.balls import Ball, ball, bounds, dyadic_up, float_up, sign
+from dither.exact.frozen import Frozen
+from dither.exact.parameters import Number, interval, positive, power_of_two_below, probability, whole
+from dither.mechanisms.outcome import HiddenOutcome
 from dither.mechanisms.scores import exact_fraction
+from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.values import times_grid
 from dither.neighbours import Relation
-from dither.noise.reals.rounded_reals import RealLaw, mass, rounded
+from dither.noise.reals.rounded_reals import RealDistribution, many_rounded, mass, rounded
 
 # Without declared bounds answers are multiples of this: a constant, so it tells nothing.
 DEFAULT_GRID = Fraction(1, 1 << 30)
@@ -31,21 +36,14 @@ _BITS = 60
 _HIDDEN = "depends on the private smooth sensitivity: publishing it would say more than was paid for."
 
 
-@dataclass(frozen=True, eq=False)
-class SmoothOutcome(Outcome):
+class SmoothOutcome(HiddenOutcome):
     """A noisy value whose noise follows the data: its scale and interval are not public."""
 
-    @property
-    def scale(self) -> NoReturn:
-        raise NotPublic(f"the scale of this answer {_HIDDEN}")
-
-    def interval(self, *_: object, **__: object) -> NoReturn:
-        """Not public."""
-        raise NotPublic(f"an interval around this answer {_HIDDEN}")
+    _why = "the noise depends on the private smooth sensitivity, and either would say more than was paid for."
 
 
 @dataclass(frozen=True, init=False)
-class SmoothNoise(ABC):
+class SmoothNoise(Frozen, ABC):
     """value + (S / divisor) eta, rounded to a public grid, for a beta-smooth upper bound S of the local sensitivity.
 
     S is beta-smooth when S(D) is at least the local sensitivity of D and S(D) <= e^beta S(D') for all neighbours. The
@@ -60,11 +58,6 @@ class SmoothNoise(ABC):
     upper: Fraction | None
     relation: Relation
 
-    def _keep(self, output: Mapping[str, Any], **fields: object) -> None:
-        """Set the checked parameters while the mechanism is made."""
-        for name, checked in (fields | dict(output)).items():
-            object.__setattr__(self, name, checked)
-
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
@@ -72,8 +65,8 @@ class SmoothNoise(ABC):
 
     @property
     @abstractmethod
-    def law(self) -> RealLaw:
-        """The law of eta."""
+    def distribution(self) -> RealDistribution:
+        """The distribution of eta."""
 
     @property
     def scale(self) -> NoReturn:
@@ -90,7 +83,7 @@ class SmoothNoise(ABC):
         allowed = (1 - probability(confidence, "confidence")) / 2
 
         def too_small(w: Fraction) -> bool:
-            return sign(lambda: self.law.above(w) - ball(allowed), undecided=1) > 0
+            return sign(lambda: self.distribution.above(w) - ball(allowed), undecided=1) > 0
 
         low, high = Fraction(0), Fraction(1)
         while too_small(high):
@@ -100,21 +93,37 @@ class SmoothNoise(ABC):
             low, high = (middle, high) if too_small(middle) else (low, middle)
         return dyadic_up(high / self.divisor)
 
+    def moment(self, order: int) -> float:
+        """A bound, rounded up, of E|noise|^order in units of S^order, before rounding to the grid; infinity if none.
+
+        The noise is symmetric: `moment(1)` is the expected error, `moment(2)` the variance.
+        """
+        from dither.mechanisms.smooth.moments import absolute_moment
+
+        power = whole(order, "order", most=100)
+        found = absolute_moment(self.distribution, power)
+        return float_up(Fraction(found) / self.divisor**power) if math.isfinite(found) else found
+
     def release(self, value: Any, smooth_sensitivity: Any) -> SmoothOutcome:
         """value + noise. Both are private exact numbers (int, Fraction, Decimal); no error message contains any of it.
 
         With declared bounds the value is clamped to them and the smooth sensitivity to their distance.
         """
-        centre, scale = self._in_steps(value, smooth_sensitivity)
-        return SmoothOutcome(times_grid(rounded(self.law, scale, centre), self.grid), self)
+        centre, scale = self.in_steps(value, smooth_sensitivity)
+        return SmoothOutcome(times_grid(rounded(self.distribution, scale, centre), self.grid), self)
+
+    def draws(self, data: tuple[Any, Any], size: int) -> npt.NDArray[Any]:
+        """What `size` independent releases of (value, smooth sensitivity) publish, in grid steps."""
+        centre, scale = self.in_steps(*data)
+        return many_rounded(self.distribution, scale, size, centre)
 
     def pmf(self, steps: int, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability to publish this multiple of the grid. Its arguments are private."""
-        centre, scale = self._in_steps(value, smooth_sensitivity)
-        return bounds(lambda: mass(self.law, steps, scale, centre), bits=40)
+        centre, scale = self.in_steps(value, smooth_sensitivity)
+        return bounds(lambda: mass(self.distribution, steps, scale, centre), bits=40)
 
     def plot(self, value: Number | None = None, smooth_sensitivity: Number | None = None) -> Any:
-        """An altair chart: the exact laws on two neighbours that differ as much as they may, and their ratio.
+        """An altair chart: the exact distributions on two neighbours that differ as much as they may, and their ratio.
 
         For explaining, never for data: what is drawn is not private.
         """
@@ -134,7 +143,7 @@ class SmoothNoise(ABC):
             bound = min(bound, self.upper - self.lower)
         return max(bound, self.grid * _SMALLEST_SHARE)
 
-    def _in_steps(self, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
+    def in_steps(self, value: Any, smooth_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """The value and the scale of its noise in grid steps.
 
         Largest and smallest of a smooth bound and a constant are smooth bounds again, and clamping a value moves two of
@@ -147,6 +156,17 @@ class SmoothNoise(ABC):
         return centre / self.grid, bound / (self.divisor * self.grid)
 
 
+@dataclass(frozen=True, init=False)
+class PureSmoothNoise(SmoothNoise):
+    """Noise with tails so heavy that epsilon pays for every shift and stretch by itself."""
+
+    epsilon: Fraction
+
+    @property
+    def guarantee(self) -> PureDP:
+        return PureDP(self.epsilon, self.relation)
+
+
 def read_output(
     grid: Number | None, lower: Number | None, upper: Number | None, relation: Relation | str | None
 ) -> dict[str, Any]:
@@ -157,13 +177,12 @@ def read_output(
     if grid is not None:
         step = positive(grid, "grid")
     elif low is not None and high is not None:
-        step = _power_of_two_below(high - low) / _STEPS_PER_RANGE
+        step = power_of_two_below(high - low) / _STEPS_PER_RANGE
     else:
         step = DEFAULT_GRID
     if low is not None and high is not None and not step <= high - low:
         raise ParameterError("the grid is coarser than the declared range; give a smaller grid=.")
-    kind = Relation.REPLACE if relation is None else Relation.read(relation)
-    return {"grid": step, "lower": low, "upper": high, "relation": kind}
+    return {"grid": step, "lower": low, "upper": high, "relation": read_relation(relation, Relation.REPLACE)}
 
 
 def usable(epsilon: Fraction) -> Fraction:
@@ -203,9 +222,3 @@ def read_beta(beta: Number, most: Fraction) -> Fraction:
     if not chosen < most:
         raise ParameterError(f"beta must be less than {float(most):.6g} for this epsilon; got {float(chosen):.6g}.")
     return chosen
-
-
-def _power_of_two_below(number: Fraction) -> Fraction:
-    exponent = number.numerator.bit_length() - number.denominator.bit_length()
-    power = Fraction(2) ** exponent
-    return power if power <= number else power / 2

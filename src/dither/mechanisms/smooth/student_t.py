@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.accounting.guarantees.pure import PureDP
 from dither.errors import ParameterError
 from dither.exact.balls import ball
 from dither.exact.parameters import Number, exact, positive
-from dither.mechanisms.smooth.smooth_noise import SmoothNoise, below, read_beta, read_output, usable
+from dither.mechanisms.smooth.smooth_noise import PureSmoothNoise, below, read_beta, read_output, usable
 from dither.neighbours import Relation
 from dither.noise.reals.student_t import StudentT
 
 
 @dataclass(frozen=True, init=False)
-class SmoothStudentT(SmoothNoise):
+class SmoothStudentT(PureSmoothNoise):
     """epsilon-DP for a value with a beta-smooth upper bound S of its local sensitivity, under the same relation.
 
     Noise (S / divisor) eta, eta Student's t with d = `degrees` of freedom: a mean for d > 1, variance d/(d-2) for
@@ -28,7 +27,6 @@ class SmoothStudentT(SmoothNoise):
     (Fraction(1, 6), 0.433)
     """
 
-    epsilon: Fraction
     degrees: Fraction
 
     def __init__(
@@ -48,12 +46,8 @@ class SmoothStudentT(SmoothNoise):
         spent = usable(stated)
         t = spent / (2 * d) if beta is None else read_beta(beta, spent / d)
         divisor = below(lambda: ball(spent - d * t) * 2 * ball(d).sqrt() / ball(d + 1))
-        self._keep(read_output(grid, lower, upper, relation), epsilon=stated, degrees=d, beta=t, divisor=divisor)
+        self._keep(**read_output(grid, lower, upper, relation), epsilon=stated, degrees=d, beta=t, divisor=divisor)
 
     @property
-    def guarantee(self) -> PureDP:
-        return PureDP(self.epsilon, self.relation)
-
-    @property
-    def law(self) -> StudentT:
+    def distribution(self) -> StudentT:
         return StudentT(self.degrees)

@@ -14,18 +14,21 @@ import numpy.typing as npt
 
 from dither.accounting.guarantees.pure import PureDP
 from dither.errors import BudgetExceeded, ParameterError
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, exact, positive, probability, whole
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.scores import LargestChange, read_rule
+from dither.mechanisms.refusal import REFUSED_CODE
+from dither.mechanisms.scores import read_rule
 from dither.mechanisms.sealed_values import Exact, _unseal
+from dither.mechanisms.sensitivity_bounds import Norms, check_steps
 from dither.mechanisms.values import on_grid, times_grid
 from dither.neighbours import Relation
 from dither.noise import discrete_laplace
 
 
 @dataclass(frozen=True, init=False)
-class SparseVector:
+class SparseVector(Frozen):
     """(epsilon + answer_epsilon)-DP for any number of queries, each moving by at most `sensitivity` between neighbours.
 
     A session compares query after query with a public threshold and says "above" or "below"; after `positives` times
@@ -57,7 +60,7 @@ class SparseVector:
         self,
         *,
         epsilon: Number,
-        sensitivity: Number | LargestChange,
+        sensitivity: Number | Norms,
         positives: int = 1,
         monotone: bool = False,
         answer_epsilon: Number | None = None,
@@ -65,18 +68,14 @@ class SparseVector:
         grid: Number = 1,
         relation: Relation | str | None = None,
     ) -> None:
-        for name, checked in read_rule(epsilon, sensitivity, monotone, relation).items():
-            object.__setattr__(self, name, checked)
-        object.__setattr__(self, "positives", whole(positives, "positives", most=10**9))
-        numeric = None if answer_epsilon is None else positive(answer_epsilon, "answer_epsilon")
-        object.__setattr__(self, "answer_epsilon", numeric)
+        self._keep(**read_rule(epsilon, sensitivity, monotone, relation), grid=positive(grid, "grid"))
+        self._keep(
+            positives=whole(positives, "positives", most=10**9),
+            answer_epsilon=None if answer_epsilon is None else positive(answer_epsilon, "answer_epsilon"),
+        )
         share = _best_share(self._moves * self.positives) if threshold_share is None else threshold_share
-        object.__setattr__(self, "threshold_share", probability(share, "threshold_share"))
-        object.__setattr__(self, "grid", positive(grid, "grid"))
-        if not self.sensitivity_steps >= 1:
-            raise ParameterError(
-                "the grid is coarser than the sensitivity, so values on it could not differ; give a smaller grid=."
-            )
+        self._keep(threshold_share=probability(share, "threshold_share"))
+        check_steps(self.sensitivity_steps)
         for scale in (self.threshold_scale, self.query_scale, self.answer_scale):
             if scale is not None:
                 check_scale(scale)
@@ -116,11 +115,11 @@ class SparseVector:
         A transcript is as long as the session lasts: it ends when nothing is left, or with the values. Errors are far
         below the precision of floats around 1.
         """
-        from dither.mechanisms.sparse.transcripts import transcript_law
+        from dither.mechanisms.sparse.transcripts import transcript_distribution
 
         limit = int(on_grid(exact(threshold, "threshold"), self.grid))
         steps = [int(on_grid(exact(value, "a value"), self.grid)) - limit for value in values]
-        return {said: float(sum(ends) / 2) for said, ends in transcript_law(self, steps).items()}
+        return {transcript: float(sum(ends) / 2) for transcript, ends in transcript_distribution(self, steps).items()}
 
     def plot(
         self, values: Sequence[Any] | None = None, neighbour: Sequence[Any] | None = None, threshold: Number = 0
@@ -133,14 +132,23 @@ class SparseVector:
 
         return plot_stream(self, values, neighbour, threshold)
 
-    def _sessions(self, steps: Sequence[int], threshold_steps: int, size: int) -> npt.NDArray[np.int8]:
-        """What `size` independent sessions say to the same values: 1 above, 0 below, -1 once a session is over."""
-        said = np.full((size, len(steps)), -1, np.int8)
+    def draws(self, values: Iterable[Any], size: int) -> npt.NDArray[np.int64]:
+        """What `size` independent sessions against the threshold 0 say to the same values, a row for each session.
+
+        1 above, 0 below, -1 once a session is over; with answer_epsilon the noisy number in grid steps above,
+        REFUSED_CODE below, and one less once a session is over. Every session costs the whole guarantee.
+        """
+        return self._sessions([int(on_grid(value, self.grid)) for value in values], 0, size)
+
+    def _sessions(self, steps: Sequence[int], threshold_steps: int, size: int) -> npt.NDArray[np.int64]:
+        below = 0 if self.answer_scale is None else REFUSED_CODE
+        said = np.full((size, len(steps)), below - 1, np.int64)
         limits = threshold_steps + discrete_laplace(self.threshold_scale, size)
         left = np.full(size, self.positives)
         for place, value in enumerate(steps):
             above = value + discrete_laplace(self.query_scale, size) >= limits
-            said[left > 0, place] = above[left > 0]
+            number = 1 if self.answer_scale is None else value + discrete_laplace(self.answer_scale, size)
+            said[left > 0, place] = np.where(above, number, below)[left > 0]
             left -= above & (left > 0)
         return said
 

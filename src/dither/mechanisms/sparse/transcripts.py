@@ -1,4 +1,4 @@
-"""The exact law of what a sparse vector session says: a sum over the noise on its threshold."""
+"""The exact distribution of what a sparse vector session says: a sum over the noise on its threshold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, lower, upper
 from dither.exact.precision import precision
+from dither.mechanisms.discrete_laplace import mass, upper_tail
 
 if TYPE_CHECKING:
     from dither.mechanisms.sparse.sparse_vector import SparseVector
@@ -22,29 +23,31 @@ _MOST_POINTS = 50_000
 _MOST_TRANSCRIPTS = 1024
 
 
-def transcript_law(mechanism: SparseVector, steps: list[int]) -> dict[Transcript, Pair]:
+def transcript_distribution(mechanism: SparseVector, steps: list[int]) -> dict[Transcript, Pair]:
     """Certified bounds of the probability of each transcript; `steps` are the values less the threshold."""
     reach = math.ceil(_SCALES * mechanism.threshold_scale)
     if reach > _MOST_POINTS:
-        raise ParameterError("the noise on the threshold has too many grid steps to list its law; give a larger grid=.")
+        raise ParameterError(
+            "the noise on the threshold has too many grid steps to list its distribution; give a larger grid=."
+        )
     if _transcripts(len(steps), mechanism.positives) > _MOST_TRANSCRIPTS:
         raise ParameterError(f"there are more than {_MOST_TRANSCRIPTS} transcripts to list; give fewer values.")
     with precision(_BITS):
         noises = range(-reach, reach + 1)
-        weights = [_mass(mechanism.threshold_scale, noise) for noise in noises]
-        above = [[_tail(mechanism.query_scale, noise - step) for noise in noises] for step in steps]
-        rest = 2 * _tail(mechanism.threshold_scale, reach + 1)
+        weights = [mass(mechanism.threshold_scale, noise) for noise in noises]
+        above = [[upper_tail(mechanism.query_scale, noise - step) for noise in noises] for step in steps]
+        rest = 2 * upper_tail(mechanism.threshold_scale, reach + 1)
         found: dict[Transcript, Pair] = {}
         open_ends: list[tuple[Transcript, list[Ball]]] = [((), weights)]
         while open_ends:
-            said, joint = open_ends.pop()
-            if len(said) == len(steps) or sum(said) == mechanism.positives:
+            transcript, joint = open_ends.pop()
+            if len(transcript) == len(steps) or sum(transcript) == mechanism.positives:
                 total = sum(joint, ball(0))
-                found[said] = (lower(total) or Fraction(0), upper(total + rest) or Fraction(1))
+                found[transcript] = (lower(total) or Fraction(0), upper(total + rest) or Fraction(1))
                 continue
-            chances = above[len(said)]
-            open_ends.append(((*said, False), [p * (1 - a) for p, a in zip(joint, chances, strict=True)]))
-            open_ends.append(((*said, True), [p * a for p, a in zip(joint, chances, strict=True)]))
+            chances = above[len(transcript)]
+            open_ends.append(((*transcript, False), [p * (1 - a) for p, a in zip(joint, chances, strict=True)]))
+            open_ends.append(((*transcript, True), [p * a for p, a in zip(joint, chances, strict=True)]))
         return found
 
 
@@ -52,16 +55,3 @@ def _transcripts(values: int, positives: int) -> int:
     """How many there are: those with fewer positives, and those that end with the last one allowed."""
     open_to_the_end = sum(math.comb(values, found) for found in range(min(positives, values + 1)))
     return open_to_the_end + math.comb(values, positives)
-
-
-def _mass(scale: Fraction, steps: int) -> Ball:
-    rate = ball(1 / scale)
-    return (rate / 2).tanh() * (-rate * abs(steps)).exp()
-
-
-def _tail(scale: Fraction, least: int) -> Ball:
-    """P[X >= least] for discrete Laplace noise."""
-    if least <= 0:
-        return 1 - _tail(scale, 1 - least)
-    rate = ball(1 / scale)
-    return (-rate * least).exp() / (1 + (-rate).exp())

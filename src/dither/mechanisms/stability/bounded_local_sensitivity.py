@@ -7,14 +7,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.errors import NotPublic, ParameterError
-from dither.exact.balls import Ball, ball, ceil_of
+from dither.exact.balls import ball, ceil_of
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability
 from dither.mechanisms.additive.addition import check_scale
+from dither.mechanisms.discrete_laplace import reach
 from dither.mechanisms.outcome import Outcome
-from dither.mechanisms.refusal import REFUSED
+from dither.mechanisms.refusal import REFUSED, REFUSED_CODE
 from dither.mechanisms.scores import exact_fraction
+from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.stability.distance_test import mass_bounds, small_delta, smallest_tail, tail_bounds
 from dither.mechanisms.stability.propose_test_release import fine_grid
 from dither.mechanisms.values import on_grid, to_grid
@@ -52,7 +58,7 @@ class BoundedOutcome(Outcome):
 
 
 @dataclass(frozen=True, init=False)
-class BoundedLocalSensitivity:
+class BoundedLocalSensitivity(Frozen):
     """(epsilon, delta)-DP: publishes U, above the local sensitivity but for probability delta, and value + noise for U.
 
     epsilon is the total: bound_share of it (half by default) pays for U, the rest for the value. The local sensitivity
@@ -90,15 +96,17 @@ class BoundedLocalSensitivity:
         grid: Number | None = None,
         relation: Relation | str | None = None,
     ) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", small_delta(delta))
-        object.__setattr__(self, "slope", positive(slope, "slope"))
-        object.__setattr__(self, "bound_share", probability(bound_share, "bound_share"))
-        object.__setattr__(self, "rounds", grid is None)
+        self._keep(
+            epsilon=positive(epsilon, "epsilon"),
+            delta=small_delta(delta),
+            slope=positive(slope, "slope"),
+            bound_share=probability(bound_share, "bound_share"),
+            rounds=grid is None,
+            ceiling=None if ceiling is None else positive(ceiling, "ceiling"),
+            relation=read_relation(relation),
+        )
         finest = self.slope / max(self.epsilon, Fraction(1))
-        object.__setattr__(self, "grid", fine_grid(finest) if grid is None else positive(grid, "grid"))
-        object.__setattr__(self, "ceiling", None if ceiling is None else positive(ceiling, "ceiling"))
-        object.__setattr__(self, "relation", Relation.ADD_REMOVE if relation is None else Relation.read(relation))
+        self._keep(grid=fine_grid(finest) if grid is None else positive(grid, "grid"))
         if not self.rounds and (self.slope / self.grid).denominator != 1:
             raise ParameterError("slope must be a multiple of the grid step; give a grid= that divides it.")
         check_scale(self.bound_scale_steps)
@@ -127,10 +135,7 @@ class BoundedLocalSensitivity:
     def release(self, value: Any, local_sensitivity: Any) -> BoundedOutcome:
         """The noisy value, with the private bound that its noise was made for."""
         noise = int(discrete_laplace(self.bound_scale_steps))
-        local = self._local_steps(local_sensitivity)
-        steps = (to_grid if self.rounds else on_grid)(value, self.grid)
-        if not isinstance(steps, int):
-            raise ParameterError("a bounded local sensitivity is released for one number at a time; got several.")
+        local, steps = self._local_steps(local_sensitivity), self._value_steps(value)
         bound = self._published(local + noise)
         scale = self._scale_steps(bound)
         if scale > LARGEST_SCALE:
@@ -139,6 +144,21 @@ class BoundedLocalSensitivity:
         # Nothing about a scale that depends on the data is remembered.
         noisy = steps + int(discrete_laplace(scale, public=False))
         return BoundedOutcome(_in_units(noisy, self.grid), self, bound)
+
+    def draws(self, data: tuple[Any, Any], size: int) -> npt.NDArray[np.int64]:
+        """The bound and the value in grid steps, or REFUSED_CODE, of `size` independent releases of (value, local
+        sensitivity), a row for each. Values with the same bound share a scale."""
+        value, local_sensitivity = data
+        local, steps = self._local_steps(local_sensitivity), self._value_steps(value)
+        shown = np.full((size, 2), REFUSED_CODE, np.int64)
+        noises, which = np.unique(discrete_laplace(self.bound_scale_steps, size), return_inverse=True)
+        for i, noise in enumerate(noises.tolist()):
+            bound, alike = self._published(local + noise), np.flatnonzero(which == i)
+            shown[alike, 0] = int(bound / self.grid)
+            scale = self._scale_steps(bound)
+            if scale <= LARGEST_SCALE:
+                shown[alike, 1] = steps + discrete_laplace(scale, alike.size, public=False)
+        return shown
 
     def bound_pmf(self, steps: int, local_sensitivity: Any) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability to publish this bound, in grid steps. Private, as its argument is."""
@@ -155,8 +175,8 @@ class BoundedLocalSensitivity:
         return mass_bounds(self._scale_steps(bound), steps)
 
     def plot(self, value: Number = 0, local_sensitivity: Number | None = None) -> Any:
-        """An altair chart: the exact laws of the published bound, and of the answer given a likely bound, on two
-        neighbours, and their ratios. For explaining, never for data.
+        """An altair chart: the exact distributions of the published bound, and of the answer given a likely bound, on
+        two neighbours, and their ratios. For explaining, never for data.
         """
         from dither.mechanisms.pictures.refusals import plot_bounded
 
@@ -177,13 +197,15 @@ class BoundedLocalSensitivity:
         return (bound / self.grid + int(self.rounds)) / self.answer_epsilon
 
     def _error(self, bound: Fraction, confidence: Fraction) -> Any:
-        """The smallest multiple w of the grid with P(|noise| > w) <= 1 - confidence: 2 q^(w+1) / (1 + q)."""
-        rate = 1 / self._scale_steps(bound)
+        """The smallest multiple w of the grid with P(|noise| > w) <= 1 - confidence."""
+        scale = self._scale_steps(bound)
+        return _in_units(max(0, ceil_of(lambda: reach(scale, ball(1 - confidence)))), self.grid)
 
-        def reach() -> Ball:
-            return (ball(2) / (1 + (-ball(rate)).exp()) / ball(1 - confidence)).log() / ball(rate) - 1
-
-        return _in_units(max(0, ceil_of(reach)), self.grid)
+    def _value_steps(self, value: Any) -> int:
+        steps = (to_grid if self.rounds else on_grid)(value, self.grid)
+        if not isinstance(steps, int):
+            raise ParameterError("a bounded local sensitivity is released for one number at a time; got several.")
+        return steps
 
     def _local_steps(self, local_sensitivity: Any) -> int:
         """In grid steps, rounded up (a multiple of the grid if the grid is the caller's). Never shown."""

@@ -14,6 +14,7 @@ from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, ceil_of
 from dither.exact.parameters import Number, probability
 from dither.mechanisms.additive.addition import check_scale
+from dither.mechanisms.discrete_laplace import mass, upper_tail
 from dither.noise import discrete_laplace
 
 
@@ -76,16 +77,12 @@ def tail_of_each(delta: Fraction, draws: int) -> Ball:
 
 def tail_bounds(scale: Fraction, least: int) -> tuple[Fraction, Fraction]:
     """Certified bounds of P[X >= least] for discrete Laplace noise."""
-    if least <= 0:
-        low, high = tail_bounds(scale, 1 - least)
-        return 1 - high, 1 - low
-    return bounds(lambda: (-ball(least / scale)).exp() / (1 + (-ball(1 / scale)).exp()))
+    return bounds(lambda: upper_tail(scale, least))
 
 
 def mass_bounds(scale: Fraction, steps: int) -> tuple[Fraction, Fraction]:
     """Certified bounds of P[X = steps] for discrete Laplace noise."""
-    rate = 1 / scale
-    return bounds(lambda: (ball(rate) / 2).tanh() * (-ball(rate) * abs(steps)).exp())
+    return bounds(lambda: mass(scale, steps))
 
 
 def read_distance(distance: Any) -> int | None:

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantees.approx import ApproxDP
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive, probability
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.additive.laplace import Laplace
 from dither.mechanisms.outcome import GuardedOutcome
-from dither.mechanisms.refusal import REFUSED
+from dither.mechanisms.refusal import REFUSED, REFUSED_CODE
+from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.stability.distance_test import DistanceTest, small_delta
 from dither.neighbours import Relation
 
@@ -19,7 +24,7 @@ _FINENESS = 2**20
 
 
 @dataclass(frozen=True, init=False)
-class ProposeTestRelease:
+class ProposeTestRelease(Frozen):
     """(epsilon, delta)-DP: value + noise for the sensitivity `bound`, or REFUSED, by a private test of the distance.
 
     epsilon is the total: test_share of it (half by default) pays the test, the rest the noise. `bound` is proposed
@@ -55,14 +60,16 @@ class ProposeTestRelease:
         grid: Number | None = None,
         relation: Relation | str | None = None,
     ) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", small_delta(delta))
-        object.__setattr__(self, "bound", positive(bound, "bound"))
-        object.__setattr__(self, "test_share", probability(test_share, "test_share"))
-        object.__setattr__(self, "rounds", grid is None)
+        self._keep(
+            epsilon=positive(epsilon, "epsilon"),
+            delta=small_delta(delta),
+            bound=positive(bound, "bound"),
+            test_share=probability(test_share, "test_share"),
+            rounds=grid is None,
+            relation=read_relation(relation),
+        )
         scale = self.bound / (self.epsilon * (1 - self.test_share))
-        object.__setattr__(self, "grid", fine_grid(min(scale, self.bound)) if grid is None else positive(grid, "grid"))
-        object.__setattr__(self, "relation", Relation.ADD_REMOVE if relation is None else Relation.read(relation))
+        self._keep(grid=fine_grid(min(scale, self.bound)) if grid is None else positive(grid, "grid"))
         check_scale(self.answer.scale_steps)
         _ = self.test
 
@@ -96,12 +103,18 @@ class ProposeTestRelease:
         noisy = self.answer.release(value).value
         return GuardedOutcome(noisy if self.test.passes(distance) else REFUSED, self)
 
+    def draws(self, data: tuple[Any, int | float], size: int) -> npt.NDArray[Any]:
+        """What `size` independent releases of (value, distance) publish: grid steps, or REFUSED_CODE."""
+        value, distance = data
+        noisy = self.answer.draws(value, size)
+        return np.where(self.test.passes_each(distance, size), noisy, REFUSED_CODE)
+
     def published(self, distance: int | float) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability of an answer at this distance: for planning, not for data."""
         return self.test.passing(distance)
 
     def plot(self, value: Number = 0, distance: int | None = None) -> Any:
-        """An altair chart: the exact laws of the answer, and of REFUSED, on two neighbours, and their ratio.
+        """An altair chart: the exact distributions of the answer, and of REFUSED, on two neighbours, and their ratio.
 
         The neighbours' values are apart by the bound, their distances by 1. For explaining, never for data.
         """

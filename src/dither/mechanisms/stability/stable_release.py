@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dither.accounting.guarantees.approx import ApproxDP
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, positive
 from dither.mechanisms.outcome import GuardedOutcome
 from dither.mechanisms.refusal import REFUSED
+from dither.mechanisms.sensitivity_bounds import read_relation
 from dither.mechanisms.stability.distance_test import DistanceTest, small_delta
 from dither.neighbours import Relation
 
 
 @dataclass(frozen=True, init=False)
-class StableRelease:
+class StableRelease(Frozen):
     """(epsilon, delta)-DP: publishes `value` without noise, or REFUSED, by a private test of the distance.
 
     distance: a whole number that moves by at most 1 between neighbours with the same value, and is 0 whenever some
@@ -35,9 +40,7 @@ class StableRelease:
     relation: Relation
 
     def __init__(self, *, epsilon: Number, delta: Number, relation: Relation | str | None = None) -> None:
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", small_delta(delta))
-        object.__setattr__(self, "relation", Relation.ADD_REMOVE if relation is None else Relation.read(relation))
+        self._keep(epsilon=positive(epsilon, "epsilon"), delta=small_delta(delta), relation=read_relation(relation))
         _ = self.test
 
     @property
@@ -57,6 +60,10 @@ class StableRelease:
     def release(self, value: Any, distance: int | float) -> GuardedOutcome:
         """The value, or REFUSED. Neither says how far the data are from another value."""
         return GuardedOutcome(value if self.test.passes(distance) else REFUSED, self)
+
+    def draws(self, data: tuple[Any, int | float], size: int) -> npt.NDArray[np.bool_]:
+        """Whether each of `size` independent releases of (value, distance) publishes the value."""
+        return self.test.passes_each(data[1], size)
 
     def published(self, distance: int | float) -> tuple[Fraction, Fraction]:
         """Certified bounds of the probability of an answer at this distance: for planning, not for data."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import LazyUniform
+from dither.exact.balls import float_down
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.open_draws import Places, settle
 from dither.noise.integers.standard_reals import Standard
-from dither.noise.rounding import down
+from dither.noise.lazy_uniform import LazyUniform
 
 # A number c in [0, 1), as floor(2**bits c) and ceil(2**bits c) for the bits asked for, or integers just outside them.
 Offset = Callable[[int], tuple[int, int]]
@@ -33,7 +33,7 @@ _LIFT = 1 << _LIFT_BITS
 
 @dataclass(frozen=True)
 class Affine:
-    """floor(factor Y' + offset) for Y' = J + T of a standard law, with a fair sign if `signed`."""
+    """floor(factor Y' + offset) for Y' = J + T of a standard distribution, with a fair sign if `signed`."""
 
     standard: Standard
     factor: Fraction
@@ -65,7 +65,7 @@ def rational_offset(value: Fraction) -> Offset:
 def float_constants(affine: Affine) -> tuple[float, float, float]:
     """(a, c - error, 1 - slack) as floats: a to nearest, the other two rounded down."""
     offset = Fraction(affine.offset(64)[0], 1 << 64) - affine.float_error
-    return float(affine.step), down(offset), down(1 - affine.slack)
+    return float(affine.step), float_down(offset), float_down(1 - affine.slack)
 
 
 def floor_exactly(affine: Affine, cell: int, place: LazyUniform) -> int:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.exact.balls import Ball, ball, whole_part
 from dither.exact.parameters import Number, non_negative
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, LazyUniform, ball, fresh_uniform, resolve, whole_part
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
+from dither.noise.lazy_uniform import LazyUniform, fresh_uniform, resolve
 from dither.noise.request import checked_size
 
 _WIDTH = 32

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.exact.balls import Ball, ball
 from dither.exact.parameters import Number, sqrt_up
-from dither.noise.balls import Ball, LazyUniform, ball
 from dither.noise.entropy import keystream
 from dither.noise.integers.bernoulli import is_below
-from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianLaw
+from dither.noise.integers.discrete_gaussian_tail import DiscreteGaussianDistribution
 from dither.noise.integers.gaussian import rounded_gaussian
 from dither.noise.integers.table import build_table, draw_from_table
 from dither.noise.integers.tables import kept_table
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.request import checked_size, replaced, variance_in_range
 
 _LARGEST_TABLE_VARIANCE = 32**2
@@ -31,8 +32,8 @@ def discrete_gaussian(sigma_squared: Number, size: int | None = None, *, public:
     """
     variance, count = variance_in_range(sigma_squared, "sigma_squared"), checked_size(size)
     if variance <= _LARGEST_TABLE_VARIANCE:
-        law = DiscreteGaussianLaw(variance)
-        table = kept_table(law) if public else build_table(law)
+        distribution = DiscreteGaussianDistribution(variance)
+        table = kept_table(distribution) if public else build_table(distribution)
         return table.one() if count is None else draw_from_table(table, count)
     draws = many_by_rejection(variance, 1 if count is None else count, public)
     return int(draws[0]) if count is None else draws

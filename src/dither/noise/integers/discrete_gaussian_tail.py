@@ -1,4 +1,5 @@
-"""The discrete Gaussian law as the table and the exact path see it: sums of weights with a proven remainder."""
+"""The discrete Gaussian distribution as the table and the exact path see it: sums of weights with a proven
+remainder."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dither.noise.balls import Ball, ball, working_bits, zero_to
+from dither.exact.balls import Ball, ball, working_bits, zero_to
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianLaw:
+class DiscreteGaussianDistribution:
     """P[X > k] = (w(k + 1) + w(k + 2) + ...) / (w(0) + 2 w(1) + 2 w(2) + ...), w(x) = exp(-x^2 / (2 variance))."""
 
     variance: Fraction

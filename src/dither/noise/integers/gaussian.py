@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dither.exact.balls import Ball, ball
 from dither.exact.parameters import Number
-from dither.noise.balls import Ball, ball
 from dither.noise.integers.affine_noise import Affine, rational_offset
 from dither.noise.integers.routes import draw_scaled
 from dither.noise.integers.standard_reals import half_normal
@@ -17,7 +17,7 @@ _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class RoundedGaussianLaw:
+class RoundedGaussianDistribution:
     """P[X > k] = erfc((k + 1/2) / (sigma sqrt 2)) / 2."""
 
     sigma: Fraction
@@ -36,7 +36,7 @@ def rounded_gaussian(sigma: Number, size: int | None = None, *, public: bool = T
     return draw_scaled(
         count,
         lambda: gaussian_affine(exact_sigma),
-        law=RoundedGaussianLaw(exact_sigma),
+        distribution=RoundedGaussianDistribution(exact_sigma),
         table_entries=7 * exact_sigma,
         public=public,
     )

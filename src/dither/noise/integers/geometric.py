@@ -7,7 +7,7 @@ from typing import Any
 
 from dither.exact.parameters import Number
 from dither.noise.integers.affine_noise import Affine, rational_offset
-from dither.noise.integers.geometric_tail import GeometricLaw
+from dither.noise.integers.geometric_tail import GeometricDistribution
 from dither.noise.integers.routes import draw_scaled
 from dither.noise.integers.standard_reals import exponential
 from dither.noise.request import checked_size, scale_in_range
@@ -22,7 +22,7 @@ def geometric(scale: Number, size: int | None = None, *, public: bool = True) ->
     return draw_scaled(
         count,
         lambda: geometric_affine(exact_scale),
-        law=GeometricLaw(exact_scale),
+        distribution=GeometricDistribution(exact_scale),
         table_entries=23 * exact_scale,
         public=public,
     )

@@ -1,15 +1,15 @@
-"""The geometric law as the table and the exact path see it."""
+"""The geometric distribution as the table and the exact path see it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.noise.balls import Ball, ball
+from dither.exact.balls import Ball, ball
 
 
 @dataclass(frozen=True)
-class GeometricLaw:
+class GeometricDistribution:
     """P[X > k] = q^(k + 1), q = exp(-1/scale)."""
 
     scale: Fraction

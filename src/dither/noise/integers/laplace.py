@@ -11,9 +11,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from dither.exact.balls import Ball, ball, outward
 from dither.exact.parameters import Number
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, ball, outward
 from dither.noise.integers.affine_noise import Affine
 from dither.noise.integers.routes import draw_scaled
 from dither.noise.integers.standard_reals import exponential
@@ -21,7 +21,7 @@ from dither.noise.request import checked_size, scale_in_range
 
 
 @dataclass(frozen=True)
-class LaplaceLaw:
+class LaplaceDistribution:
     """P[X > k] = q^(k + 1) / (1 + q)."""
 
     scale: Fraction
@@ -41,7 +41,7 @@ def discrete_laplace(scale: Number, size: int | None = None, *, public: bool = T
     return draw_scaled(
         count,
         lambda: laplace_affine(exact_scale),
-        law=LaplaceLaw(exact_scale),
+        distribution=LaplaceDistribution(exact_scale),
         table_entries=23 * exact_scale,
         public=public,
     )

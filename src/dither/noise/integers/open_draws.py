@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import LazyUniform
 from dither.noise.entropy import Fill, Learn, learn_bits
 from dither.noise.integers.standard_reals import Standard, accepts
 from dither.noise.integers.table import UNDECIDED
+from dither.noise.lazy_uniform import LazyUniform
 
 
 @dataclass(frozen=True)

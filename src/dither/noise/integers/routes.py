@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dither.noise.integers.affine_noise import Affine, draw
-from dither.noise.integers.distribution import Law
+from dither.noise.integers.distribution import Distribution
 from dither.noise.integers.single_draws import draw_one
 from dither.noise.integers.table import draw_from_table
 from dither.noise.integers.tables import table_if_worthwhile
@@ -23,16 +23,16 @@ MOST_TABLE_ENTRIES = 1 << 15
 
 
 def draw_scaled(
-    count: int | None, affine: Callable[[], Affine], law: Law, table_entries: Fraction, public: bool
+    count: int | None, affine: Callable[[], Affine], distribution: Distribution, table_entries: Fraction, public: bool
 ) -> int | NDArray[Any]:
-    """One draw, or `count` of them, of the law that `affine` and `law` both describe."""
+    """One draw, or `count` of them, of the distribution that `affine` and `distribution` both describe."""
     if count is None:
         return draw_one(affine())
     if count < FEW:
         chosen = affine()
         return as_array([draw_one(chosen) for _ in range(count)])
     if public and table_entries <= MOST_TABLE_ENTRIES:
-        table = table_if_worthwhile(law, int(table_entries), count)
+        table = table_if_worthwhile(distribution, int(table_entries), count)
         if table is not None:
             return draw_from_table(table, count)
     chosen = affine()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dither.noise.balls import LazyUniform
 from dither.noise.entropy import Learn, learn_bits, random_bits
 from dither.noise.integers.affine_noise import Affine, floor_exactly
 from dither.noise.integers.standard_reals import Standard, accepts
+from dither.noise.lazy_uniform import LazyUniform
 
 Draw = Callable[[int], int]
 

@@ -18,16 +18,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import Ball, LazyUniform, ball
+from dither.exact.balls import Ball, ball
 from dither.noise.entropy import Learn, learn_bits
-from dither.noise.integers.geometric_tail import GeometricLaw
+from dither.noise.integers.geometric_tail import GeometricDistribution
 from dither.noise.integers.table import UNDECIDED, Table, build_table
+from dither.noise.lazy_uniform import LazyUniform
 
 FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True)
-class HalfNormalCellLaw:
+class HalfNormalCells:
     """P[J > k] = P[|N| > (k + 1) step] for a standard normal N."""
 
     step: Fraction
@@ -39,7 +40,7 @@ class HalfNormalCellLaw:
 
 @dataclass(frozen=True)
 class Standard:
-    """One standard law. G(J, T) = (tilt + curve J) T + (curve / 2) T^2."""
+    """One standard distribution. G(J, T) = (tilt + curve J) T + (curve / 2) T^2."""
 
     step: Fraction
     tilt: Fraction
@@ -89,7 +90,7 @@ def build_standard(
     more_bits: int = 32,
     cell_limit: int = 1 << 12,
 ) -> Standard:
-    """A standard law over a given table of its cells."""
+    """A standard distribution over a given table of its cells."""
     # Cells far out have a smaller chance of sure acceptance: they are left to the careful path too.
     nearest = min(cell_limit, int(Fraction(7, 2) / step)) if curve else cell_limit
     near = (table.direct != UNDECIDED) & (table.direct < nearest)
@@ -101,16 +102,16 @@ def build_standard(
 
 @lru_cache(maxsize=1)
 def exponential() -> Standard:
-    """Exp(1) in cells of 1/128: J is geometric, and T has the same law in each cell."""
+    """Exp(1) in cells of 1/128: J is geometric, and T has the same distribution in each cell."""
     step = Fraction(1, 128)
-    return build_standard(build_table(GeometricLaw(1 / step)), step, tilt=step, curve=Fraction(0))
+    return build_standard(build_table(GeometricDistribution(1 / step)), step, tilt=step, curve=Fraction(0))
 
 
 @lru_cache(maxsize=1)
 def half_normal() -> Standard:
     """|N(0, 1)| in cells of 1/256."""
     step = Fraction(1, 256)
-    return build_standard(build_table(HalfNormalCellLaw(step)), step, tilt=Fraction(0), curve=step * step)
+    return build_standard(build_table(HalfNormalCells(step)), step, tilt=Fraction(0), curve=step * step)
 
 
 def accepts(

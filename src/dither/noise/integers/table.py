@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.errors import ParameterError
+from dither.exact.balls import ball, whole_part
 from dither.exact.precision import precision
-from dither.noise.balls import LazyUniform, ball, whole_part
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits, random_bits
-from dither.noise.integers.distribution import Law, locate
+from dither.noise.integers.distribution import Distribution, locate
+from dither.noise.lazy_uniform import LazyUniform
 
 WIDTH = 32
 GUIDE = 16
@@ -30,9 +31,9 @@ UNDECIDED = -(1 << 15)
 
 @dataclass(frozen=True)
 class Table:
-    """Draws of one law. `direct[top]` is the value, or UNDECIDED where the top bits alone leave a choice."""
+    """Draws of one distribution. `direct[top]` is the value, or UNDECIDED where the top bits alone leave a choice."""
 
-    law: Law
+    distribution: Distribution
     width: int
     guide: int
     first_value: int
@@ -46,7 +47,7 @@ class Table:
         word = source(self.width)
         rank = bisect_left(self.boundaries, word)
         if word == self.boundaries[rank]:
-            return locate(self.law, LazyUniform(word, self.width, learn))
+            return locate(self.distribution, LazyUniform(word, self.width, learn))
         return self.first_value + rank
 
     def finish(self, top: NDArray[np.uint16], fill: Fill, learn: Learn = learn_bits) -> NDArray[np.int64]:
@@ -63,7 +64,7 @@ class Table:
         rank[further] = np.searchsorted(self.boundaries, word[further])
         values = rank.astype(np.int64) + self.first_value
         for i in np.flatnonzero(word == self.boundaries[rank]):
-            values[i] = locate(self.law, LazyUniform(int(word[i]), self.width, learn))
+            values[i] = locate(self.distribution, LazyUniform(int(word[i]), self.width, learn))
         return values
 
 
@@ -100,24 +101,26 @@ def fill_from_table(table: Table, out: NDArray[np.int64], fill: Fill, learn: Lea
     out[np.concatenate(where)] = table.finish(np.concatenate(top), fill, learn)
 
 
-def build_table(law: Law, width: int = WIDTH, guide: int = GUIDE) -> Table:
-    """A table for any law whose boundary words cover fewer than 2**15 values; width - guide <= 16 bits."""
-    upper = _boundary_words(law, width)
+def build_table(distribution: Distribution, width: int = WIDTH, guide: int = GUIDE) -> Table:
+    """A table for any distribution whose boundary words cover fewer than 2**15 values; width - guide <= 16 bits."""
+    upper = _boundary_words(distribution, width)
     if len(upper) >= -UNDECIDED:
-        raise ParameterError(f"a table holds fewer than {-UNDECIDED} values on a side; this law needs {len(upper)}.")
+        raise ParameterError(
+            f"a table holds fewer than {-UNDECIDED} values on a side; this distribution needs {len(upper)}."
+        )
     last_word = (1 << width) - 1
     # P[X <= -k-1] = 1 - P[X <= k]: the boundary words below zero are the mirror image.
-    lower = [last_word - word for word in reversed(upper)] if law.symmetric else []
+    lower = [last_word - word for word in reversed(upper)] if distribution.symmetric else []
     first_value = -len(lower)
     boundaries = np.array(lower + upper, np.uint32)
     starts = np.arange(1 << guide, dtype=np.int64) << (width - guide)
     before = np.searchsorted(boundaries, starts).astype(np.int32)
     after = np.searchsorted(boundaries, starts + (1 << (width - guide)))
     direct = np.where(before == after, before + first_value, UNDECIDED).astype(np.int16)
-    return Table(law, width, guide, first_value, boundaries, direct, before)
+    return Table(distribution, width, guide, first_value, boundaries, direct, before)
 
 
-def _boundary_words(law: Law, width: int) -> list[int]:
+def _boundary_words(distribution: Distribution, width: int) -> list[int]:
     """floor(2**width P[X <= k]) for k = 0, 1, ... until the last word is reached; certified."""
     words: list[int] = []
     last_word = (1 << width) - 1
@@ -125,17 +128,19 @@ def _boundary_words(law: Law, width: int) -> list[int]:
         unit = ball(1 << width)
         while not words or words[-1] != last_word:
             # From the tail, because what is left of a tiny tail is still a positive number.
-            tail_word = whole_part(law.tail(len(words)) * unit)
-            words.append(last_word - (_certified_floor(law, len(words), width) if tail_word is None else tail_word))
+            tail_word = whole_part(distribution.tail(len(words)) * unit)
+            words.append(
+                last_word - (_certified_floor(distribution, len(words), width) if tail_word is None else tail_word)
+            )
     return words
 
 
-def _certified_floor(law: Law, k: int, width: int) -> int:
+def _certified_floor(distribution: Distribution, k: int, width: int) -> int:
     """floor(2**width P[X > k]) where the usual precision leaves two candidates."""
     bits = width + 32
     while True:
         bits *= 2
         with precision(bits):
-            word = whole_part(law.tail(k) * ball(1 << width))
+            word = whole_part(distribution.tail(k) * ball(1 << width))
         if word is not None:
             return word

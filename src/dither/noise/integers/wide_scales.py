@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.noise.balls import LazyUniform
+from dither.exact.balls import float_down
 from dither.noise.entropy import Fill, Learn, keystream, learn_bits
 from dither.noise.integers.affine_noise import Affine, Open, floor_exactly, settle_open, split_words
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.request import as_array
-from dither.noise.rounding import down
 
 # n < 2**43 in every cell below the limit, so that A n stays below 2**62.
 _LARGEST_WHOLE = 1 << 19
@@ -57,7 +57,7 @@ class Split:
         error = (Fraction(largest_place, 1 << shift) + growth + 2) / (1 << 50)
         slack = growth / (1 << _MORE_BITS) + 3 * error
         offset = Fraction(affine.offset(64)[0], 1 << 64) - error
-        return Split(whole, shift, float(rest), float(growth), down(offset), down(1 - slack))
+        return Split(whole, shift, float(rest), float(growth), float_down(offset), float_down(1 - slack))
 
 
 def draw_wide(affine: Affine, count: int, batch: int = _BATCH) -> NDArray[Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.noise.balls import Ball, ball
-from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw, is_true
+from dither.exact.balls import Ball, ball
+from dither.noise.reals.rounded_reals import Real, Source, SymmetricDistribution, is_true
 
 
 @dataclass(frozen=True)
-class Cauchy(SymmetricLaw):
+class Cauchy(SymmetricDistribution):
     """Density 1/(pi (1 + z^2)); a fair sign and tan(pi U / 2)."""
 
     def draw(self, source: Source) -> Real:
@@ -22,7 +22,7 @@ class Cauchy(SymmetricLaw):
 
 
 @dataclass(frozen=True)
-class GeneralisedCauchy(SymmetricLaw):
+class GeneralisedCauchy(SymmetricDistribution):
     """Density proportional to 1/(1 + |z|^gamma), gamma > 1.
 
     The density lies below 1 on [0, 1] and below z^-gamma beyond. A number from this envelope (U, or U^(-1/(gamma - 1)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.noise.balls import Ball, ball
-from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
+from dither.exact.balls import Ball, ball
+from dither.noise.reals.rounded_reals import Real, Source, SymmetricDistribution
 
 
 def standard_normal(radius: Ball, angle: Ball) -> Ball:
@@ -15,7 +15,7 @@ def standard_normal(radius: Ball, angle: Ball) -> Ball:
 
 
 @dataclass(frozen=True)
-class RealGaussian(SymmetricLaw):
+class RealGaussian(SymmetricDistribution):
     """P[eta > z] = erfc(z / sqrt 2) / 2 (Box and Muller 1958)."""
 
     def draw(self, source: Source) -> Real:

@@ -1,16 +1,16 @@
-"""Laplace noise on the real line, density e^-|z| / 2. (`integers.laplace` is the discrete law.)"""
+"""Laplace noise on the real line, density e^-|z| / 2. (`integers.laplace` is the discrete distribution.)"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.noise.balls import Ball, ball
-from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
+from dither.exact.balls import Ball, ball
+from dither.noise.reals.rounded_reals import Real, Source, SymmetricDistribution
 
 
 @dataclass(frozen=True)
-class RealLaplace(SymmetricLaw):
+class RealLaplace(SymmetricDistribution):
     """P[eta > z] = e^-z / 2; a fair sign and -ln U."""
 
     def draw(self, source: Source) -> Real:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dither.noise.balls import Ball, ball, working_bits, zero_to
+from dither.exact.balls import Ball, ball, working_bits, zero_to
 from dither.noise.reals.gaussian import standard_normal
-from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
+from dither.noise.reals.rounded_reals import Real, Source, SymmetricDistribution
 
 
 @dataclass(frozen=True)
-class LaplaceLogNormal(SymmetricLaw):
+class LaplaceLogNormal(SymmetricDistribution):
     """eta = X e^(sigma Y), X standard Laplace, Y standard normal (Bun and Steinke 2019)."""
 
     sigma: Fraction

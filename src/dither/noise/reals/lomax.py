@@ -1,16 +1,16 @@
-"""Two-sided Lomax noise: a power law that starts at 0."""
+"""Two-sided Lomax noise: a power distribution that starts at 0."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.noise.balls import Ball, ball
-from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
+from dither.exact.balls import Ball, ball
+from dither.noise.reals.rounded_reals import Real, Source, SymmetricDistribution
 
 
 @dataclass(frozen=True)
-class Lomax(SymmetricLaw):
+class Lomax(SymmetricDistribution):
     """Density (a-1)/2 (1 + |z|)^-a, a > 1; a fair sign and U^(-1/(a-1)) - 1."""
 
     shape: Fraction

@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from dither.exact.balls import Ball, ball, whole_part
 from dither.exact.parameters import whole
 from dither.exact.precision import precision
-from dither.noise.balls import Ball, LazyUniform, ball, whole_part
 from dither.noise.entropy import Learn, learn_bits, random_bits
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.request import as_array
 
 # Bits of every uniform number known from the start: so many that a second look is needed about never.
@@ -72,8 +73,8 @@ def enclosure(uniform: LazyUniform) -> Ball:
     return arb((2 * uniform.prefix + 1, exponent), (1, exponent))
 
 
-class RealLaw(Protocol):
-    """A continuous law on the real line."""
+class RealDistribution(Protocol):
+    """A continuous distribution on the real line."""
 
     def draw(self, source: Source) -> Real:
         """A fresh random number."""
@@ -84,8 +85,8 @@ class RealLaw(Protocol):
         ...
 
 
-class SymmetricLaw(ABC):
-    """A law with P[eta > z] = P[eta < -z], given by its tail for z >= 0."""
+class SymmetricDistribution(ABC):
+    """A distribution with P[eta > z] = P[eta < -z], given by its tail for z >= 0."""
 
     @abstractmethod
     def tail(self, z: Fraction) -> Ball:
@@ -122,31 +123,35 @@ class Rounding:
         whole = start.numerator // start.denominator
         return Rounding(whole, scale, (start - whole) / scale)
 
-    def one(self, law: RealLaw, source: Source) -> int:
+    def one(self, distribution: RealDistribution, source: Source) -> int:
         """One draw."""
-        return self.whole + law.draw(source).settle(self._steps)
+        return self.whole + distribution.draw(source).settle(self._steps)
 
     def _steps(self, eta: Ball) -> int | None:
         return whole_part(ball(self.scale) * (eta + ball(self.rest)))
 
 
-def rounded(law: RealLaw, scale: Fraction, centre: Fraction = Fraction(0), source: Source = _KERNEL) -> int:
+def rounded(
+    distribution: RealDistribution, scale: Fraction, centre: Fraction = Fraction(0), source: Source = _KERNEL
+) -> int:
     """centre + scale eta, rounded to the nearest whole number; scale > 0.
 
     Rounding comes last, so the centre may be any rational number: the result is post-processing of the real sum.
     """
-    return Rounding.of(scale, centre).one(law, source)
+    return Rounding.of(scale, centre).one(distribution, source)
 
 
-def many_rounded(law: RealLaw, scale: Fraction, size: int, source: Source = _KERNEL) -> NDArray[Any]:
-    """An array of `size` independent numbers scale eta, each rounded to the nearest whole number."""
-    rounding = Rounding.of(scale, Fraction(0))
-    return as_array([rounding.one(law, source) for _ in range(whole(size, "size", least=0))])
+def many_rounded(
+    distribution: RealDistribution, scale: Fraction, size: int, centre: Fraction = Fraction(0), source: Source = _KERNEL
+) -> NDArray[Any]:
+    """An array of `size` independent numbers centre + scale eta, each rounded to the nearest whole number."""
+    rounding = Rounding.of(scale, centre)
+    return as_array([rounding.one(distribution, source) for _ in range(whole(size, "size", least=0))])
 
 
-def mass(law: RealLaw, k: int, scale: Fraction, centre: Fraction = Fraction(0)) -> Ball:
+def mass(distribution: RealDistribution, k: int, scale: Fraction, centre: Fraction = Fraction(0)) -> Ball:
     """P[round(centre + scale eta) = k], as a ball at the working precision."""
     low, high = (k - _HALF - centre) / scale, (k + _HALF - centre) / scale
-    if high <= 0 and isinstance(law, SymmetricLaw):
+    if high <= 0 and isinstance(distribution, SymmetricDistribution):
         low, high = -high, -low  # no digits cancel in an upper tail
-    return law.above(low) - law.above(high)
+    return distribution.above(low) - distribution.above(high)

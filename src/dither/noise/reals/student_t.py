@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dither.noise.balls import Ball, ball
-from dither.noise.reals.rounded_reals import Real, Source, SymmetricLaw
+from dither.exact.balls import Ball, ball
+from dither.noise.reals.rounded_reals import Real, Source, SymmetricDistribution
 
 
 @dataclass(frozen=True)
-class StudentT(SymmetricLaw):
+class StudentT(SymmetricDistribution):
     """Density proportional to (1 + z^2/d)^(-(d+1)/2).
 
-    A point of the plane with the two-dimensional t law has P[distance > r] = (1 + r^2/d)^(-d/2), so its distance is
-    sqrt(d (U^(-2/d) - 1)), its direction is uniform, and each coordinate is Student's t (Bailey 1994).
+    A point of the plane with the two-dimensional t distribution has P[distance > r] = (1 + r^2/d)^(-d/2), so its
+    distance is sqrt(d (U^(-2/d) - 1)), its direction is uniform, and each coordinate is Student's t (Bailey 1994).
     """
 
     degrees: Fraction

@@ -9,14 +9,15 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from dither.errors import OutsideDeclared, ParameterError, PolicyError
+from dither.exact.frozen import Frozen
 
 LARGEST = 2**62  # every stored integer fits a signed 64-bit word with room for one subtraction
 _BY_POSITION = ("lower", "upper", "values")
-_MOST_SHOWN = 8
+_MOST_FORMATTED = 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Column:
+class Column(Frozen):
     """A declaration. A nullable column keeps NULL; any other stores the declared default in its place."""
 
     kind: ClassVar[str]
@@ -41,9 +42,6 @@ class Column:
     def _normalise(self) -> None:
         """Read the fields into exact form and check them."""
 
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
     def encode(self, value: object) -> int | str:
         """The stored form of a public value (a default, a literal, a key); anything else is refused."""
         raise PolicyError(f"{type(self).__name__} declares no values.")
@@ -61,9 +59,9 @@ class Column:
     def __repr__(self) -> str:
         """As it is declared, with what is said by default left out and a long list of labels cut."""
         stated = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
-        first = [_shown(value) for name, (value, _) in stated.items() if name in _BY_POSITION]
+        first = [_formatted(value) for name, (value, _) in stated.items() if name in _BY_POSITION]
         rest = [
-            f"{name}={_shown(value)}"
+            f"{name}={_formatted(value)}"
             for name, (value, usual) in reversed(stated.items())
             if name not in _BY_POSITION and value != usual
         ]
@@ -71,8 +69,8 @@ class Column:
 
     def declaration(self) -> dict[str, Any]:
         """The declaration as plain JSON, read back by `column_from`."""
-        shown = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"kind": self.kind, **{name: _plain(value) for name, value in shown.items() if value is not None}}
+        stated = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"kind": self.kind, **{name: _plain(value) for name, value in stated.items() if value is not None}}
 
 
 class Coded(Column):
@@ -119,11 +117,11 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _shown(value: object) -> str:
+def _formatted(value: object) -> str:
     """A field as a declaration states it."""
     if isinstance(value, tuple):
-        more = f", ...] ({len(value):,} labels)" if len(value) > _MOST_SHOWN else "]"
-        return "[" + ", ".join(map(repr, value[:_MOST_SHOWN])) + more
+        more = f", ...] ({len(value):,} labels)" if len(value) > _MOST_FORMATTED else "]"
+        return "[" + ", ".join(map(repr, value[:_MOST_FORMATTED])) + more
     if isinstance(value, (int, Decimal)):
         return str(value)
     return repr(_plain(value))

@@ -1,4 +1,4 @@
-"""Numbers and truths."""
+"""Numbers and booleans."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Int(Coded):
     upper: int
 
     def _normalise(self) -> None:
-        self._set("lower", whole(self.lower, "lower", least=-LARGEST, most=LARGEST))
-        self._set("upper", whole(self.upper, "upper", least=-LARGEST, most=LARGEST))
+        self._keep(lower=whole(self.lower, "lower", least=-LARGEST, most=LARGEST))
+        self._keep(upper=whole(self.upper, "upper", least=-LARGEST, most=LARGEST))
         self._check_range()
 
     @property
@@ -47,13 +47,13 @@ class Fixed(Coded):
     decimals: int = field(default=2, kw_only=True)
 
     def _normalise(self) -> None:
-        self._set("decimals", whole(self.decimals, "decimals", least=0, most=18))
+        self._keep(decimals=whole(self.decimals, "decimals", least=0, most=18))
         for name in ("lower", "upper"):
             value = exact(getattr(self, name), name)
             if (value * 10**self.decimals).denominator != 1:
                 raise ParameterError(f"Fixed: {name} must be a multiple of 1e-{self.decimals}; got {float(value)}.")
             # scaleb works in the caller's decimal context, which could round; a text of all digits cannot.
-            self._set(name, Decimal(f"{int(value * 10**self.decimals)}e-{self.decimals}"))
+            self._keep(**{name: Decimal(f"{int(value * 10**self.decimals)}e-{self.decimals}")})
         self._check_range()
 
     @property

@@ -32,8 +32,8 @@ class Category(Coded):
         codes = {label: code for code, label in enumerate(labels)}
         if len(codes) != len(labels):
             raise PolicyError("Category labels must differ from each other.")
-        self._set("values", labels)
-        self._set("_codes", codes)
+        self._keep(values=labels)
+        self._keep(_codes=codes)
 
     @classmethod
     def read(cls, path: str | Path, *, nullable: bool = True, default: str | None = None) -> Category:

@@ -23,8 +23,8 @@ class Date(Coded):
     upper: datetime.date | str
 
     def _normalise(self) -> None:
-        self._set("lower", _read_date(self.lower))
-        self._set("upper", _read_date(self.upper))
+        self._keep(lower=_read_date(self.lower))
+        self._keep(upper=_read_date(self.upper))
         self._check_range()
 
     @property
@@ -52,8 +52,8 @@ class Timestamp(Coded):
     upper: datetime.datetime | str
 
     def _normalise(self) -> None:
-        self._set("lower", _read_instant(self.lower))
-        self._set("upper", _read_instant(self.upper))
+        self._keep(lower=_read_instant(self.lower))
+        self._keep(upper=_read_instant(self.upper))
         self._check_range()
 
     @property

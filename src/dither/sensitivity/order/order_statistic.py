@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dither.errors import ParameterError
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, probability, whole
 from dither.neighbours import Relation
 from dither.sensitivity.bounds import declared
@@ -64,7 +65,7 @@ class order_statistic(RankStatistic):
 
 
 @dataclass(frozen=True, init=False)
-class quantile(RankStatistic):
+class quantile(Frozen, RankStatistic):
     """The smallest value with at least a fraction q of the records at or below it: rank ceil(q n).
 
     >>> quantile("0.9").value(range(1, 11), 0, 10)
@@ -74,7 +75,7 @@ class quantile(RankStatistic):
     q: Fraction
 
     def __init__(self, q: Number) -> None:
-        object.__setattr__(self, "q", probability(q, "the quantile"))
+        self._keep(q=probability(q, "the quantile"))
 
     def rank(self, n: int) -> int:
         return -(-self.q.numerator * n // self.q.denominator)

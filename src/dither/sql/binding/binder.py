@@ -12,6 +12,7 @@ from dither.policy.catalog import Catalog
 from dither.policy.columns import Column
 from dither.sql.binding.computed_columns import nullable
 from dither.sql.binding.group_keys import carried
+from dither.sql.binding.public_values import public_code
 from dither.sql.expressions import Boolean, Expression, Truth
 from dither.sql.guard.facts.knowledge import stored
 from dither.sql.plan.nodes import Filter, Node, Project
@@ -96,6 +97,8 @@ class Binder(ABC):
             if isinstance(item, exp.Column):
                 own, column = rows.scope.find(item)
                 kept.append((own, stored(own, column)))
+                public = public_code(rows.node, own, column)
+                kept += [] if public is None else [(public[0].name, public[0])]
                 columns[name] = (own, column)
             else:
                 value, column = carried(scalars, item)

@@ -45,6 +45,7 @@ _CASTS: dict[object, Kind] = {
     exp.DType.TIMESTAMPTZ: "timestamp",
 }
 
+_TWO_QUESTIONS = "Ask for that value in a question of its own, and compute with both answers."
 KNOWN = (
     "Supported are + - * / %, ABS, ROUND, FLOOR, CEIL, GREATEST, LEAST, COALESCE, NULLIF, "
     "SQRT, LN, EXP, POWER and CASE."
@@ -149,7 +150,9 @@ class Binder:
                 :40
             ]
             raise self.source.refusal(node, f"the function {name.upper()} is not supported on aggregates.", KNOWN)
-        raise self.source.refusal(node, f"this construct ({kind.__name__}) cannot stand here.", KNOWN)
+        if isinstance(node, exp.Select):
+            raise self.source.refusal(node, "a query as a value is not supported.", _TWO_QUESTIONS)
+        raise self.source.refusal(node, "this cannot stand beside aggregates.", KNOWN)
 
     def _unknown(self, node: exp.Column) -> UnsupportedQuery:
         if not self.names:

@@ -16,6 +16,7 @@ from dither.policy.catalog import MOST_CODE, MOST_GROUPS
 from dither.policy.columns import Bool, Column, Date, Int, Text, Timestamp
 from dither.policy.columns.key_domains import MICROSECONDS, Computed, Listed, Periods, Shown, Unit, Unlisted
 from dither.sql.binding.computed_columns import column_of, declared
+from dither.sql.binding.public_values import public_code
 from dither.sql.expressions import (
     Boolean,
     Case,
@@ -55,6 +56,8 @@ def group_key(scalars: Scalars, node: exp.Expr) -> tuple[Numeric | Textual, Colu
         code = stored(name, column)
         if name in scalars.kept and isinstance(code, Stored):
             return narrowed_key(code, column, scalars.kept[name])
+        if name in scalars.public_texts:
+            return public_code(scalars.scope.place(node)[0].node, name, column) or (code, column)
         return code, column
     period = truncation(scalars, node)
     if period is not None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dither.errors import UnsupportedQuery
+from typing import TYPE_CHECKING
+
+from dither.errors import ParameterError, UnsupportedQuery
 from dither.lazy import importing
 from dither.policy.catalog import Catalog
+from dither.policy.names import meant
 from dither.sql.plan.question import Question
+
+if TYPE_CHECKING:
+    from dither.sql.text.dialects.vocabulary import Vocabulary
 
 
 def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question:
@@ -17,17 +23,32 @@ def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question
         from dither.sql.binding import selects
         from dither.sql.text import faithfulness, limits, parse
 
-    if dialect is not None:
-        from dither.sql.text.dialects import in_postgres
-
-        text = in_postgres(text, dialect)
     try:
+        if dialect is not None and (vocabulary := _vocabulary(dialect)) is not None:
+            from dither.sql.text.dialects.interpreter import interpreted
+
+            return selects.bind(interpreted(text, vocabulary, catalog), catalog)
         parsed = parse.parse(limits.tokens(text), catalog)
         question = selects.bind(parsed, catalog)
         faithfulness.faithful(parsed)  # last, because it costs as much as the parsing
         return question
     except RecursionError:
         raise UnsupportedQuery("the query is nested too deeply.", line=1, column=1, hint="Split it.") from None
+
+
+def _vocabulary(dialect: str) -> Vocabulary | None:
+    """What the dialect means; None for PostgreSQL's own."""
+    with importing():
+        from dither.sql.text.dialects.vocabularies import VOCABULARIES
+
+    name = dialect.lower() if isinstance(dialect, str) else ""
+    if name in ("postgres", "postgresql"):
+        return None
+    if name not in VOCABULARIES:
+        known = ["postgres", *VOCABULARIES]
+        what = f"there is no SQL dialect {dialect!r} here; known are: {', '.join(known)}."
+        raise ParameterError(f"{what} {meant(str(dialect), known)}".rstrip())
+    return VOCABULARIES[name]
 
 
 # A question with all that is computed for it takes at most about this much memory, for each byte of its text and each

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dither.policy.catalog import PublicTable, Table
+from dither.policy.catalog import PublicTable, Table, code_of
 from dither.sql.binding.binder import Binder, Rows
 from dither.sql.binding.join_conditions import Part
 from dither.sql.binding.joins import Joining
@@ -86,7 +86,8 @@ class Relations(Binder):
         names = tuple((own, self.names.name(own)) for own in table.columns)
         columns = {own: (name, table.columns[own]) for own, name in names}
         if isinstance(table, PublicTable):
-            return Relation(called, PublicScan(table, names), columns)
+            codes = tuple((code_of(own), code_of(name)) for own, name in names if own in table.labels)
+            return Relation(called, PublicScan(table, names + codes), columns)
         identities: dict[str, Identity] = {}
         by_own = {own.lower(): name for own, name in names}
         if table.via is not None and table.via.column.lower() in by_own:

@@ -13,6 +13,7 @@ from dither.sql.binding.binder import Rows
 from dither.sql.binding.formula_kinds import is_formula
 from dither.sql.binding.formula_syntax import bind_formula
 from dither.sql.binding.group_keys import group_key
+from dither.sql.binding.public_values import public_texts
 from dither.sql.binding.relations import Relations
 from dither.sql.bounding.owner_limits import most_in_all
 from dither.sql.plan.aggregates import Aggregator, bounded
@@ -21,6 +22,7 @@ from dither.sql.scalars.labels import LabelReader
 from dither.sql.scalars.narrowing import kept
 from dither.sql.scalars.scalar import Scalars
 from dither.sql.scalars.scope import Scope
+from dither.sql.text.advice import Advice
 from dither.sql.text.parse import Parsed
 from dither.sql.text.source import Source
 
@@ -38,7 +40,7 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
     select, source = parsed.select, parsed.source
     if select.args.get("distinct"):
         at = source.keyword("DISTINCT")
-        hint = "Use GROUP BY, whose groups are all distinct."
+        hint = Advice.about(source, catalog).fill("Groups are all distinct, and are shown with a count: {question}")
         raise source.refusal(select if at is None else at, "SELECT DISTINCT is not supported.", hint)
     binder = Relations(source, catalog, labels=LabelReader(source)).within(select)
     rows = binder.rows(select)
@@ -114,8 +116,9 @@ class _Answering:
     def _group(self, select: exp.Select) -> None:
         clause = select.args.get("group")
         aliased = {item.alias.lower(): item.node for item in reversed(self.items) if item.alias}
-        for given in clause.expressions if clause is not None else ():
-            node = self._meant(given, aliased)
+        nodes = [self._meant(given, aliased) for given in (clause.expressions if clause is not None else ())]
+        self.scalars = replace(self.scalars, public_texts=public_texts(self.scope, nodes))
+        for node in nodes:
             code, declaration = group_key(self.scalars, node)
             code = bounded(code)
             if all((key.code, key.declaration) != (code, declaration) for key in self.keys):

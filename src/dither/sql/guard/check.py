@@ -16,6 +16,8 @@ from dither.policy.catalog import MOST_CODE, MOST_GROUPS
 from dither.sensitivity import Sensitivity
 from dither.sql import expressions as e
 from dither.sql.guard.facts import Facts, facts
+from dither.sql.guard.facts.knowledge import values_of
+from dither.sql.guard.key_columns import told_apart
 from dither.sql.guard.ranges import LARGEST, UnsafePlan, interval, verify
 from dither.sql.plan.nodes import (
     Aggregate,
@@ -47,26 +49,24 @@ def check(aggregates: tuple[Aggregate, ...]) -> tuple[tuple[Sensitivity, ...], .
 
 @dataclass(frozen=True)
 class _Reach:
-    """How far one owner reaches: rows at most, over how many groups, and whether no two rows share a group."""
+    """How far one owner reaches: rows at most, in how many groups, and how many of them at most in one group."""
 
     known: Facts
     rows: int | None
     groups: int | None  # None: as many as the data have
-    spread: bool
+    alike: int | None  # None: all of them may be
 
     def of(self, size: int, together: int | None = None) -> Sensitivity:
         """Of a vector to which each row adds at most `size`, in its own group, and all rows `together` if that is less.
 
-        If no two rows share a group, coordinates are rows: sizes of at most s that add up to at most t have squares
-        that add up to at most s t.
+        With at most k rows in a group, no coordinate moves by more than s = k `size`: sizes of at most s that add up to
+        at most t have squares that add up to at most s t.
         """
         if self.rows is None:
             raise UnsafePlan("rows reach an aggregate without a limit per owner.")
         most = self.rows * size if together is None else min(self.rows * size, max(1, together))
-        if self.spread:
-            largest = min(size, most)
-            return _sensitivity(most, most * largest, largest)
-        return _sensitivity(most, most**2, most)
+        largest = most if self.alike is None else min(self.alike * size, most)
+        return _sensitivity(most, most * largest, largest)
 
 
 def _aggregate(aggregate: Aggregate) -> tuple[Sensitivity, ...]:
@@ -80,14 +80,39 @@ def _aggregate(aggregate: Aggregate) -> tuple[Sensitivity, ...]:
     choices = {isinstance(measure, Choice) and measure.value for measure in aggregate.measures}
     if len(choices) != 1:
         raise UnsafePlan("choices from one value stand alone in an aggregation.")
-    groups = _groups(aggregate, known)
-    bare = {key.code.name for key in aggregate.keys if isinstance(key.code, (e.Stored, e.StoredText))}
-    reach = _Reach(known, known.rows, groups, known.distinct is not None and known.distinct <= bare)
+    _check_groups(aggregate, known)
+    reach = _Reach(known, known.rows, _groups_met(aggregate, known), _alike(aggregate, known))
     return tuple(_measure(measure, reach) for measure in aggregate.measures)
 
 
-def _groups(aggregate: Aggregate, known: Facts) -> int | None:
-    """How many groups there are, if all of them are public; each row must fall into one of those."""
+def _alike(aggregate: Aggregate, known: Facts) -> int | None:
+    """How many rows of one owner can fall into one group; None if all of them.
+
+    Rows of one group agree in the columns that its keys tell apart, and need not in one from which a key is computed:
+    a month has many days.
+    """
+    apart = told_apart(aggregate)
+    if known.distinct is not None and known.distinct <= apart:
+        return 1
+    return min((known.alike[name] for name in apart if name in known.alike), default=None)
+
+
+def _groups_met(aggregate: Aggregate, known: Facts) -> int | None:
+    """How many groups one owner's rows can be in, if each key tells: by its public list, or by the owner's values."""
+    count = 1
+    for key in aggregate.keys:
+        bounds = [key.count] if key.public else []
+        own = values_of(key.code, known)
+        if own is not None:
+            bounds.append(own)
+        if not bounds:
+            return None
+        count *= min(bounds)
+    return count
+
+
+def _check_groups(aggregate: Aggregate, known: Facts) -> None:
+    """Where keys have public lists of values, each row must fall into one of their groups."""
     for key in aggregate.keys:
         verify(key.code, known.schema)
         if key.public and not isinstance(key.code, e.Numeric):
@@ -97,11 +122,8 @@ def _groups(aggregate: Aggregate, known: Facts) -> int | None:
             inside = -MOST_CODE <= key.low <= low and high <= key.high <= MOST_CODE
             if not inside or (key.code.nullable and not key.nullable):
                 raise UnsafePlan("the plan misstates the values of a key.")
-    if not aggregate.public:
-        return None
-    if aggregate.group_count > MOST_GROUPS:
+    if aggregate.public and aggregate.group_count > MOST_GROUPS:
         raise UnsafePlan(f"the keys make {aggregate.group_count} groups; at most {MOST_GROUPS} are answered.")
-    return aggregate.group_count
 
 
 def _measure(measure: Measure, reach: _Reach) -> Sensitivity:
@@ -131,7 +153,7 @@ def _sum_rows(measure: SumRows, reach: _Reach) -> Sensitivity:
 
 
 def _count_owners(measure: CountOwners, reach: _Reach) -> Sensitivity:
-    """An owner adds one to each group they are in: as many as they have rows, or groups exist."""
+    """An owner adds one to each group they are in: as many as they have rows, or can be in."""
     bounds = [bound for bound in (reach.rows, reach.groups) if bound is not None]
     if not bounds:
         raise UnsafePlan("rows reach a count of owners by key without a limit per owner.")
@@ -144,7 +166,7 @@ def _count_distinct(measure: CountDistinct, reach: _Reach) -> Sensitivity:
     """Each row brings one value at most, and a group has no more values than there are."""
     verify(measure.value, reach.known.schema)
     each = reach.of(1)
-    if reach.spread or not isinstance(measure.value, e.Numeric):
+    if not isinstance(measure.value, e.Numeric):
         return each
     low, high = interval(measure.value, reach.known.schema)
     most = min(int(each.linf), high - low + 1)

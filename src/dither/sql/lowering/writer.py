@@ -61,10 +61,16 @@ class Writer:
         return f"{total} - {self.constant(shift, self.dialect.double_word)} * {counted}"
 
     def total(self, function: str, value: e.Numeric) -> str:
-        """SUM, MIN or MAX of a value over the rows of a group."""
+        """SUM, MIN or MAX of a value over the rows of a group.
+
+        A sum that 64 bits may not hold is one of double words: an engine that adds up words in words, where it takes
+        the sum to be small by the number of rows that it expects, is wrong if it expects too few.
+        """
         if function.upper() != "SUM":
             return f"{function.upper()}({self.number(value)})"
-        return self.dialect.summed(self.number(value), wide=self.type(value) == self.dialect.double_word)
+        if self.rows * value.reach < 2**63:
+            return self.dialect.summed(self.number(value), wide=self.type(value) == self.dialect.double_word)
+        return self.dialect.summed(self.wide(value, self.dialect.double_word), wide=True)
 
     def any(self, node: e.Expression) -> str:
         if isinstance(node, e.Numeric):

@@ -20,10 +20,12 @@ from dither.sql.plan.nodes import (
     SumRows,
 )
 from dither.sql.plan.question import Output
-from dither.sql.planner.error_sums import errors_of
+from dither.sql.planner.candidate import split_missed
 from dither.sql.planner.mechanism_choice import noise_of, tag_of
 from dither.sql.planner.plan import split_missed
+from dither.sql.postprocess.measure_errors import errors_of
 from dither.sql.pricing.explanation import Explanation
+from dither.sql.pricing.key_owners import owners_needed
 from dither.sql.pricing.menu import left_out_of, menu, structure
 from dither.sql.pricing.notes import limits, narrowed, notes
 from dither.sql.pricing.price import PricedMeasure, PricedQuestion
@@ -48,7 +50,7 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             "people": question.people,
             "groups": priced.aggregates[0].group_count if question.public else None,
             "rows_per_owner": max(kept, default=None),
-            "selected_keys": _selection(priced),
+            "selected_keys": _selection(priced, confidence),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
             "trade": _GAUSSIAN_TRADE if priced.strategy.gaussian else _TRADES[priced.currency],
@@ -121,7 +123,7 @@ def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
     }
 
 
-def _selection(priced: PricedQuestion) -> dict[str, Any] | None:
+def _selection(priced: PricedQuestion, confidence: Fraction) -> dict[str, Any] | None:
     """How keys that come from the data are selected."""
     item = priced.measures[0]
     if not isinstance(item.mechanism, KeySelection):
@@ -129,6 +131,7 @@ def _selection(priced: PricedQuestion) -> dict[str, Any] | None:
     return {
         "keys_per_owner": item.mechanism.keys_per_owner,
         "threshold": item.mechanism.threshold,
+        "owners_needed": owners_needed(item.mechanism, confidence),
         "scale": float(item.mechanism.noise.scale),
         "delta": float(item.mechanism.delta),
     }
@@ -137,9 +140,10 @@ def _selection(priced: PricedQuestion) -> dict[str, Any] | None:
 def _reason(measure: Measure, sensitivity: Sensitivity) -> str:
     most, spread = sensitivity.linf, sensitivity.l1 > sensitivity.linf
     if isinstance(measure, CountOwners):
-        return "an owner counts at most once in a group, in at most as many groups as it has rows"
+        return f"an owner counts at most once in a group, in at most {counted(sensitivity.l1, 'group')}"
     if isinstance(measure, CountRows) and spread:
-        return f"an owner has at most {counted(sensitivity.l1, 'row')}, each in another group"
+        apart = "each in another group" if most == 1 else f"at most {most} of them in one group"
+        return f"an owner has at most {counted(sensitivity.l1, 'row')}, {apart}"
     if isinstance(measure, CountRows):
         return "an owner has at most that many rows, and all of them can fall into one group"
     if isinstance(measure, CountDistinct):

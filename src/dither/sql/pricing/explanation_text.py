@@ -60,7 +60,7 @@ def _menu(content: dict[str, Any]) -> list[str]:
             lines.append(f"With rows_per_owner={item['rows_per_owner']}{chosen}: {'; '.join(columns)}.")
     for item in content["structure"]:
         lines.append(
-            f"If it is true, declare max_rows_per_owner_in={item['max_rows_per_owner_in']}: the noise of counts would be "
+            f"If it is true, declare max_rows_per_owner_in={item['max_rows_per_owner_in']}: the noise of counts is "
             f"{1 / item['noise_times']:.3g} times smaller, and nothing left out."
         )
     return lines
@@ -81,7 +81,8 @@ def to_text(content: dict[str, Any]) -> str:
     if keys is not None:
         lines.append(
             f"A group is shown if its noisy number of owners (scale {keys['scale']:.4g}) is at least "
-            f"{keys['threshold']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
+            f"{keys['threshold']}: with {counted(keys['owners_needed'], 'owner')} it is, with probability "
+            f"{content['confidence']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
             f"delta {keys['delta']:.3g}."
         )
     for column in content["columns"]:

@@ -207,6 +207,9 @@ def _like(scalars: Scalars, node: exp.Expr, escape: str = patterns.ESCAPE) -> Va
         truth = simplifier.among(value.node, scalars.labels.like(node, value.category, wanted, any_case=any_case))
     elif value.kind == "text" and isinstance(value.node, Textual):
         truth = ILike(value.node, _one_case(wanted)) if any_case else Like(value.node, wanted)
+    elif value.is_literal_text:
+        what = "LIKE matches a column or what is computed of one, not a quoted text."
+        raise scalars.refusal(node, what, "Write the column first: name LIKE 'A%'.")
     else:
         raise scalars.refusal(node, f"LIKE matches text, not {article(value.kind)}.", "Use = < > or BETWEEN.")
     return Value("boolean", simplifier.negation(truth) if node.args.get("negate") else truth)

@@ -9,6 +9,7 @@ from sqlglot import exp
 from dither.sql.expressions import Constant, Numeric
 from dither.sql.scalars import rounding
 from dither.sql.scalars.literals import MOST_DECIMALS
+from dither.sql.scalars.number_types import is_integer
 from dither.sql.scalars.scalar import Scalars, Value
 
 MOST_BUCKETS = 1_000_000
@@ -18,11 +19,35 @@ def _unary(build: Callable[[Numeric], Numeric]) -> Callable[[Scalars, exp.Expr],
     return lambda scalars, node: Value("number", build(scalars.number(node.this)))
 
 
-def _to_decimals(build: Callable[[Numeric, int], Numeric]) -> Callable[[Scalars, exp.Expr], Value]:
+def _to_whole(
+    build: Callable[[Numeric], Numeric], of_quotient: Callable[[Numeric, int], Numeric]
+) -> Callable[[Scalars, exp.Expr], Value]:
+    def rule(scalars: Scalars, node: exp.Expr) -> Value:
+        number = scalars.number(node.this)
+        quotient = _quotient(scalars, node.this.unnest())
+        return Value("number", build(number) if quotient is None else of_quotient(*quotient))
+
+    return rule
+
+
+def _quotient(scalars: Scalars, node: exp.Expr) -> tuple[Numeric, int] | None:
+    """A whole number and the constant above 0 that it is divided by, with decimals, if that is what stands here."""
+    if not isinstance(node, exp.Div) or is_integer(node):
+        return None
+    value, divisor = scalars.number(node.this), scalars.number(node.expression)
+    whole = value.scale == divisor.scale == 0 and isinstance(divisor, Constant) and divisor.value > 0
+    return (value, divisor.low) if whole else None
+
+
+def _to_decimals(
+    build: Callable[[Numeric, int], Numeric], of_quotient: Callable[[Numeric, int], Numeric]
+) -> Callable[[Scalars, exp.Expr], Value]:
     def rule(scalars: Scalars, node: exp.Expr) -> Value:
         given = node.args.get("decimals")
         decimals = 0 if given is None else scalars.constant(given, least=-MOST_DECIMALS, most=MOST_DECIMALS)
-        return Value("number", build(scalars.number(node.this), decimals))
+        number = scalars.number(node.this)
+        quotient = None if decimals else _quotient(scalars, node.this.unnest())
+        return Value("number", build(number, decimals) if quotient is None else of_quotient(*quotient))
 
     return rule
 
@@ -42,10 +67,10 @@ def _bucket(scalars: Scalars, node: exp.Expr) -> Value:
 
 
 RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
-    exp.Floor: _unary(rounding.floor),
-    exp.Ceil: _unary(rounding.ceiling),
-    exp.Round: _to_decimals(rounding.rounded),
-    exp.Trunc: _to_decimals(rounding.truncated),
+    exp.Floor: _to_whole(rounding.floor, rounding.floor_divide),
+    exp.Ceil: _to_whole(rounding.ceiling, rounding.ceiling_divide),
+    exp.Round: _to_decimals(rounding.rounded, rounding.round_divide),
+    exp.Trunc: _to_decimals(rounding.truncated, rounding.cut_divide),
     exp.Sign: _unary(rounding.sign),
     exp.WidthBucket: _bucket,
 }

@@ -38,6 +38,17 @@ def floor_divide(value: Numeric, divisor: int) -> Numeric:
     return _moved(cut_divide(_moved(value, -start * divisor), divisor), start)
 
 
+def ceiling_divide(value: Numeric, divisor: int) -> Numeric:
+    """A whole number divided by a positive constant, rounded up."""
+    return simplifier.negate(floor_divide(simplifier.negate(value), divisor))
+
+
+def round_divide(value: Numeric, divisor: int) -> Numeric:
+    """A whole number divided by a positive constant, a half rounded away from zero."""
+    # A rest of half the divisor or more, added once more, carries over; v = qd + r gives (qd + 2r) / d.
+    return cut_divide(simplifier.add(value, simplifier.modulo(value, Constant(divisor))), divisor)
+
+
 def floor_modulo(value: Numeric, divisor: int) -> Numeric:
     """What rounding down leaves: 0 to divisor - 1."""
     start = min(0, value.low // divisor)
@@ -61,9 +72,7 @@ def rounded(value: Numeric, decimals: int) -> Numeric:
     step = 10 ** (value.scale - decimals) if decimals < value.scale else 1
     if step == 1:
         return value
-    whole = in_units(value)
-    # A rest of half the step or more, added once more, carries over; v = qs + r gives (qs + 2r) / s.
-    return _steps(cut_divide(simplifier.add(whole, simplifier.modulo(whole, Constant(step))), step), decimals)
+    return _steps(round_divide(in_units(value), step), decimals)
 
 
 def truncated(value: Numeric, decimals: int) -> Numeric:

@@ -31,6 +31,7 @@ from dither.sql.expressions import (
 from dither.sql.scalars import calendar, literals, rounding
 from dither.sql.scalars.labels import LabelReader
 from dither.sql.scalars.narrowing import Kept, narrowed
+from dither.sql.scalars.number_types import is_integer
 from dither.sql.scalars.scope import Scope
 from dither.sql.text import grammar
 
@@ -61,13 +62,17 @@ class Value:
 
 @dataclass(frozen=True)
 class Scalars:
-    """Binds expressions over one row; `kept` is what WHERE has left of columns, `rows` how many there can be."""
+    """Binds expressions over one row; `kept` is what WHERE has left of columns, `rows` how many there can be.
+
+    `public_texts` are columns that are grouped by the values that their public tables have.
+    """
 
     scope: Scope
     labels: LabelReader = field(repr=False, compare=False)
     rules: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = field(repr=False, compare=False)
     kept: Kept = field(default_factory=dict)
     rows: int = MOST_ROWS
+    public_texts: frozenset[str] = frozenset()
 
     def value(self, node: exp.Expr) -> Value:
         """The value that any piece of scalar syntax stands for."""
@@ -90,9 +95,7 @@ class Scalars:
     def _unknown(self, node: exp.Expr) -> UnsupportedQuery:
         """What to say about syntax that may stand elsewhere, such as functions of finished answers."""
         if not isinstance(node, exp.Func):
-            return self.refusal(
-                node, f"{type(node).__name__} cannot stand here.", "Use columns, literals and operators."
-            )
+            return self.refusal(node, "this cannot stand here.", "Use columns, literals and operators.")
         name = (self.scope.source.written(node) or node.sql_name())[:40].upper()
         what, hint = grammar.FUNCTIONS.get(name, (f"the function {name} cannot stand here.", grammar.OTHERWISE))
         return self.refusal(node, what.replace("{name}", name), hint)
@@ -226,6 +229,15 @@ def _binary(build: Callable[[Numeric, Numeric], Numeric]) -> Callable[[Scalars, 
     return rule
 
 
+def _quotient(scalars: Scalars, node: exp.Expr) -> Value:
+    value, divisor = scalars.number(node.this), scalars.number(node.expression)
+    if "not_by_zero" in node.meta and divisor.low <= 0 <= divisor.high:  # of a dialect where that is infinite
+        raise scalars.refusal(node.expression, *node.meta["not_by_zero"])
+    if value.scale == divisor.scale == 0 and not is_integer(node):
+        value = simplifier.multiply(value, Constant(10, 1))
+    return Value("number", simplifier.divide(value, divisor))
+
+
 def _unary(build: Callable[[Numeric], Numeric]) -> Callable[[Scalars, exp.Expr], Value]:
     return lambda scalars, node: Value("number", build(scalars.number(node.this)))
 
@@ -239,6 +251,6 @@ RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
     exp.Neg: _unary(simplifier.negate),
     exp.Abs: _unary(simplifier.absolute),
     exp.Mul: _binary(simplifier.multiply),
-    exp.Div: _binary(simplifier.divide),
+    exp.Div: _quotient,
     exp.Mod: _binary(simplifier.modulo),
 }

@@ -98,6 +98,10 @@ class Scope:
             raise self.source.refusal(node, f"{wanted!r} is the owner of a row, not a declared column.", hint)
         if self.around is not None and (not node.table or not self._called(node.table)):
             return self.around.place(node)
+        if any(relation.is_owner(wanted) for relation in self.relations):
+            called = quoted(node.table)
+            hint = f"To count the rows of {called} that were found, count a column of it that is never NULL. {known}"
+            raise self.source.refusal(node, f"{wanted!r} is the owner, not a declared column of {called}.", hint)
         declared = [name for relation in among for name in relation.columns]
         hint = " ".join(filter(None, (text_hint(node), meant(wanted, declared), known)))
         of = f"table {among[0].called!r}" if len(among) == 1 else "any table of FROM"

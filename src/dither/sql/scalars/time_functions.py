@@ -15,6 +15,7 @@ from dither.sql.expressions import Constant, Numeric, Shifted, TextConstant, sim
 from dither.sql.scalars import calendar, zones
 from dither.sql.scalars.casts import as_moment, shown
 from dither.sql.scalars.scalar import Scalars, Value, article
+from dither.sql.text import grammar
 
 T = TypeVar("T")
 Moment = tuple[Numeric, Shown]
@@ -148,7 +149,8 @@ def _extract(scalars: Scalars, node: exp.Expr) -> Value:
     name = _word(node.this)
     if name not in calendar.PARTS:
         near = difflib.get_close_matches(name, calendar.PARTS, n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
+        hint = f"Did you mean {near[0]}? " if near and "day" not in name else ""
+        hint = f"{grammar.WEEKDAYS} " if name in ("dayofweek", "day_of_week", "weekday") else hint
         raise scalars.refusal(
             node, f"EXTRACT does not know the part {name[:40]!r}.", f"{hint}Parts are {', '.join(calendar.PARTS)}."
         )

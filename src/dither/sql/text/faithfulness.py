@@ -6,7 +6,7 @@ Parsers are lenient. Some words they read and forget (`FROM t *`, a trailing com
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -21,6 +21,12 @@ from dither.sql.text.source import Source
 from dither.sql.text.synonyms import plain
 
 _HINTS = {
+    ",": "Remove the comma.",
+    "AS": "Write a name after it.",
+    "ALL": "Leave it out: that is what is meant without it.",
+    "+": "Leave it out: a number without it is the same.",
+    "==": "Write =.",
+    "!": "Write NOT.",
     "UNKNOWN": "Write IS NULL.",
     "ISNULL": "Write IS NULL.",
     "NOTNULL": "Write IS NOT NULL.",
@@ -36,15 +42,25 @@ class _Writer(PostgresGenerator):
     """Writes MEDIAN as MEDIAN, and ROUND without a cast."""
 
     SUPPORTS_MEDIAN = True
-    TRANSFORMS = PostgresGenerator.TRANSFORMS | {exp.Round: lambda self, node: self.function_fallback_sql(node)}
+    TRANSFORMS = PostgresGenerator.TRANSFORMS | {
+        exp.Round: lambda self, node: self.function_fallback_sql(node),
+        exp.IntDiv: lambda self, node: self.binary(node, "DIV"),  # of other dialects
+    }
 
 
 def faithful(parsed: Parsed) -> None:
     """Refuse a text of which the tree does not hold every word, in order."""
-    source = parsed.source
+    faithful_tree(parsed.select, parsed.source, {})
+
+
+def faithful_tree(tree: exp.Expr, source: Source, synonyms: Mapping[str, str]) -> None:
+    """The same of any tree, in a dialect that has other words for some of PostgreSQL's."""
     writer = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
-    again = writer.generate(parsed.select)
-    written, kept = plain(_words(source.tokens)), plain(_words(Postgres().tokenize(again)))
+    again = writer.generate(tree)
+    written, kept = (
+        plain([(synonyms.get(word, word), at) for word, at in _words(tokens)])
+        for tokens in (source.tokens, Postgres().tokenize(again))
+    )
     still = iter([word for word, _ in kept if word != "NOT"])
     for word, at in written:
         if word != "NOT":
@@ -78,7 +94,9 @@ def _word(token: Any) -> str:
 
 
 def _refusal(word: str, at: int, source: Source) -> UnsupportedQuery:
-    hint = _HINTS.get(word, "Leave it out.")
+    hint = _HINTS.get(word, "Check its spelling and its place.")
+    if source.text[:at].upper().split()[-1:] == ["LIMIT"] and word.isdigit():
+        hint = "Write LIMIT 2 OFFSET 1."
     if word.startswith("'"):
         word, hint = word[1:], "Only values stand in single quotes; names stand in double quotes or in none."
     return source.refusal(at, f"{word[:40]!r} has no meaning at this place.", hint)

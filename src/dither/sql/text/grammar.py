@@ -129,8 +129,23 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "percent": (("FETCH",), "FETCH takes a number of rows only.", "Write FETCH FIRST 10 ROWS ONLY."),
     "with_ties": (("FETCH",), "FETCH takes a number of rows only.", "Write FETCH FIRST 10 ROWS ONLY."),
     "with_fill": (("WITH",), "WITH FILL is not supported.", "Leave it out: all public groups are there."),
-    "joins": (("JOIN", ","), "joins are not supported.", _ONE_TABLE),
-    "with_": (("WITH",), "WITH is not supported.", _ONE_TABLE),
+    "joins": (
+        (),
+        "a join in parentheses is not supported.",
+        "Write the joins one after another: a JOIN b ON ... JOIN c ON ...",
+    ),
+    "with_": (
+        ("WITH",),
+        "WITH before a UNION of answers is not supported.",
+        "Ask one question for each part, with WITH in it.",
+    ),
+    "method": (("NATURAL", "ASOF"), "NATURAL and ASOF joins are not supported.", "Write JOIN ... USING (column)."),
+    "connect": (("START", "CONNECT"), "CONNECT BY is not supported.", _ONE_TABLE),
+    "pivots": (
+        ("PIVOT", "UNPIVOT"),
+        "PIVOT is not supported.",
+        "Write COUNT(*) FILTER (WHERE condition) for each column.",
+    ),
     "laterals": (("LATERAL",), "LATERAL is not supported.", _ONE_TABLE),
     "unnest": (("UNNEST",), "UNNEST is not supported.", "List the values: x IN (1, 2, 3)."),
     "locks": (("FOR",), "FOR UPDATE and FOR SHARE are not supported.", "Leave them out: a query only reads."),
@@ -170,7 +185,12 @@ NODES: dict[str, tuple[str, str]] = {
     "RegexpILike": ("regular expressions are not supported.", _PATTERNS),
     "SimilarTo": ("SIMILAR TO is not supported.", _PATTERNS),
     "NullSafeEQ": ("IS NOT DISTINCT FROM is not supported.", "Write x = y OR (x IS NULL AND y IS NULL)."),
-    "NullSafeNEQ": ("IS DISTINCT FROM is not supported.", "Write x <> y, and x IS NULL where it matters."),
+    "NullSafeNEQ": ("IS DISTINCT FROM is not supported.", "Write x <> y OR (x IS NULL) <> (y IS NULL)."),
+    "IntDiv": ("DIV is not supported.", "Write TRUNC(x / y)."),
+    "Dot": ("fields and methods of a value are not supported.", "Write table.column, or a function of it: LENGTH(x)."),
+    "Bracket": ("[ ] is not supported.", "Use SUBSTRING(x, 1, 1) for characters of a text."),
+    "Collate": ("COLLATE is not supported.", 'Leave COLLATE "C" out: texts are compared so. There is no other order.'),
+    "StrPosition": ("POSITION is not supported.", "Write x LIKE '%text%' to find a text anywhere."),
     "Parameter": ("parameters are not supported.", "Write the value itself into the query."),
     "Placeholder": ("parameters are not supported.", "Write the value itself into the query."),
     "Tuple": ("rows of values are not supported.", "Compare each column by itself and combine with AND."),
@@ -186,6 +206,8 @@ _BITS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShif
 NODES |= dict.fromkeys(_BITS, ("operators on bits are not supported.", "Use + - * / % and comparisons."))
 OTHERWISE = _FUNCTIONS
 
+CLAUSES = "The page on SQL lists the clauses that are."
+
 # What to say about functions, by the name they are called by.
 _CLOCK = ("{name} changes from one moment to the next.", "Write the date or time itself: DATE '2024-12-31'.")
 _DICE = ("{name} gives another value at each call.", "Leave it out: a value must depend on its row alone.")
@@ -193,10 +215,15 @@ _PARTIAL = ("{name} fails or overflows for some values.", "Use + - * / %, or com
 _READING = ("{name} fails on some texts.", "Declare the column with the type that it has.")
 _FORMATS = ("{name} is not supported.", "Use EXTRACT(part FROM x) or DATE_TRUNC('month', x).")
 _REGULAR = ("regular expressions are not supported.", _PATTERNS)
+_BETWEEN_DATES = (
+    "Write b - a for days, and for months (EXTRACT(YEAR FROM b) - EXTRACT(YEAR FROM a)) * 12 + EXTRACT(MONTH FROM b) - "
+    "EXTRACT(MONTH FROM a)."
+)
+WEEKDAYS = "Write EXTRACT(DOW FROM x), where 0 is Sunday, or EXTRACT(ISODOW FROM x), where 1 is Monday and 7 Sunday."
 FUNCTIONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("NOW", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME"), _CLOCK),
     **dict.fromkeys(
-        ("LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY", "AGE"),
+        ("LOCALTIMESTAMP", "CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"),
         _CLOCK,
     ),
     **dict.fromkeys(("RANDOM", "RAND", "SETSEED", "GEN_RANDOM_UUID", "UUID", "NEXTVAL", "CURRVAL", "LASTVAL"), _DICE),
@@ -208,10 +235,10 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         part: ("{name} is not supported.", f"Write EXTRACT({part} FROM x).")
         for part in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
     },
-    **dict.fromkeys(("DAYOFWEEK", "WEEKDAY"), ("{name} is not supported.", "Write EXTRACT(DOW FROM x).")),
+    **dict.fromkeys(("DAYOFWEEK", "WEEKDAY"), ("{name} is not supported.", WEEKDAYS)),
     "DATE": ("{name} is not supported.", "Write CAST(x AS DATE)."),
     **dict.fromkeys(("STRFTIME", "DATE_FORMAT", "FORMAT"), _FORMATS),
-    **dict.fromkeys(("DATEDIFF", "DATE_DIFF"), ("{name} is not supported.", "Subtract the days: a - b.")),
+    **dict.fromkeys(("DATEDIFF", "DATE_DIFF", "AGE"), ("{name} is not supported.", _BETWEEN_DATES)),
     "TRY_CAST": ("{name} is not supported.", "Declare the column with its type."),
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), ("{name} is not supported.", "Write COUNT(*) FILTER (WHERE condition).")),
     "OWNER_AVG": ("{name} is not supported.", "Average over a derived table that is grouped by the owner."),

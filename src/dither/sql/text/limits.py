@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
@@ -13,29 +16,33 @@ from dither.sql.text.source import Source
 
 MOST_BYTES = 65_536
 MOST_TOKENS = 2_048  # a refusal takes less than 50 ms on a busy machine
-MOST_TRANSLATED = 1_024  # of a query in another dialect, which is parsed twice
 MOST_NESTING = 24  # the parser needs some 25 stack frames a level, and Python allows 1000
 
 _PIECES = re.compile(
     r"'[^']*'|\"[^\"]*\"|\w+|[<>!:|]{2}|[^\w\s]"
 )  # about what the tokeniser will find, at a fraction of its time
+_WORD = re.compile(r"\w")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2069]")
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIX = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL, TokenType.SELECT}
 
 
-def tokens(text: str) -> Source:
+def _cut(text: str) -> tuple[Any, ...]:
+    return tuple(Postgres().tokenize(text))
+
+
+def tokens(text: str, cut: Callable[[str], tuple[Any, ...]] = _cut) -> Source:
     """The text cut into tokens, if it is small, plain and shallow enough to be parsed safely."""
     source = readable(text)
     try:
-        found = tuple(Postgres().tokenize(text))
+        found = cut(text)
     except (SqlglotError, ValueError) as error:
         raise source.refusal(_unfinished(text), "the query cannot be read to its end.", _QUOTES) from error
     source = Source(text, found)
     if not found:
         raise source.refusal(0, "the query is empty.", "Write SELECT COUNT(*) FROM a table.")
-    for check in (_count, _comments, _statements, _nesting):
+    for check in (_count, _comments, _numbers, _statements, _nesting):
         check(source)
     return source
 
@@ -44,7 +51,7 @@ _SHORTER = "Use BETWEEN for ranges of values, or ask several questions."
 _QUOTES = "Close every quote and comment: 'text', \"name\", /* remark */."
 
 
-def readable(text: str, most_tokens: int = MOST_TOKENS) -> Source:
+def readable(text: str) -> Source:
     """The text, if it is small and plain enough to be cut into tokens, in whatever dialect."""
     source = _plain(text)
     pieces, depth, deepest = 0, 0, 0
@@ -52,9 +59,9 @@ def readable(text: str, most_tokens: int = MOST_TOKENS) -> Source:
         pieces += 1
         depth += (piece[0] in "([{") - (piece[0] in ")]}")
         deepest = max(deepest, depth)
-    if pieces > most_tokens:
+    if pieces > MOST_TOKENS:
         raise source.refusal(
-            0, f"the query has about {pieces} words and signs; at most {most_tokens} are read.", _SHORTER
+            0, f"the query has about {pieces} words and signs; at most {MOST_TOKENS} are read.", _SHORTER
         )
     if deepest > 2 * MOST_NESTING:
         what = f"the query is nested more than {MOST_NESTING} levels deep."
@@ -96,6 +103,16 @@ def _comments(source: Source) -> None:
     for token in source.tokens:
         if any(comment.startswith(("+", "!")) for comment in token.comments):
             raise source.refusal(token.start, "hints inside comments are not read.", "Remove the /*+ or /*! comment.")
+
+
+def _numbers(source: Source) -> None:
+    """A number runs into no word: 1_000 would be 1 under the name _000."""
+    for token, following in pairwise(source.tokens):
+        if token.token_type == TokenType.NUMBER and following.start == token.end + 1 and _WORD.match(following.text):
+            what = f"a number and a word run together: {(token.text + following.text)[:40]!r}."
+            raise source.refusal(
+                token.start, what, "Write numbers with digits, a point and an exponent only: 1000, 2.5, 1e3."
+            )
 
 
 def _statements(source: Source) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import TokenType
 
 from dither.policy.catalog import Catalog
@@ -33,10 +34,14 @@ class Parsed:
 
 def parse(source: Source, catalog: Catalog) -> Parsed:
     """The one SELECT of the text, every part of it allowed. The catalogue serves advice in refusals alone."""
-    tree = _tree(source)
+    return checked(tree(source), source, catalog)
+
+
+def checked(tree: exp.Expr, source: Source, catalog: Catalog) -> Parsed:
+    """The tree, if it is one SELECT and every part of it allowed."""
     _plain_groups(tree, source, catalog)
     _only_allowed(tree, source, catalog)
-    _shallow(tree, source)
+    shallow(tree, source)
     _short_lists(tree, source)
     if isinstance(tree, exp.Union):
         hint = "Ask one question for each part, or unite the rows: SELECT COUNT(*) FROM (... UNION ALL ...) AS u."
@@ -46,9 +51,10 @@ def parse(source: Source, catalog: Catalog) -> Parsed:
     return Parsed(tree, source)
 
 
-def _tree(source: Source) -> exp.Expr:
+def tree(source: Source, parser: type[PostgresParser] = PostgresParser) -> exp.Expr:
+    """The one syntax tree of the tokens, whatever it holds."""
     try:
-        trees = Postgres().parser().parse(list(source.tokens), source.text)
+        trees = parser(dialect=Postgres).parse(list(source.tokens), source.text)
     except ParseError as error:
         first: dict[str, Any] = error.errors[0] if error.errors else {}
         word = str(first.get("highlight") or "")
@@ -89,9 +95,7 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
             raise source.refusal(node if at is None else at, what, hint)
         for name, value in node.args.items():
             if name not in allowed and value is not None and (value is not False or name == "indexed") and value != []:
-                words, what, hint = grammar.ARGUMENTS.get(
-                    name, ((), f"{_words(node, source)} cannot have {name}.", "Leave it out.")
-                )
+                words, what, hint = grammar.ARGUMENTS.get(name, ((), _clause(node, source), grammar.CLAUSES))
                 at = source.keyword(*words) if words else None
                 hint = Advice.about(source, catalog).fill(hint)
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
@@ -99,6 +103,13 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
 
 def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:
     """What is wrong with a node that is not in the grammar, and what to write instead."""
+    if isinstance(node, exp.Array) and isinstance(
+        node.find_ancestor(exp.Func), (exp.PercentileCont, exp.PercentileDisc)
+    ):
+        return (
+            "a percentile is one number from 0 to 1.",
+            "Write one PERCENTILE_CONT for each: PERCENTILE_CONT(0.25) ...",
+        )
     known = grammar.NODES.get(type(node).__name__)
     if known is not None:
         return known[0], advice.fill(known[1])
@@ -116,19 +127,29 @@ def _argument(node: exp.Expr, value: object) -> exp.Expr:
     return inner if isinstance(inner, exp.Expr) else node
 
 
+def _clause(node: exp.Expr, source: Source) -> str:
+    called = isinstance(node, exp.Func)
+    return f"this argument of {_name(node, source)} is not supported." if called else "this clause is not supported."
+
+
 def _words(node: exp.Expr, source: Source) -> str:
-    """A node by the name an analyst would use: a function's own name, else the kind of construct."""
-    return f"the function {_name(node, source)}" if isinstance(node, exp.Func) else _name(node, source)
+    """A node by the name an analyst would use: a function's own name, else the text where it stands."""
+    return (
+        f"the function {_name(node, source)}"
+        if isinstance(node, exp.Func)
+        else f"what begins with {_name(node, source)}"
+    )
 
 
 def _name(node: exp.Expr, source: Source) -> str:
     if not isinstance(node, exp.Func):
-        return f"this construct ({type(node).__name__})"
+        at = source.offset(node)
+        return repr(next((token.text for token in source.tokens if token.start == at), "")[:40])
     name = source.written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
     return name[:40].upper()
 
 
-def _shallow(tree: exp.Expr, source: Source) -> None:
+def shallow(tree: exp.Expr, source: Source) -> None:
     level = [(tree, 1)]
     while level:
         node, depth = level.pop()

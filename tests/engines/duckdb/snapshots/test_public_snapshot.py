@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dither.engines.duckdb.engine import DuckDBEngine
-from dither.engines.duckdb.snapshots import loading
+from dither.engines.duckdb.snapshots import loading, public_snapshot
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable
 from dither.policy.columns import Category, Int, Text
@@ -31,8 +32,8 @@ def test_rows_without_owners(engine: DuckDBEngine, tmp_path: Path) -> None:
     report = engine.load(REGIONS, regions())
     with duckdb.connect(str(tmp_path / "snapshots" / "regions-000004.duckdb"), read_only=True) as connection:
         found = connection.execute("SELECT * FROM rows ORDER BY code")
-        assert [column[0] for column in found.description or ()] == ["code", "name", "zone"]
-        assert found.fetchall() == [(1, "one", 1), (2, "two", 0), (3, "three", None)]
+        assert [column[0] for column in found.description or ()] == ["code", "name", "zone", "_code_name"]
+        assert found.fetchall() == [(1, "one", 1, 0), (2, "two", 0, 2), (3, "three", None, 1)]
     assert (report.rows, report.owners, report.replaced["zone"]) == (3, 0, 1)
     assert str(report).splitlines()[0] == "3 rows"
 
@@ -92,3 +93,46 @@ def test_a_failed_verification_stores_nothing(engine: DuckDBEngine, monkeypatch:
     with pytest.raises(PolicyError, match="does not hold what was declared"):
         engine.load(REGIONS, regions().slice(0, 1))
     assert not engine.has(REGIONS)
+
+
+# Values of texts
+
+
+def labels(engine: DuckDBEngine, names: list[Any], snapshot: int = 9) -> dict[str, tuple[str, ...]]:
+    table = replace(REGIONS, snapshot=snapshot)
+    places = list(range(len(names)))
+    source = pa.table({"code": places, "name": pa.array(names, pa.string()), "zone": ["a"] * len(names)})
+    engine.load(replace(table, columns={**table.columns, "code": Int(0, 10**6)}), source)
+    return engine.labels(table)
+
+
+def test_values_of_texts_in_the_order_of_code_points(engine: DuckDBEngine) -> None:
+    names = ["b", "a", None, "b", "", "B", "\U0001f600", "\uffff", "ä", "a\u0308", "a b", "10", "9"]
+    assert labels(engine, names) == {"name": tuple(sorted({name for name in names if name is not None}))}
+
+
+@pytest.mark.parametrize(
+    ("names", "listed"),
+    [
+        ([None, None], False),
+        ([str(number) for number in range(10_000)], True),
+        ([str(number) for number in range(10_001)], False),
+        (["x" * 1000 + str(number) for number in range(996)], True),
+        (["x" * 1000 + str(number) for number in range(1000)], False),
+    ],
+)
+def test_texts_of_too_many_values_are_not_listed(engine: DuckDBEngine, names: list[Any], listed: bool) -> None:
+    wider = {**REGIONS.columns, "name": Text(max_length=2000), "code": Int(0, 10**6)}
+    table = replace(REGIONS, columns=wider)
+    zones = ["a"] * len(names)
+    engine.load(table, pa.table({"code": range(len(names)), "name": pa.array(names, pa.string()), "zone": zones}))
+    assert bool(engine.labels(table)) == listed
+
+
+def test_a_place_that_is_not_its_labels_is_refused(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = public_snapshot._with_codes
+    monkeypatch.setattr(
+        public_snapshot, "_with_codes", lambda table: good(table).replace(" - 1 AS code", " % 3 AS code")
+    )
+    with pytest.raises(PolicyError, match="does not hold what was declared"):
+        engine.load(REGIONS, regions())

@@ -11,12 +11,10 @@ import pytest
 from scipy import stats
 
 from dither.exact.balls import bounds
-from dither.lab.audit.draws import tested_releases
 from dither.lab.audit.draws.intervals import Intervals
 from dither.lab.audit.draws.real_draws import LARGEST, Numbers, settled
 from dither.lab.audit.draws.rejection import Rounds, rejected_draws, settled_by_rounds
 from dither.lab.audit.draws.releases import releases
-from dither.lab.audit.draws.tested_releases import SAID_REFUSED
 from dither.mechanisms import (
     REFUSED,
     BoundedLocalSensitivity,
@@ -31,6 +29,7 @@ from dither.mechanisms import (
     SparseVector,
     StableRelease,
 )
+from dither.mechanisms.refusal import REFUSED_CODE
 from dither.mechanisms.sparse import sparse_vector
 from dither.mechanisms.stability import bounded_local_sensitivity, distance_test
 from dither.noise.reals.cauchy import GeneralisedCauchy
@@ -94,7 +93,7 @@ def test_tests_pass_as_one_test_does(distance, monkeypatch):
         for noise, found in zip(noises, many, strict=True):
             monkeypatch.setattr(distance_test, "discrete_laplace", Given([noise]))
             alone = mechanism.release(value, distance).value
-            assert (alone is REFUSED) == (found == SAID_REFUSED)
+            assert (alone is REFUSED) == (found == REFUSED_CODE)
             assert alone is REFUSED or found == (alone if more else 0)
 
 
@@ -114,23 +113,23 @@ def test_bounds_and_values_are_those_of_a_release(monkeypatch):
         return draw
 
     for rule in (mechanism, BoundedLocalSensitivity(epsilon=1, delta="1e-3", grid=1)):
-        monkeypatch.setattr(tested_releases, "discrete_laplace", given(noises))
+        monkeypatch.setattr(bounded_local_sensitivity, "discrete_laplace", given(noises))
         many = releases(rule)((7, 3), len(noises)).tolist()
         for noise, (bound, value) in zip(noises, many, strict=True):
             monkeypatch.setattr(bounded_local_sensitivity, "discrete_laplace", given([noise]))
             alone = rule.release(7, 3)
             assert alone.bound == bound
-            assert value == (SAID_REFUSED if alone.value is REFUSED else alone.value)
+            assert value == (REFUSED_CODE if alone.value is REFUSED else alone.value)
 
 
 @pytest.mark.parametrize("mechanism", SMOOTH, ids=lambda mechanism: type(mechanism).__name__)
 @pytest.mark.parametrize("data", [(0, 1), (Fraction(1, 3), 7), (Fraction(-5, 2), Fraction(1, 2**38))])
 def test_real_noise_is_that_of_the_exact_arithmetic(mechanism, data):
     """From the same random bits, output by output."""
-    centre, scale = mechanism._in_steps(*data)
+    centre, scale = mechanism.in_steps(*data)
     rounding, numbers = Rounding.of(scale, centre), Numbers(1500)
-    many, decided = settled(mechanism.law, rounding, numbers)
-    exact = [max(-LARGEST, min(LARGEST, rounding.one(mechanism.law, numbers.again(i)))) for i in range(1500)]
+    many, decided = settled(mechanism.distribution, rounding, numbers)
+    exact = [max(-LARGEST, min(LARGEST, rounding.one(mechanism.distribution, numbers.again(i)))) for i in range(1500)]
     for found, other, sure in zip(many.tolist(), exact, decided.tolist(), strict=True):
         # What 64 bits leave open was settled by the same code, with more bits, fresh each time.
         assert found == other or (not sure and abs(found - other) <= 1 + (abs(other) >> 40))
@@ -141,7 +140,7 @@ def test_real_noise_is_that_of_the_exact_arithmetic(mechanism, data):
 def test_a_formula_that_is_off_is_noticed():
     """Planted bug: intervals around another function than the law's."""
 
-    class Off(SmoothCauchy(epsilon=1).law.__class__):
+    class Off(SmoothCauchy(epsilon=1).distribution.__class__):
         def draw(self, source):
             real = super().draw(source)
             wrong = isinstance(source, Numbers)
@@ -160,7 +159,7 @@ GAMMAS = ["1.01", "1.5", "2", "3", "4", "7.25", "100"]
 def test_noise_that_is_rejected_is_that_of_the_exact_arithmetic(gamma, data):
     """From the same random bits, output by output, however many rounds it takes."""
     law = GeneralisedCauchy(Fraction(gamma))
-    centre, scale = SmoothCauchy(epsilon=1, gamma=4)._in_steps(*data)
+    centre, scale = SmoothCauchy(epsilon=1, gamma=4).in_steps(*data)
     rounding, rounds = Rounding.of(scale, centre), Rounds(1500)
     many, decided = settled_by_rounds(law, rounding, rounds)
     exact = [max(-LARGEST, min(LARGEST, rounding.one(law, rounds.again(i)))) for i in range(1500)]

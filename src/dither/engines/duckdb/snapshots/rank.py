@@ -25,8 +25,21 @@ def rank_expression(owner_type: str, columns: dict[str, Column]) -> str:
 
 def first_of_its_key(owner_type: str, columns: dict[str, Column], key: tuple[str, ...]) -> str:
     """SQL that is true for one row of each owner and key, the first in the order of ranks: of no concern to others."""
-    alike = ", ".join(['"_owner"', *map(quoted, key)])
-    return f"row_number() OVER (PARTITION BY {alike} ORDER BY {_order(owner_type, columns)}) = 1"
+    return f"{among_alike(owner_type, columns, key)} = 1"
+
+
+def among_alike(owner_type: str, columns: dict[str, Column], names: tuple[str, ...]) -> str:
+    """SQL of a row's place among the rows of its owner with the same values of these columns, in the order of ranks."""
+    alike = ", ".join(['"_owner"', *map(quoted, names)])
+    return f"row_number() OVER (PARTITION BY {alike} ORDER BY {_order(owner_type, columns)})"
+
+
+def place_of_value(owner_type: str, name: str, column: Column) -> str:
+    """SQL of the place of a row's value among the values that its owner has in a column, by a keyed hash of both."""
+    owner = _written('"_owner"', text=owner_type == "VARCHAR")
+    digest = f"sha256(concat_ws('|', $key, '{name}', {owner}, {_written(quoted(name), text=isinstance(column, Text))}))"
+    order = f"CAST('0x' || left({digest}, 16) AS UBIGINT), {quoted(name)} NULLS LAST"
+    return f'dense_rank() OVER (PARTITION BY "_owner" ORDER BY {order})'
 
 
 def _order(owner_type: str, columns: dict[str, Column]) -> str:

@@ -24,7 +24,9 @@ from dither.engines.duckdb.snapshots.loading import (
 )
 from dither.engines.duckdb.snapshots.owners import Owners
 from dither.engines.duckdb.snapshots.rank import first_of_its_key, rank_expression
-from dither.engines.protocol import LoadReport, Progress, check_rows, expectations
+from dither.engines.duckdb.snapshots.structure import broken, enforced
+from dither.engines.load_report import LoadReport, expectations
+from dither.engines.protocol import Progress, check_rows
 from dither.errors import PolicyError
 from dither.exact.digits import counted
 from dither.policy.catalog import Table
@@ -72,7 +74,7 @@ class _Load:
         report = self._count(self.load.stage(source, self.owners.wanted, self.owners.records))
         if self.strict:
             self._refuse_changes(report)
-        self._rank(key)
+        report = self._rank(report, key)
         report = self._verify(report)
         self.load.finish()
         return report
@@ -131,24 +133,39 @@ class _Load:
             found.append("the source is not all UTF-8")
         self.load.refuse(found)
 
-    def _rank(self, key: str) -> None:
+    def _limit(self, report: LoadReport, key: str, relation: str) -> tuple[str, LoadReport]:
+        """What the declared structure leaves, and the report of it."""
+        kept = enforced(self.load, self.table, self.owners.kind, key, relation, report.rows)
+        if self.strict and kept.left_out:
+            self.load.refuse([f"{counted(kept.left_out, 'record')} beyond {self.table.structure}"])
+        return kept.relation, replace(
+            report,
+            rows=report.rows - kept.left_out,
+            beyond_max_rows_per_owner_in=kept.beyond_rows,
+            beyond_max_values_per_owner=kept.beyond_values,
+        )
+
+    def _rank(self, report: LoadReport, key: str) -> LoadReport:
         columns, owner_type = dict(self.table.columns), self.owners.kind
         declared = [f'"_owner" {owner_type} NOT NULL', *(stored_column(*item) for item in columns.items())]
         self.load.do(f'CREATE TABLE {ROWS} ({", ".join(declared)}, "_rank" INTEGER NOT NULL)')
         kept = f"{RECORDS} WHERE {self._kept}"
         if self.table.key:
             kept = f"(SELECT * FROM {kept} QUALIFY {first_of_its_key(owner_type, columns, self.table.key)})"
+        if self.table.structure:
+            kept, report = self._limit(report, key, kept)
         self.load.watch(
             "ranking",
-            0.4,
+            0.6 if self.table.structure else 0.4,
             0.95,
             f'INSERT INTO {ROWS} SELECT "_owner", {named(list(columns))}, '
             f'{rank_expression(owner_type, columns)} AS "_rank" FROM {kept} ORDER BY "_rank"',
             {"key": key},
         )
+        return report
 
     def _verify(self, report: LoadReport) -> LoadReport:
-        """Read back what queries rely on: bounds, NULLs, keys, owners and their ranks. Anything else is refused."""
+        """Read back what queries rely on: bounds, NULLs, keys, structure, owners, ranks. Anything else is refused."""
         asked = [
             "COUNT(*)",
             'COUNT(*) FILTER ("_rank" = 1)',
@@ -161,7 +178,7 @@ class _Load:
         if self.table.key:
             alike = f'SELECT 1 FROM {ROWS} GROUP BY "_owner", {named(self.table.key)} HAVING COUNT(*) > 1'
             wrong += self.load.one(f"SELECT COUNT(*) FROM ({alike})")
-        wrong.append(self.owners.mistaken())
+        wrong += [self.owners.mistaken(), broken(self.load, self.table)]
         if (rows, first, owned, counted) != (report.rows, 1, report.rows, owners) or any(wrong) or misranked:
             raise PolicyError(
                 f"table {self.table.name!r}: the snapshot does not hold what was declared; nothing was stored."

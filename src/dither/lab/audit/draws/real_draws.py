@@ -1,8 +1,9 @@
-"""Many draws of continuous noise on a grid: the law's own formula on arrays, exact arithmetic where that leaves doubt.
+"""Many draws of continuous noise on a grid: the distribution's own formula on arrays, exact arithmetic where that
+leaves doubt.
 
-A law draws uniform numbers and signs from a source and evaluates its formula on them. Here the source hands out whole
-arrays, and the formula is evaluated in intervals. What they leave open is drawn again from the same numbers, one by
-one, by the code that a release runs.
+A distribution draws uniform numbers and signs from a source and evaluates its formula on them. Here the source hands
+out whole arrays, and the formula is evaluated in intervals. What they leave open is drawn again from the same numbers,
+one by one, by the code that a release runs.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from dither.exact.balls import ball
 from dither.lab.audit.draws.intervals import Intervals
-from dither.noise.balls import LazyUniform, ball
 from dither.noise.entropy import random_words
-from dither.noise.reals.rounded_reals import RealLaw, Rounding, Source
+from dither.noise.lazy_uniform import LazyUniform
+from dither.noise.reals.rounded_reals import RealDistribution, Rounding, Source
 
 # Larger numbers are cut to this: a function of what is published, like any reading of it.
 LARGEST = 1 << 62
@@ -65,17 +67,19 @@ def again(uniform: Callable[[], LazyUniform], sign: Callable[[], int]) -> Source
     return _Again(uniform, sign)
 
 
-def real_draws(law: RealLaw, scale: Fraction, centre: Fraction, size: int) -> npt.NDArray[np.int64]:
+def real_draws(distribution: RealDistribution, scale: Fraction, centre: Fraction, size: int) -> npt.NDArray[np.int64]:
     """`size` independent numbers centre + scale eta, rounded to the nearest whole number."""
-    return settled(law, Rounding.of(scale, centre), Numbers(size))[0]
+    return settled(distribution, Rounding.of(scale, centre), Numbers(size))[0]
 
 
-def settled(law: RealLaw, rounding: Rounding, numbers: Numbers) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def settled(
+    distribution: RealDistribution, rounding: Rounding, numbers: Numbers
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """The rounded numbers, and which of them the intervals decided."""
-    real = law.draw(cast(Source, numbers))
+    real = distribution.draw(cast(Source, numbers))
     eta = real.evaluate(*(enclosed(cast(Any, words)) for words in real.uniforms))
     floors, decided = whole_parts(ball(rounding.scale) * (eta + ball(rounding.rest)))
-    return exactly(law, rounding, floors, decided, numbers.again), decided
+    return exactly(distribution, rounding, floors, decided, numbers.again), decided
 
 
 def whole_parts(numbers: Intervals) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
@@ -86,7 +90,7 @@ def whole_parts(numbers: Intervals) -> tuple[npt.NDArray[np.float64], npt.NDArra
 
 
 def exactly(
-    law: RealLaw,
+    distribution: RealDistribution,
     rounding: Rounding,
     floors: npt.NDArray[np.float64],
     decided: npt.NDArray[np.bool_],
@@ -95,7 +99,7 @@ def exactly(
     """The rounded numbers: from their floors where these are decided, else by a draw from the same numbers."""
     out = np.where(decided, floors, 0).astype(np.int64) + rounding.whole
     for i in np.flatnonzero(~decided).tolist():
-        out[i] = max(-LARGEST, min(LARGEST, rounding.one(law, numbers(i))))
+        out[i] = max(-LARGEST, min(LARGEST, rounding.one(distribution, numbers(i))))
     return out
 
 

@@ -1,8 +1,8 @@
 """Many draws of noise with density proportional to 1/(1 + |z|^gamma) on a grid, round by round.
 
-The law proposes a number from an envelope and keeps it or not, until one is kept. Here every round proposes for all
-places that are still open, and decides in intervals. A place at which they leave doubt, about a proposal or about the
-rounding, is drawn again from the same numbers by the code that a release runs.
+The distribution proposes a number from an envelope and keeps it or not, until one is kept. Here every round proposes
+for all places that are still open, and decides in intervals. A place at which they leave doubt, about a proposal or
+about the rounding, is drawn again from the same numbers by the code that a release runs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dither.exact.balls import ball
 from dither.lab.audit.draws.intervals import Intervals
 from dither.lab.audit.draws.real_draws import again, enclosed, exactly, whole_parts
-from dither.noise.balls import LazyUniform, ball
 from dither.noise.entropy import random_words
+from dither.noise.lazy_uniform import LazyUniform
 from dither.noise.reals.cauchy import GeneralisedCauchy
 from dither.noise.reals.rounded_reals import Rounding, Source
 
@@ -56,16 +57,18 @@ class Rounds:
         return again(uniform, lambda: int(self.signs[place]))
 
 
-def rejected_draws(law: GeneralisedCauchy, scale: Fraction, centre: Fraction, size: int) -> npt.NDArray[np.int64]:
+def rejected_draws(
+    distribution: GeneralisedCauchy, scale: Fraction, centre: Fraction, size: int
+) -> npt.NDArray[np.int64]:
     """`size` independent numbers centre + scale eta, rounded to the nearest whole number."""
-    return settled_by_rounds(law, Rounding.of(scale, centre), Rounds(size))[0]
+    return settled_by_rounds(distribution, Rounding.of(scale, centre), Rounds(size))[0]
 
 
 def settled_by_rounds(
-    law: GeneralisedCauchy, rounding: Rounding, rounds: Rounds
+    distribution: GeneralisedCauchy, rounding: Rounding, rounds: Rounds
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """The rounded numbers, and which of them the intervals decided."""
-    gamma, edge = law.gamma, ball(1 - 1 / law.gamma)
+    gamma, edge = distribution.gamma, ball(1 - 1 / distribution.gamma)
     near, far = (ball(1), ball(gamma)), (ball(-1 / (gamma - 1)), ball(gamma / (gamma - 1)))
     floors, decided = np.zeros(rounds.size), np.zeros(rounds.size, np.bool_)
     pending = np.arange(rounds.size)
@@ -82,4 +85,4 @@ def settled_by_rounds(
         done = kept & sure
         floors[pending[done]], decided[pending[done]] = found[done], True
         pending = pending[refused]
-    return exactly(law, rounding, floors, decided, rounds.again), decided
+    return exactly(distribution, rounding, floors, decided, rounds.again), decided

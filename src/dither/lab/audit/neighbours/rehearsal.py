@@ -61,6 +61,8 @@ def _curator(folder: Path, drawn: dict[str, Drawn], without: int | None, like: P
                 people=table.people,
                 owner=EACH_ROW if table.row_level else table.via or table.owner,
                 max_rows_per_owner=table.max_rows_per_owner,
+                max_rows_per_owner_in=table.structure.rows_in,
+                max_values_per_owner=table.structure.values,
                 columns=table.columns,
                 key=table.key,
             )

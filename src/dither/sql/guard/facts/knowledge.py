@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from dither.policy.columns import Coded, Column, Text
 from dither.sql import expressions as e
@@ -18,7 +19,8 @@ class Facts:
     """`rows`: how many one owner can have, None if any number. `distinct`: columns in which no two rows of one owner
     (in a public relation: no two rows) agree; None if no such columns are known. `people`: empty if public.
     `total`: how many rows there can be of all owners. `together`: for some columns, what their sizes add up to at most
-    over all rows of one owner."""
+    over all rows of one owner. `alike`: for some columns, how many rows of one owner have the same value at most.
+    `values`: for some columns, how many different values one owner's rows have at most; NULL is one."""
 
     schema: Schema
     people: str
@@ -28,6 +30,8 @@ class Facts:
     row_level: bool = False
     owner_type: str = ""
     together: Mapping[str, int] = field(default_factory=dict)
+    alike: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def private(self) -> bool:
@@ -35,6 +39,26 @@ class Facts:
 
 
 Of = Callable[[Node], Facts]  # what is known about a node that another one is made of
+
+
+def alike_in(columns: Iterable[tuple[str, e.Expression]], known: Facts) -> dict[str, int]:
+    """How many rows of one owner agree in columns made of others: known of those that are a column as it is."""
+    bare = {name: value.name for name, value in columns if isinstance(value, (e.Stored, e.StoredText))}
+    return {name: known.alike[own] for name, own in bare.items() if own in known.alike}
+
+
+def values_of(value: e.Expression, known: Facts) -> int | None:
+    """How many different values an expression has at most on the rows of one owner; None if any number.
+
+    It is computed from columns alone, so it has no more than there are combinations of theirs.
+    """
+    names = {part.name for part in value.walk() if isinstance(part, (e.Stored, e.StoredText))}
+    return prod(known.values[name] for name in names) if names <= known.values.keys() else None
+
+
+def values_in(columns: Iterable[tuple[str, e.Expression]], known: Facts) -> dict[str, int]:
+    """How many different values one owner has in columns made of others, where that is known."""
+    return {name: count for name, value in columns if (count := values_of(value, known)) is not None}
 
 
 def stored(name: str, column: Column) -> Stored:

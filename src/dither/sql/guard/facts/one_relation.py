@@ -8,7 +8,16 @@ from dataclasses import replace
 from dither.policy.catalog import MOST_ROWS
 from dither.policy.columns import Column
 from dither.sql import expressions as e
-from dither.sql.guard.facts.knowledge import Facts, Of, Stored, computed, stored, verify_condition
+from dither.sql.guard.facts.knowledge import (
+    Facts,
+    Of,
+    Stored,
+    alike_in,
+    computed,
+    stored,
+    values_in,
+    verify_condition,
+)
 from dither.sql.guard.ranges import UnsafePlan
 from dither.sql.plan.nodes import Filter, OwnerLimit, Project, PublicScan, Retruncate, Scan
 
@@ -19,11 +28,13 @@ def scan(node: Scan, facts: Of) -> Facts:
         raise UnsafePlan(f"table {table.name!r} has no people.")
     distinct = _key(table.key, node.names)
     schema = _columns(node.names, table.columns)
-    return Facts(schema, table.people, None, distinct, MOST_ROWS, table.row_level, table.owner_type)
+    alike, values = (_named(of, node.names) for of in (table.structure.rows_in, table.structure.values))
+    known = Facts(schema, table.people, None, distinct, MOST_ROWS, table.row_level, table.owner_type)
+    return replace(known, alike=alike, values=values)
 
 
 def public_scan(node: PublicScan, facts: Of) -> Facts:
-    return Facts(_columns(node.names, node.table.columns), "", None, _key(node.table.key, node.names), MOST_ROWS)
+    return Facts(_columns(node.names, node.table.stored), "", None, _key(node.table.key, node.names), MOST_ROWS)
 
 
 def limited(node: OwnerLimit, facts: Of) -> Facts:
@@ -60,7 +71,8 @@ def projected(node: Project, facts: Of) -> Facts:
             renamed.setdefault(value.name, name)
     kept = known.distinct is not None and all(name in renamed for name in known.distinct)
     distinct = frozenset(renamed[name] for name in known.distinct) if kept and known.distinct is not None else None
-    return replace(known, schema=schema, distinct=distinct, together={})
+    alike, values = alike_in(node.columns, known), values_in(node.columns, known)
+    return replace(known, schema=schema, distinct=distinct, together={}, alike=alike, values=values)
 
 
 def _columns(names: Iterable[tuple[str, str]], declared: Mapping[str, Column]) -> dict[str, Stored]:
@@ -70,6 +82,10 @@ def _columns(names: Iterable[tuple[str, str]], declared: Mapping[str, Column]) -
             raise UnsafePlan(f"{own!r} is not a declared column, or two are called {name!r}.")
         found[name] = stored(name, declared[own])
     return found
+
+
+def _named(declared: Mapping[str, int], names: Iterable[tuple[str, str]]) -> dict[str, int]:
+    return {name: declared[own] for own, name in names if own in declared}
 
 
 def _key(key: tuple[str, ...], names: Iterable[tuple[str, str]]) -> frozenset[str] | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dither.sql import expressions as e
-from dither.sql.guard.facts.knowledge import Facts, Of, Stored, computed, verify_condition
+from dither.sql.guard.facts.knowledge import Facts, Of, Stored, alike_in, computed, values_in, verify_condition
 from dither.sql.guard.ranges import LARGEST, UnsafePlan, interval
 from dither.sql.plan.nodes import OwnerAggregate, Total
 
@@ -23,9 +23,12 @@ def per_owner(node: OwnerAggregate, facts: Of) -> Facts:
     if len(schema) != len(node.keys) + len(node.totals):
         raise UnsafePlan("two columns have one name.")
     distinct = frozenset(name for name, _ in node.keys)
-    bounds = [rows for rows in (known.rows, _combinations(schema[name] for name in distinct)) if rows is not None]
+    alike, values = alike_in(node.keys, known), values_in(node.keys, known)
+    made = _combinations({name: schema[name] for name in distinct}, values)
+    bounds = [rows for rows in (known.rows, made) if rows is not None]
     together = {name: most for name, total in node.totals if (most := _together(total, known)) is not None}
-    return replace(known, schema=schema, rows=min(bounds, default=None), distinct=distinct, together=together)
+    rows = min(bounds, default=None)
+    return replace(known, schema=schema, rows=rows, distinct=distinct, together=together, alike=alike, values=values)
 
 
 def _together(total: Total, known: Facts) -> int | None:
@@ -39,13 +42,16 @@ def _together(total: Total, known: Facts) -> int | None:
     return known.rows * size
 
 
-def _combinations(columns: Iterable[Stored]) -> int | None:
-    """How many combinations of values these columns can have; None if any number."""
+def _combinations(columns: Mapping[str, Stored], values: Mapping[str, int]) -> int | None:
+    """How many combinations of values one owner can have in these columns; None if any number."""
     count = 1
-    for column in columns:
-        if not isinstance(column, e.Stored):
+    for name, column in columns.items():
+        bounds = [values[name]] if name in values else []
+        if isinstance(column, e.Stored):
+            bounds.append(column.most - column.least + 1 + column.may_be_null)
+        if not bounds:
             return None
-        count *= column.most - column.least + 1 + column.may_be_null
+        count *= min(bounds)
     return count
 
 

@@ -6,7 +6,7 @@ at most; a union adds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dither.sql import expressions as e
@@ -43,10 +43,11 @@ def joined_owner(node: JoinOwner, facts: Of) -> Facts:
     if left.rows is not None and right.rows is not None:
         bounds.append(left.rows * right.rows)
     known = [rows for rows in bounds if rows is not None]
+    alike: Mapping[str, int] = {}  # a row that is found by several, or finds several, is there more than once
     if finds_one or right.rows == 1:
-        distinct = left.distinct
+        distinct, alike = left.distinct, left.alike
     elif left.rows == 1:
-        distinct = right.distinct
+        distinct, alike = right.distinct, right.alike
     else:  # a row is known by the rows that it was made of
         distinct = None if left.distinct is None or right.distinct is None else left.distinct | right.distinct
     rows = min(known, default=None)
@@ -54,7 +55,10 @@ def joined_owner(node: JoinOwner, facts: Of) -> Facts:
     # Each row of one side finds as many of the other as its owner has there; LEFT JOIN keeps those that find none.
     totals = [left.total * (1 if finds_one else max(1, _least(right.rows, right.total)))]
     totals.append(right.total * (1 if found_by_one else _least(left.rows, left.total)) + node.outer * left.total)
-    return replace(left, schema=schema, rows=rows, distinct=distinct, total=min(totals), together={})
+    made = replace(left, schema=schema, rows=rows, distinct=distinct, total=min(totals), together={})
+    # A join makes no new values, but for the NULLs beside rows that find none.
+    values = {**left.values, **{name: most + node.outer for name, most in right.values.items()}}
+    return replace(made, alike=alike, values=values)
 
 
 def semi_joined(node: SemiJoin, facts: Of) -> Facts:
@@ -81,7 +85,7 @@ def united(node: UnionAll, facts: Of) -> Facts:
     for part in parts:
         rows = _plus(rows, part.rows)
     total = sum(part.total for part in parts)
-    return replace(parts[0], schema=schema, rows=rows, distinct=None, total=total, together={})
+    return replace(parts[0], schema=schema, rows=rows, distinct=None, total=total, together={}, alike={}, values={})
 
 
 def _beside(left: Facts, right: Facts, outer: bool) -> dict[str, Stored]:

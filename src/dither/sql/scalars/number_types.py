@@ -1,0 +1,41 @@
+"""Whether PostgreSQL has a number as an integer: only integers divide without decimals.
+
+Rounding functions and EXTRACT give decimal or floating numbers there, though whole ones: FLOOR(7.5) / 2 is 3.5.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+_DECIMAL = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Sign, exp.Extract)
+_OF_ONE = (exp.Paren, exp.Neg, exp.Abs)
+_OF_TWO = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Nullif)
+_OF_SEVERAL = (exp.Coalesce, exp.Least, exp.Greatest)
+_INTEGERS = (exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
+
+
+def is_integer(node: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
+    """By syntax alone; what is left to the declarations of columns, such as their decimals, counts as an integer."""
+    if isinstance(node, _DECIMAL) or node.meta.get("exact"):  # so marked are quotients of other dialects
+        return False
+    if isinstance(node, exp.Cast):
+        return node.args["to"].this in _INTEGERS
+    if isinstance(node, exp.Literal):
+        return node.is_string or str(node.this).isdigit()
+    return all(is_integer(part, seen | {node.name.lower()}) for part in _parts(node, seen))
+
+
+def _parts(node: exp.Expr, seen: frozenset[str]) -> list[exp.Expr]:
+    """The values that a value is an integer with."""
+    if isinstance(node, _OF_ONE):
+        return [node.this]
+    if isinstance(node, _OF_TWO):
+        return [node.this, node.expression]
+    if isinstance(node, _OF_SEVERAL):
+        return [node.this, *node.expressions]
+    if isinstance(node, exp.Case):
+        default = node.args.get("default")
+        return [case.args["true"] for case in node.args["ifs"]] + ([] if default is None else [default])
+    if isinstance(node, exp.Column) and node.name.lower() not in seen:
+        return [one.this for one in node.root().find_all(exp.Alias) if one.alias.lower() == node.name.lower()]
+    return []

@@ -1,0 +1,1 @@
+"""Other dialects than PostgreSQL's: what each means, and nothing else, in PostgreSQL's words."""

@@ -1,0 +1,78 @@
+"""A refusal names what the analyst wrote, where it stands, in words of SQL: never by a class of the parser."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+from sqlglot import exp
+
+from dither.errors import DitherError, UnsupportedQuery
+from dither.policy.catalog import Catalog
+from dither.sql.binding.reading import read
+from dither.sql.text import parse
+
+REFUSED = Path(__file__).parents[1] / "fixtures" / "refused.sql"
+CASES = {
+    "SELECT COUNT(*) FROM (t a JOIN t b ON a.owner_id = b.owner_id)": (32, "a join in parentheses"),
+    "WITH q AS (SELECT id FROM t) SELECT COUNT(*) FROM q UNION ALL SELECT COUNT(*) FROM q": (1, "WITH before a UNION"),
+    "SELECT COUNT(b.owner_id) FROM t a LEFT JOIN t b ON a.owner_id = b.owner_id": (14, "is the owner, not a declared"),
+    "SELECT COUNT(*) FROM t WHERE DATE_DIFF('month', day, day) > 1": (30, "for months (EXTRACT(YEAR FROM b)"),
+    "SELECT COUNT(*) FROM t WHERE AGE(day, day) > 1": (30, "AGE is not supported"),
+    "SELECT DISTINCT region FROM t": (8, "COUNT(*) FROM t WHERE"),
+    "SELECT COUNT(*) FROM t WHERE EXTRACT(dayofweek FROM day) = 1": (53, "EXTRACT(DOW FROM x), where 0 is Sunday"),
+    "SELECT COUNT(*) FROM t WHERE 'abc' LIKE 'a%'": (30, "not a quoted text"),
+    "SELECT PERCENTILE_CONT(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY id) FROM t": (
+        24,
+        "Write one PERCENTILE_CONT for each",
+    ),
+    "SELECT COUNT(*) FROM t WHERE POSITION('a' IN name) > 1": (39, "POSITION is not supported"),
+    "SELECT COUNT(*) FROM t WHERE DIV(id, 3) > 1": (34, "DIV is not supported"),
+    "SELECT COUNT(*) FROM t NATURAL JOIN t": (24, "NATURAL"),
+    "SELECT COUNT(*) FROM t PIVOT (SUM(id) FOR few IN (1))": (24, "PIVOT is not supported"),
+    "SELECT COUNT(*) FROM t WHERE name[1] = 'a'": (30, "[ ] is not supported"),
+    "SELECT COUNT(*) > 3 FROM t": (8, "cannot stand beside aggregates"),
+    "SELECT SUM(id) / (SELECT COUNT(*) FROM t) FROM t": (26, "a query as a value"),
+    "SELECT COUNT(*) FROM t WHERE id = 1_000": (35, "run together"),
+}
+# Names of classes that are no words of SQL or English.
+_HUMPS = re.compile(r"[A-Z][a-z]+[A-Z]")
+CLASSES = {name for name, kind in inspect.getmembers(exp, inspect.isclass) if _HUMPS.search(name)}
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_poor_messages_stay_mended(catalog: Catalog, text: str) -> None:
+    column, said = CASES[text]
+    with pytest.raises(UnsupportedQuery) as caught:
+        read(text, catalog)
+    assert said in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (1, column), str(caught.value)
+
+
+def classes_named(catalog: Catalog) -> set[str]:
+    """The classes of the parser that refusals name."""
+    texts = [block.split("\n-->")[0] for block in REFUSED.read_text(encoding="utf-8").split("\n\n")]
+    found: set[str] = set()
+    for text in [
+        *texts,
+        *CASES,
+        "SELECT COUNT(*) FROM t WHERE (name).x = 1",
+        "SELECT COUNT(*) FROM t WHERE id -> 1 = 2",
+    ]:
+        try:
+            read(text, catalog)
+        except DitherError as refusal:
+            found |= {word for word in re.findall(r"\w+", str(refusal)) if word in CLASSES and word not in text}
+    return found
+
+
+def test_no_class_of_the_parser_is_named(catalog: Catalog) -> None:
+    assert len(CLASSES) > 100
+    assert classes_named(catalog) == set()
+
+
+def test_planted_class_names_are_seen(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse, "_unsupported", lambda node, source, advice: (type(node).__name__, ""))
+    assert classes_named(catalog) != set()
