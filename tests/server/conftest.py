@@ -68,7 +68,9 @@ class Served:
 
     def wait(self) -> None:
         """Until it answers; a minute is far beyond what starting takes on any machine."""
+        assert self.process is not None
         for _ in range(600):
+            assert self.process.poll() is None, "the server ended"
             try:
                 if self.call(None, "GET", "/health").status == 200:
                     return

@@ -22,7 +22,6 @@ from dither.sql.plan.nodes import (
 from dither.sql.plan.question import Output
 from dither.sql.planner.candidate import split_missed
 from dither.sql.planner.mechanism_choice import noise_of, tag_of
-from dither.sql.planner.plan import split_missed
 from dither.sql.postprocess.measure_errors import errors_of
 from dither.sql.pricing.explanation import Explanation
 from dither.sql.pricing.key_owners import owners_needed
