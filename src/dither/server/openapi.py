@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
-from dither import __version__
 from dither.server.endpoints import Endpoint
 
 _PROBLEM = {
@@ -28,7 +28,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
         paths.setdefault(f"/v1{endpoint.path}", {})[endpoint.method.lower()] = _operation(endpoint)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "dither", "version": __version__, "summary": "A differential-privacy curator."},
+        "info": {"title": "dither", "version": version("dither"), "summary": "A differential-privacy curator."},
         "paths": paths,
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
