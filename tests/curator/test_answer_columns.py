@@ -241,6 +241,24 @@ def test_over_groups_is_shorter_where_they_are_many_and_never_the_default(curato
     assert each.covers == "each"
 
 
+def test_coverage_is_asked_for_and_nothing_else_is_understood(curator: dt.Curator) -> None:
+    asked = curator.sql(BY_PLACE, epsilon=1, rows_per_owner=3, coverage="groups")
+    assert asked.limited == 3
+    assert asked.covers == "groups"
+    before = curator.budget("visits").spent
+    again = curator.sql(BY_PLACE, epsilon=1, rows_per_owner=3)
+    assert not again.charged
+    assert again.covers == "each"
+    for coverage in ("all", "", None, 3):
+        with pytest.raises(dt.ParameterError, match="coverage"):
+            curator.sql(BY_PLACE, epsilon=1, coverage=coverage)  # type: ignore[arg-type]
+        with pytest.raises(dt.ParameterError, match="coverage"):
+            curator.explain(BY_PLACE, epsilon=1, coverage=coverage)  # type: ignore[arg-type]
+    assert curator.budget("visits").spent == before
+    assert "so many of the groups" in curator.explain(BY_PLACE, epsilon=1, coverage="groups").content["notes"][-1]
+    assert "so many of the groups" not in str(curator.explain(BY_PLACE, epsilon=1))
+
+
 # -- other questions, other releases -----------------------------------------------------------------------------------
 
 
