@@ -269,7 +269,7 @@ def test_what_could_take_too_much_is_refused_and_not_charged(make: Make, kind: s
 
 
 def test_texts_of_joined_rows_are_not_held_without_a_limit(make: Make) -> None:
-    curator = make(per_owner=50)
+    curator = make(per_owner=40)
     text = "SELECT COUNT(DISTINCT a.name) FROM visits AS a JOIN visits AS b ON a.pid = b.pid AND a.name < b.name"
     words = r"may hold texts of [\d,]+ characters for each row that is read; at most 2,048 are held"
     check_refused(curator, text, words)

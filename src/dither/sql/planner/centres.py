@@ -9,11 +9,9 @@ from dither.sql.plan.aggregates import Aggregator, Average
 from dither.sql.plan.aggregates.average import AverageFrom
 from dither.sql.plan.question import Output
 
-Centre = tuple[str, int]  # the text of a value, and where distances are taken from
 
-
-def from_centres(output: Output, centres: Iterable[Centre]) -> Output:
-    """The same output with averages of these values by distances from their centres."""
+def from_centres(output: Output, centres: Iterable[tuple[str, int]]) -> Output:
+    """The same output with averages of these values, by their text, by distances from their centres."""
     known = dict(centres)
 
     def from_centre(leaf: Aggregator) -> Aggregator:
