@@ -1,4 +1,4 @@
-"""A question with what has been decided about it so far, why, and what follows: its plan, and how long intervals are."""
+"""A question with what has been decided about it so far, and what follows: its plan, and how long intervals are."""
 
 from __future__ import annotations
 
