@@ -4,7 +4,7 @@ UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test compiler check audit campaign crash format bench lock clean
+.PHONY: help demo test compiler check audit campaign crash dialects format bench lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make format    ruff's fixes and formatting"
 	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
 	@echo "make crash     thousands of kills, failing disks and damaged ledgers (about an hour)"
+	@echo "make dialects  20,000 random questions beside PostgreSQL, DuckDB and SQLite (about a quarter of an hour)"
 	@echo "make audit     every mechanism against 10^7 samples a side (half an hour of computing; SECONDS_A_ROW bounds a row)"
 	@echo "make bench     the benchmarks (installs the peers they compare with)"
 	@echo "make lock      compile the pinned requirements anew"
@@ -69,6 +70,11 @@ campaign: $(VENV)/.test compiler
 
 crash: $(VENV)/.test compiler
 	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) tests/crash
+
+# 500 questions a run of the tests, so many times.
+QUESTIONS ?= 40
+dialects: $(VENV)/.test
+	DITHER_CAMPAIGN=$(QUESTIONS) $(BIN)/python -m pytest -q -s tests/sql/dialects/test_engines_agree.py -k random
 
 # A row takes a minute or two at most. Where the machine is so slow that it would take longer than this, fewer samples.
 SECONDS_A_ROW ?= 300
