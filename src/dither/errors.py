@@ -272,3 +272,7 @@ class LedgerCorrupt(LedgerError):
     """The ledger was edited, cut or rolled back; nothing is served from it."""
 
     code = "ledger_corrupt"
+
+
+class WideBounds(UserWarning):
+    """A certified bound is farther from the other one than a thousandth: the budget of work for one reading ran out."""

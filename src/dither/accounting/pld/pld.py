@@ -29,7 +29,6 @@ from dither.exact.balls import ball, bounds, dyadic_up
 from dither.exact.parameters import SMALLEST, Number, non_negative, positive, probability, whole
 from dither.neighbours import Relation
 
-
 _FLOATS_OFF = Fraction(1, 10**9)
 
 
