@@ -7,13 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from dither.errors import ParameterError
 from dither.exact.parameters import Number, non_negative
 from dither.neighbours import Relation
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from dither.accounting.composition.composition import Composition
     from dither.accounting.guarantees.approx import ApproxDP
     from dither.accounting.guarantees.pure import PureDP
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from dither.accounting.pld.distribution import Reals
     from dither.accounting.pld.pld import PLD
 
-
-Many = Iterable[Number]
+    Many = list[Any] | tuple[Any, ...] | npt.NDArray[Any]
 
 
 def read_order(order: float) -> float:
