@@ -4,7 +4,7 @@ UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test compiler check audit campaign crash dialects format bench lock clean
+.PHONY: help demo test compiler check audit campaign accounting-campaign crash dialects format bench lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make check     make test, plus ruff, mypy --strict and import-linter"
 	@echo "make format    ruff's fixes and formatting"
 	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
+	@echo "make accounting-campaign  10^5 random compositions (hours; set COMPOSITIONS=1000 for less)"
 	@echo "make crash     thousands of kills, failing disks and damaged ledgers (about an hour)"
 	@echo "make dialects  20,000 random questions beside PostgreSQL, DuckDB and SQLite (about a quarter of an hour)"
 	@echo "make audit     every mechanism against 10^7 samples a side (half an hour of computing; SECONDS_A_ROW bounds a row)"
@@ -67,6 +68,12 @@ check: $(VENV)/.check
 SCALE ?= 100
 campaign: $(VENV)/.test compiler
 	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) --ignore=tests/oracles
+
+# In chunks: each prints a row of the table in docs/evidence/accounting.md.
+COMPOSITIONS ?= 100000
+accounting-campaign: $(VENV)/.test
+	for first in $$(seq 0 1000 $$(($(COMPOSITIONS) - 1))); do \
+	$(BIN)/python tests/accounting/random_compositions.py $$first $$((first + 1000)) || exit 1; done
 
 crash: $(VENV)/.test compiler
 	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) tests/crash

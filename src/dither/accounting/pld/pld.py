@@ -167,8 +167,8 @@ class PLD(Guarantee):
         law = make(first, second)
         if sure is not first or other is not second:
             # What a float may be above its lowest value is shown on one side only: nothing is worse.
-            nothing = [Fraction(0)]
-            worst = make([*sure, 1 - sum(sure), *nothing], [*other, *nothing, 1 - sum(other)])
+            none = Fraction(0)
+            worst = make([*sure, 1 - sum(sure, none), none], [*other, none, 1 - sum(other, none)])
             law = worst.above(law)
         return cls(((law, 1),), relation=Relation.read(relation))
 

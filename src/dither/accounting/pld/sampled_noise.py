@@ -104,10 +104,13 @@ class SampledNoise(Law):
         return np.full(len(theta), True)
 
     def parted(self, log_mass: float) -> tuple[Law, Law] | None:
+        border = self.border_of(log_mass)
+        return None if border is None else (self.within(self.start, border), self.within(border, self.end))
+
+    def border_of(self, log_mass: float) -> float | None:
+        """The outcome beyond which lies at most that mass of large losses; None if there is none such."""
         border = reach(log_mass, self._log_tail)
-        if self.added or not self.start < border < self.end:
-            return None
-        return self.within(self.start, border), self.within(border, self.end)
+        return border if not self.added and self.start < border < self.end else None
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         largest, edges, points = self._real_orders
