@@ -15,10 +15,10 @@ from dither.accounting.pld.distribution import UNDERFLOW, Law, U
 from dither.accounting.pld.far_losses import LARGEST, far_delta, far_epsilon
 from dither.accounting.pld.few_steps import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
 from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
-from dither.accounting.pld.one_sample import sampled_delta, sampled_epsilon
 from dither.accounting.pld.reading import Known
 from dither.accounting.pld.response_tails import FEW, around_the_mean, binomial_delta, binomial_epsilon
-from dither.accounting.pld.sampled_gaussian import SampledGaussian
+from dither.accounting.pld.sampled.one_sample import sampled_delta, sampled_epsilon
+from dither.accounting.pld.sampled.sampled_gaussian import SampledGaussian
 from dither.accounting.pld.sums import Sum
 from dither.accounting.pld.work import budget, exhausted
 from dither.errors import WideBounds

@@ -18,10 +18,10 @@ from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplac
 from dither.accounting.pld.curve import Found, delta_bracket, epsilon_bracket, lost, sums
 from dither.accounting.pld.discrete_gaussian import DiscreteGaussian, discrete_gaussian_law
 from dither.accounting.pld.distribution import Law, Reals
-from dither.accounting.pld.replaced_record import ReplacedRecord
-from dither.accounting.pld.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
-from dither.accounting.pld.sampled_laplace import SampledLaplace, subsampled_laplace_law
-from dither.accounting.pld.sampled_noise import SampledNoise
+from dither.accounting.pld.sampled.replaced_record import ReplacedRecord
+from dither.accounting.pld.sampled.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
+from dither.accounting.pld.sampled.sampled_laplace import SampledLaplace, subsampled_laplace_law
+from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 from dither.accounting.pld.sums import Sum
 from dither.accounting.pld.three_point import ThreePoint
 from dither.errors import ParameterError

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, Law, Reals, U
-from dither.accounting.pld.panels import ACROSS, ALONG, LOG_ERROR, nodes_and_weights
 from dither.accounting.pld.points import Points
+from dither.accounting.pld.sampled.panels import ACROSS, ALONG, LOG_ERROR, nodes_and_weights
 from dither.accounting.pld.work import charge
 
 _WIDEST = 1.0  # no panel is wider, in the units in which the density varies

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither.accounting.pld.distribution import Complexes, Law, Reals
-from dither.accounting.pld.sampled_noise import SampledNoise
+from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 
 _HALF_KNOWN = 4e-12  # relative error of the mass of what says nothing
 
