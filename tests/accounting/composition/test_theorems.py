@@ -166,7 +166,8 @@ def test_group_privacy():
     assert lost.epsilon == 3
     assert float(lost.delta) == pytest.approx(1e-6 * math.expm1(3) / math.expm1(1), rel=1e-12)
     assert group(ApproxDP(0, "1e-6"), 3).delta == Fraction(3, 10**6)
-    for hopeless in (lambda: group(ApproxDP(20, "0.1"), 5), lambda: group(PLD.pure(1), 2), lambda: group(PureDP(1), 0)):
+    assert group(PLD.pure(1), 2).basic() == PureDP(2)
+    for hopeless in (lambda: group(ApproxDP(20, "0.1"), 5), lambda: group(PureDP(1), 0)):
         with pytest.raises(ParameterError):
             hopeless()
     swapped = replace_from_add_remove(ApproxDP(1, "1e-6"))
