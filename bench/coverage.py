@@ -1,0 +1,102 @@
+"""How often stated intervals hold the exact answer, on data whose owners have very different numbers of rows.
+
+    python bench/coverage.py [--repetitions 200] [--only WORD ...] [--results FILE] [--report]
+
+Every repetition has a fresh curator and a fresh profile (what is production code there and what is a shortcut says
+coverage_repetitions.py), asks each question once, and reads its intervals at 50%, 90%, 95% and 99%. The exact answer
+(coverage_tables.py) is that on the declared data, by plain SQL. Exact binomial tests, group by group, and Holm's
+correction over all of them (coverage_statistics.py) say whether a coverage is below its level: all together err with
+probability 1e-3 at most.
+
+`--only` takes names of tables ("flights"), budgets ("PureDP"), prices ("0.1"), profiles ("none", "rows", "columns") and
+kinds ("SUM"). Figures are appended to FILE, and `--report` shows those of all runs in it without a new one: so
+that 2,000 repetitions, which 99% needs, can be made in parts. Exits 1 if a coverage is too low.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from coverage_repetitions import BUDGETS, Setting, Template
+from coverage_report import report
+from coverage_statistics import Tally
+from coverage_tables import SUBJECTS, Asked
+
+EPSILONS, PROFILES = ("0.1", "1"), ("none", "columns")
+
+
+def settings(only: Sequence[str], budget: str) -> Iterator[Setting]:
+    chosen = [profile for profile in ("none", "rows", "columns") if profile in only] or PROFILES
+    for epsilon, profile in product([e for e in EPSILONS if e in only] or EPSILONS, chosen):
+        yield Setting(budget, epsilon, profile)
+
+
+def measure(
+    template: Template, exact: dict, setting: Setting, asked: Sequence[Asked], repetitions: int
+) -> dict[tuple[str, int, str], Tally]:
+    """By question, column and level, how often the exact answer was inside."""
+    tallies: dict[tuple[str, int, str], Tally] = {}
+    pick = np.random.default_rng()
+    for number in range(repetitions):
+        for cell in template.repetition(setting, number, asked):
+            truth = {key: numbers[cell.column] for key, numbers in exact[cell.asked.sql].items()}
+            tally = tallies.setdefault((cell.asked.sql, cell.column, cell.level), Tally())
+            tally.add(cell.keys, cell.lower, cell.upper, truth, pick)
+    return tallies
+
+
+def run(name: str, budget: str, only: Sequence[str], repetitions: int, results: Path) -> None:
+    """All settings of one table under one budget, written as they are done."""
+    subject = SUBJECTS[name]
+    kinds = {one.kind for one in subject.asked if one.kind in only}
+    with tempfile.TemporaryDirectory(prefix="dither-coverage-") as scratch:
+        data, folder = Path(scratch) / "data", Path(scratch) / "curators"
+        data.mkdir()
+        folder.mkdir()
+        subject.make(data)
+        exact = subject.exact(data)
+        template = Template(subject, budget, data, folder)
+        for setting in settings(only, budget):
+            asked = [
+                one
+                for one in subject.asked
+                if (not kinds or one.kind in kinds) and not (one.private_keys and budget == "PureDP")
+            ]
+            started = time.process_time()
+            tallies = measure(template, exact, setting, asked, repetitions)
+            by_text = {one.sql: one for one in asked}
+            with results.open("a", encoding="utf-8") as file:
+                for (text, column, level), tally in tallies.items():
+                    named = {"table": name, **vars(setting), "kind": by_text[text].kind, "sql": text}
+                    place = {"column": column, "level": level, "selects": by_text[text].selects}
+                    file.write(json.dumps({**named, **place, **tally.to_dict()}) + "\n")
+            print(f"{name}, {setting}: {time.process_time() - started:.0f} s", file=sys.stderr)
+        template.engine.end()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--only", nargs="+", default=[], metavar="WORD")
+    parser.add_argument("--results", type=Path, default=Path("coverage.jsonl"))
+    parser.add_argument("--report", action="store_true", help="show what FILE has, and measure nothing")
+    options = parser.parse_args(arguments)
+    if not options.report:
+        for name, budget in product(SUBJECTS, BUDGETS):
+            named, held = (any(word in options.only for word in words) for words in (SUBJECTS, BUDGETS))
+            if (name in options.only or not named) and (budget in options.only or not held):
+                run(name, budget, options.only, options.repetitions, options.results)
+    return report(options.results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
