@@ -24,13 +24,12 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-import numpy as np
-
-from coverage_repetitions import BUDGETS, Setting, Template
+from coverage_repetitions import BUDGETS, Setting, Template, measure
 from coverage_report import report
-from coverage_statistics import Tally
-from coverage_tables import SUBJECTS, Asked
+from coverage_tables import TABLES
+from coverage_visits import VISITS
 
+SUBJECTS = {**TABLES, **VISITS}
 EPSILONS, PROFILES = ("0.1", "1"), ("none", "columns")
 
 
@@ -38,20 +37,6 @@ def settings(only: Sequence[str], budget: str) -> Iterator[Setting]:
     chosen = [profile for profile in ("none", "rows", "columns") if profile in only] or PROFILES
     for epsilon, profile in product([e for e in EPSILONS if e in only] or EPSILONS, chosen):
         yield Setting(budget, epsilon, profile)
-
-
-def measure(
-    template: Template, exact: dict, setting: Setting, asked: Sequence[Asked], repetitions: int
-) -> dict[tuple[str, int, str], Tally]:
-    """By question, column and level, how often the exact answer was inside."""
-    tallies: dict[tuple[str, int, str], Tally] = {}
-    pick = np.random.default_rng()
-    for number in range(repetitions):
-        for cell in template.repetition(setting, number, asked):
-            truth = {key: numbers[cell.column] for key, numbers in exact[cell.asked.sql].items()}
-            tally = tallies.setdefault((cell.asked.sql, cell.column, cell.level), Tally())
-            tally.add(cell.keys, cell.lower, cell.upper, truth, pick)
-    return tallies
 
 
 def run(name: str, budget: str, only: Sequence[str], repetitions: int, results: Path) -> None:

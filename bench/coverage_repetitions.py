@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dither as dt
+from coverage_statistics import Tally
 from coverage_tables import Asked, Subject
 from dither.accounting.currency.currency import Currency
 from dither.answer import Answer
-from dither.answer.columns import Value
 
 Floats = NDArray[np.float64]
 LEVELS = ("0.5", "0.9", "0.95", "0.99")
@@ -118,42 +119,55 @@ class Template:
         curator.profile(self.subject.profiled, share=share, columns=columns)
 
     def repetition(
-        self,
-        setting: Setting,
-        number: int,
-        asked: Sequence[Asked],
-        levels: Sequence[str] = LEVELS,
-        ask: Ask | None = None,
+        self, setting: Setting, number: int, asked: Sequence[Asked], levels: Sequence[str], read: Read
     ) -> Iterator[Shown]:
         """Every question once, under a curator and a profile of this repetition alone."""
         name = f"repetition {number}"
         with self.fresh(name) as curator:
             self.profile(curator, setting.profile)
-            for one in asked:
-                for level in levels:
-                    answer = (ask or _ask)(curator, one.sql, setting.epsilon, level)
-                    yield from shown(one, answer, level)
+            for one, level in product(asked, levels):
+                yield from read(curator, one, setting.epsilon, level)
         shutil.rmtree(self._scratch / name)
 
 
-Ask = Callable[[dt.Curator, str, str, str], Answer]
+Read = Callable[[dt.Curator, Asked, str, str], Iterator[Shown]]
 
 
-def _ask(curator: dt.Curator, text: str, epsilon: str, level: str) -> Answer:
-    return curator.sql(text, epsilon=epsilon, confidence=level)
+def stated(curator: dt.Curator, asked: Asked, epsilon: str, level: str) -> Iterator[Shown]:
+    """The intervals that an answer states."""
+    answer = curator.sql(asked.sql, epsilon=epsilon, confidence=level)
+    yield from shown(asked, answer, level, answer.interval)
 
 
-def shown(asked: Asked, answer: Answer, level: str) -> Iterator[Shown]:
+def shown(asked: Asked, answer: Answer, level: str, interval: Callable[[str], Any]) -> Iterator[Shown]:
     """Intervals of every column of numbers; a missing end is infinite: nothing is claimed there."""
     named = [column.shown().tolist() for column in answer.columns[: asked.keys]]
     keys = [tuple(map(str, key)) for key in zip(*named, strict=True)] if named else [()] * len(answer)
     for place, column in enumerate(answer.columns[asked.keys :]):
-        if not isinstance(column, Value):
-            raise TypeError(f"column {column.name} has no interval")
-        ends = answer.interval(column.name)
+        ends = interval(column.name)
         yield Shown(asked, place, level, keys, _end(ends.lower, -np.inf), _end(ends.upper, np.inf))
 
 
 def _end(values: NDArray[Any], missing: float) -> Floats:
     numbers = np.array([missing if value is None else float(value) for value in values.tolist()])
     return np.where(np.isnan(numbers), missing, numbers)
+
+
+def measure(
+    template: Template,
+    exact: Mapping[str, Mapping[tuple[str, ...], Sequence[float]]],
+    setting: Setting,
+    asked: Sequence[Asked],
+    repetitions: int,
+    levels: Sequence[str] = LEVELS,
+    read: Read = stated,
+) -> dict[tuple[str, int, str], Tally]:
+    """By question, column and level, how often the exact answer was inside."""
+    tallies: dict[tuple[str, int, str], Tally] = {}
+    pick = np.random.default_rng()
+    for number in range(repetitions):
+        for cell in template.repetition(setting, number, asked, levels, read):
+            truth = {key: numbers[cell.column] for key, numbers in exact[cell.asked.sql].items()}
+            tally = tallies.setdefault((cell.asked.sql, cell.column, cell.level), Tally())
+            tally.add(cell.keys, cell.lower, cell.upper, truth, pick)
+    return tallies

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from coverage_statistics import FAMILY, Tally, Test, rejected, tests
+from coverage_statistics import FAMILY, Claim, Tally, claims, rejected
 
 SETTING = ("table", "budget", "epsilon", "profile", "kind", "sql", "column", "selects")
 LEVELS = ("0.5", "0.9", "0.95", "0.99")
@@ -29,10 +29,10 @@ def named(key: tuple[Any, ...]) -> str:
     return f"{table}, {budget}, epsilon {epsilon}, profile {profile}, {kind}" + (f" ({column + 1})" if column else "")
 
 
-def tested(figures: Mapping[tuple[Any, ...], Mapping[str, Tally]]) -> Iterable[Test]:
+def tested(figures: Mapping[tuple[Any, ...], Mapping[str, Tally]]) -> Iterable[Claim]:
     for key, levels in figures.items():
         for level, tally in levels.items():
-            yield from tests(f"{named(key)}: {key[5]}", tally, level, key[-1])
+            yield from claims(f"{named(key)}: {key[5]}", tally, level, key[-1])
 
 
 def report(path: Path) -> int:

@@ -86,7 +86,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Test:
+class Claim:
     """That a coverage is at least the level: its p-value is exact."""
 
     what: str
@@ -104,17 +104,17 @@ class Test:
         return f"{self.what}{named}: {self.held} of {self.of} at {self.level:.0%} (p = {self.p:.1e})"
 
 
-def tests(what: str, tally: Tally, level: str, selects: bool) -> list[Test]:
+def claims(what: str, tally: Tally, level: str, selects: bool) -> list[Claim]:
     """One test for each cell; or one for all of them, where noisy numbers select those that are shown."""
     if selects:
-        return [Test(what, ("one of the shown",), float(level), tally.picked, tally.repetitions)]
-    return [Test(what, key, float(level), tally.held[key], seen) for key, seen in tally.seen.items()]
+        return [Claim(what, ("one of the shown",), float(level), tally.picked, tally.repetitions)]
+    return [Claim(what, key, float(level), tally.held[key], seen) for key, seen in tally.seen.items()]
 
 
-def rejected(made: Iterable[Test], family: float = FAMILY) -> list[Test]:
+def rejected(made: Iterable[Claim], family: float = FAMILY) -> list[Claim]:
     """Those that chance does not explain, by Holm's step-down procedure."""
     ordered = sorted(made, key=lambda test: test.p)
-    found: list[Test] = []
+    found: list[Claim] = []
     for place, test in enumerate(ordered):
         if not test.p <= family / (len(ordered) - place):
             break
