@@ -9,7 +9,8 @@ each, Qrlew scales an owner's counts or sums down to a norm of C. All of them st
 The first table is for one question at epsilon = 1 with K rows of an owner: the standard deviation of dither's noise
 over the least of any peer's, to first order where a value is not a sum (an average of a group of typical size). The
 second has for each peer the limit with the least root-mean-square error on this very table, which no peer is told, and
-how often its 95% intervals hold the exact answer there: of all groups, and of the worst. Exits 1 if dither's noise is larger than the best peer's.
+how often its 95% intervals hold the exact answer there: of all groups, and of the worst. Exits 1 if dither's noise is
+larger than the best peer's.
 """
 
 from __future__ import annotations
