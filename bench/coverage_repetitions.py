@@ -167,7 +167,8 @@ def measure(
     pick = np.random.default_rng()
     for number in range(repetitions):
         for cell in template.repetition(setting, number, asked, levels, read):
-            truth = {key: numbers[cell.column] for key, numbers in exact[cell.asked.sql].items()}
+            known = exact[cell.asked.sql]
+            truth = np.array([known[k][cell.column] if k in known else cell.asked.empty for k in cell.keys])
             tally = tallies.setdefault((cell.asked.sql, cell.column, cell.level), Tally())
             tally.add(cell.keys, cell.lower, cell.upper, truth, pick)
     return tallies

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from coverage_statistics import FAMILY, Claim, Tally, claims, rejected
+from coverage_statistics import FAMILY, Claim, Tally, claims, detectable, rejected
 
 LEVELS = ("0.5", "0.9", "0.95", "0.99")
 PROFILES = {
@@ -62,9 +62,11 @@ def report(figures: Figures) -> int:
         claim for place, levels in figures.items() for level, t in levels.items() for claim in _claims(place, level, t)
     ]
     low = rejected(made)
-    print(
-        f"\n{'FAIL' if low else 'PASS'}  {len(low)} of {len(made):,} exact tests rejected, family-wise error {FAMILY:g}"
-    )
+    state = "FAIL" if low else "PASS"
+    print(f"\n{state}  {len(low)} of {len(made):,} exact tests rejected, family-wise error {FAMILY:g}")
+    fewest = min(tally.repetitions for levels in figures.values() for tally in levels.values())
+    found = ", ".join(f"{detectable(fewest, level, len(made)):.0%} at {float(level):.0%}" for level in LEVELS)
+    print(f"      {fewest} repetitions find a cell whose coverage is no more than: {found}")
     worst: dict[str, list[Claim]] = {}
     for claim in low:
         worst.setdefault(claim.what, []).append(claim)

@@ -36,15 +36,9 @@ class Tally:
     unstated: int = 0  # cells with an infinite end
 
     def add(
-        self,
-        keys: list[Key],
-        lower: NDArray[Any],
-        upper: NDArray[Any],
-        exact: Mapping[Key, float],
-        pick: np.random.Generator,
+        self, keys: list[Key], lower: NDArray[Any], upper: NDArray[Any], truth: NDArray[Any], pick: np.random.Generator
     ) -> None:
         self.repetitions += 1
-        truth = np.array([exact.get(key, 0.0) for key in keys])
         off = SLACK * np.maximum(1, np.abs(truth))
         stated = ~np.isnan(truth)  # an average of no rows has no exact answer
         held = (lower - off <= truth) & (truth <= upper + off)

@@ -34,6 +34,11 @@ class Asked:
     selects: bool = False
     private_keys: bool = False
 
+    @property
+    def empty(self) -> float:
+        """The exact answer for a group without rows; NaN where there is none."""
+        return math.nan if self.kind in ("AVG", "VARIANCE", "formula") else 0.0
+
 
 @dataclass(frozen=True)
 class Subject:

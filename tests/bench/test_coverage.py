@@ -91,5 +91,5 @@ def test_intervals_of_selected_groups_at_their_own_level_are_caught() -> None:
     tally, pick = Tally(), np.random.default_rng(2)
     for _ in range(REPETITIONS):
         noisy = np.sort(drawn.normal(0, 1, 200))[-5:]
-        tally.add([(str(n),) for n in range(5)], noisy - 1.96, noisy + 1.96, {}, pick)
+        tally.add([(str(n),) for n in range(5)], noisy - 1.96, noisy + 1.96, np.zeros(5), pick)
     assert rejected(claims("LIMIT", tally, "0.95", True), FAMILY)
