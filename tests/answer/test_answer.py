@@ -50,7 +50,7 @@ def test_printed_table(visits: Answer) -> None:
         "NULL         -3 ± 21       0.0 ± 1.6       3 ±    ?",
         "",
         "price: epsilon 0.5",
-        "± holds for each number by itself with probability 95%; digits below it are not shown",
+        "± holds the exact number with probability 95%, each by itself; digits below it are not shown",
         "± ?: no bound can be given, as where the noise allows a divisor of zero",
         "unknown: not defined for these noisy numbers, as a division by zero; NULL in other forms of the answer",
         "note: At most 100 rows of each owner are counted.",
@@ -199,7 +199,12 @@ def test_rows_one_by_one_and_in_a_file(visits: Answer, tmp_path: Path) -> None:
     visits.to_csv(tmp_path / "a.csv")
     visits.to_csv(str(tmp_path / "b.csv"), intervals=False)
     lines = (tmp_path / "a.csv").read_text().splitlines()
-    assert lines[:2] == [
+    above = [line for line in lines if line.startswith("# ")]
+    assert above[:2] == [
+        "# price: epsilon 1",
+        "# the interval holds the exact number with probability 95%, each by itself",
+    ]
+    assert lines[len(above) : len(above) + 2] == [
         '"region","n","n_lower","n_upper","paid","paid_lower","paid_upper","mean","mean_lower","mean_upper"',
         '"north",45712,45691,45733,1234.56,1233.06,1236.06,61.25,60.5,62',
     ]

@@ -22,7 +22,7 @@ from dither.sql import expressions as e
 from dither.sql.plan.aggregates.average import AverageFrom
 from dither.sql.plan.aggregates.centred_sum import CentredSum
 from dither.sql.plan.nodes import OwnerLimit, Retruncate, Scan
-from dither.sql.planner import mechanism_choice
+from dither.sql.postprocess import recorded_mechanisms
 from dither.sql.postprocess.formulas import terms
 from dither.sql.pricing.recipe import Recipe
 
@@ -61,7 +61,7 @@ def check_plans(plans: dict[str, str]) -> None:
 @contextmanager
 def renamed() -> Iterator[None]:
     """Every class that is recorded has another name."""
-    kinds = {kind: kind.__name__ for kind in (*tagged(), *mechanism_choice._RECORDED)}
+    kinds = {kind: kind.__name__ for kind in (*tagged(), *recorded_mechanisms._RECORDED)}
     try:
         for kind, name in kinds.items():
             kind.__name__ = f"Renamed{name}"
@@ -124,7 +124,7 @@ def test_planted_bug_a_class_is_recorded_by_its_name(golden: Golden, monkeypatch
 
 
 def _by_name(mechanism: Any) -> dict[str, str]:
-    return {**mechanism_choice.parameters_of(mechanism), "mechanism": type(mechanism).__name__}
+    return {**recorded_mechanisms.parameters_of(mechanism), "mechanism": type(mechanism).__name__}
 
 
 def test_planted_bug_a_mechanism_is_recorded_by_its_name(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_every_tag_is_in_a_record_here(golden: Golden, monkeypatch: pytest.Monke
     for value, text in OTHERS:
         assert text_of(value) == value.text == text
     used = {parameters["mechanism"] for question in golden for parameters in question["mechanisms"]}
-    assert used == {tag for tag, _ in mechanism_choice._RECORDED.values()} == set(mechanism_choice._BUILT)
+    assert used == {tag for tag, _ in recorded_mechanisms._RECORDED.values()} == set(recorded_mechanisms._BUILT)
 
 
 def test_a_price_writes_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from dither.sql.expressions.base import Boolean, Numeric, Opaque, Textual
 from dither.sql.expressions.numbers import Binary, Divided, Several
 from dither.sql.plan.aggregates import Aggregator
 from dither.sql.plan.nodes import Aggregate, Choice, Measure, Node
-from dither.sql.planner.mechanism_choice import _RECORDED, Mechanism
 from dither.sql.postprocess.formulas.terms import Condition, Term
+from dither.sql.postprocess.recorded_mechanisms import _RECORDED, Mechanism
 from dither.sql.postprocess.value_column import ValueColumn
 
 # What all of a kind have in common: none of them stands anywhere by itself.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from dither.answer.coverage import Covers
     from dither.answer.text import Marks
 
 
@@ -48,6 +49,8 @@ class Answer:
     notes: tuple[str, ...] = ()
     charged: bool = True  # False: bought before and given again, so that nothing was charged this time
     complete: bool = True
+    covers: Covers = "each"
+    limited: int | None = None  # rows of each owner that count, where that was stated and may leave others out
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -92,11 +95,26 @@ class Answer:
         return self.column(name).shown()
 
     def interval(self, name: str) -> Interval:
-        """Lower and upper ends of a column's cells at the answer's confidence, each cell by itself.
+        """Lower and upper ends of a column's cells: they hold the exact numbers, as `claim` says how surely.
 
-        They cover the noise alone; what clamping and dropped rows may have changed is said in `notes`.
+        Exact are the numbers over all rows and values that declarations admit: the ends cover the noise, and what
+        limits on rows and clamps may have left out. An end without bound is infinite.
         """
+        return self._interval(name, self.column(name))
+
+    def noise(self, name: str) -> Interval:
+        """The same for the noise alone: ends that hold the number without its noise, as the plan limited it."""
         column = self.column(name)
+        return self._interval(name, column.noise or column if isinstance(column, Value) else column)
+
+    @property
+    def claim(self) -> str:
+        """What the intervals of this answer hold, and how surely."""
+        from dither.answer.coverage import claim
+
+        return claim(self, "the interval holds")
+
+    def _interval(self, name: str, column: Key | Value) -> Interval:
         found = ends(column) if isinstance(column, Value) else None
         if found is None or not isinstance(column, Value):
             raise ParameterError(f"column {name!r} is public or states no error, so it has no interval.")
@@ -129,14 +147,18 @@ class Answer:
     def to_pandas(self, intervals: bool = False, decimals: Literal["float", "decimal"] = "float") -> pd.DataFrame:
         """A pandas DataFrame (needs pandas).
 
-        Decimal numbers are floats, with which pandas computes; with decimals="decimal" they are exact Decimals.
+        Decimal numbers are floats, with which pandas computes; with decimals="decimal" they are exact Decimals. What
+        has to be known beside the numbers stands in `attrs["dither"]`.
         """
         from dither.answer import numbers
+        from dither.answer.document import said
 
         if decimals not in ("float", "decimal"):
             raise ParameterError(f'decimals is "float" or "decimal"; got {decimals!r}.')
         require("pandas")
-        return self._table(intervals, numbers.to_floats if decimals == "float" else numbers.to_arrow).to_pandas()
+        frame = self._table(intervals, numbers.to_floats if decimals == "float" else numbers.to_arrow).to_pandas()
+        frame.attrs["dither"] = said(self)
+        return frame
 
     def to_polars(self, intervals: bool = False) -> pl.DataFrame:
         """A polars DataFrame (needs polars)."""
@@ -151,8 +173,9 @@ class Answer:
     def to_csv(self, path: str | Path, intervals: bool = True, *, raw: bool = False) -> None:
         """Write a CSV file; each value column is followed by its lower and upper ends, unless intervals=False.
 
-        A text that a spreadsheet would compute (it begins with =, +, - or @) gets an apostrophe before it, and control
-        characters become a mark; with raw=True texts are written as they are, for programs.
+        With intervals, lines above the table, which begin with #, say what it cost, what they hold, and the notes. A
+        text that a spreadsheet would compute (it begins with =, +, - or @) gets an apostrophe before it, and control
+        characters become a mark; with raw=True texts are written as they are and without those lines, for programs.
         """
         from dither.answer.document import csv_bytes
 

@@ -64,6 +64,8 @@ class Value:
     `half_width` in shown units for the whole column, or `lower` and `upper` per cell in the units of `values`. `scale`
     says how much noise each measure behind the column got: an average has two. `possible` is the range that
     declarations allow; an interval that is all of it tells nothing. `additive`: groups add up to their total.
+    Where rows or values may have been left out, `left_out` says how much, and `noise` is the same column with the
+    interval of its noise alone. `selecting`: its noisy numbers decided which keys are shown.
     """
 
     name: str
@@ -76,6 +78,9 @@ class Value:
     scale: tuple[NoiseScale, ...] = ()
     possible: tuple[float, float] | None = None
     additive: bool = False
+    left_out: str = ""
+    noise: Value | None = None
+    selecting: bool = False
 
     def __post_init__(self) -> None:
         if (self.lower is None) != (self.upper is None):
@@ -103,7 +108,8 @@ class Value:
     def take(self, rows: NDArray[np.intp]) -> Value:
         """The same column with these rows only, in this order."""
         lower, upper = (None if part is None else part[rows] for part in (self.lower, self.upper))
-        return replace(self, values=self.values[rows], lower=lower, upper=upper)
+        noise = None if self.noise is None else self.noise.take(rows)
+        return replace(self, values=self.values[rows], lower=lower, upper=upper, noise=noise)
 
     def uninformative(self) -> NDArray[np.bool_]:
         """For each cell, whether its interval is all that the declarations allow anyway."""

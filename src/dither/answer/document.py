@@ -6,37 +6,51 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from dither.answer.columns import Chosen, Key, Value
-from dither.escape import json_text, spreadsheet_cell
+from dither.answer.coverage import lines
+from dither.answer.text import price_line
+from dither.escape import json_text, shortened, spreadsheet_cell
 from dither.exact.digits import number_above
 
 if TYPE_CHECKING:
     from dither.answer.answer import Answer
 
 
+_LONGEST_LINE = 2000
+
+
 def to_json(answer: Answer) -> str:
     """The answer as one JSON object. Whole numbers are numbers; decimals and dates are text, so no digit is lost."""
     rows = [{name: _plain(value) for name, value in row.items()} for row in answer.to_dicts(intervals=True)]
-    document = {
-        "columns": [_column(column) for column in answer.columns],
-        "rows": rows,
-        "price": dict(answer.price),
-        "charged": answer.charged,
-        "guarantee": answer.guarantee,
-        "confidence": str(float(answer.confidence)),
-        "notes": list(answer.notes),
-    }
+    columns = [_column(column) for column in answer.columns]
+    document = {"columns": columns, "rows": rows, "charged": answer.charged, **said(answer)}
     return json_text(document, allow_nan=False)
 
 
+def said(answer: Answer) -> dict[str, Any]:
+    """What has to travel with the numbers, wherever they go: price, guarantee, what intervals hold, and notes."""
+    return {
+        "price": dict(answer.price),
+        "guarantee": answer.guarantee,
+        "confidence": str(float(answer.confidence)),
+        "intervals": answer.claim,
+        "notes": [*lines(answer, always=True), *answer.notes],
+    }
+
+
 def csv_bytes(answer: Answer, intervals: bool = True, *, raw: bool = False) -> bytes:
-    """The rows as CSV, quoted where needed; texts are no formulas and hold nothing invisible, unless raw."""
+    """The rows as CSV, quoted where needed; with intervals, under lines that begin with # and say what these hold.
+
+    Texts are no formulas and hold nothing invisible. If raw, texts are as they are, and there are no lines above.
+    """
     from pyarrow import BufferOutputStream, csv
 
-    table = answer.to_arrow(intervals)
+    table, sink = answer.to_arrow(intervals), BufferOutputStream()
     if not raw:
         names = [spreadsheet_cell(name) for name in table.column_names]
         table = table.from_arrays([_harmless(column) for column in table.columns], names)
-    sink = BufferOutputStream()
+    if intervals and not raw:
+        about = [price_line(answer), answer.claim, *lines(answer, always=True), *answer.notes]
+        sink.write("".join(f"# {shortened(line, _LONGEST_LINE)}\n" for line in about).encode())
     csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
     content: bytes = sink.getvalue().to_pybytes()
     return content
@@ -61,6 +75,10 @@ def _column(column: Key | Value) -> dict[str, Any]:
     described["scale"] = [{"measure": noise.measure, "scale": noise.scale} for noise in column.scale]
     if column.half_width is not None:
         described["half_width"] = number_above(column.half_width)
+    if column.noise is not None:
+        described["left_out"] = column.left_out
+        if column.noise.half_width is not None:
+            described["noise_half_width"] = number_above(column.noise.half_width)
     return described
 
 

@@ -24,7 +24,8 @@ def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
         f'<th style="{_align(key)}">{markup(shortened(name))}</th>'
         for name, key in zip(answer.names, is_key, strict=True)
     ]
-    columns = [cells(column, rows) for column in answer.columns]
+    limited, words = answer.limited is not None, len(answer) == 1
+    columns = [cells(column, rows, limited=limited, words=words) for column in answer.columns]
     lines = [
         "".join(_cell(cell, key) for cell, key in zip(row, is_key, strict=True)) for row in zip(*columns, strict=True)
     ]
@@ -36,7 +37,8 @@ def table_html(answer: Answer, most_rows: int = MOST_ROWS) -> str:
 
 
 def _cell(cell: Cell, is_key: bool) -> str:
-    error = f' <span style="{_MUTED}">± {markup(cell.error)}</span>' if cell.error else ""
+    beside = markup(cell.beside or f"± {cell.error}")
+    error = f' <span style="{_MUTED}">{beside}</span>' if cell.error else ""
     sure = cell.sure if cell.error else len(cell.text)
     noise = f'<span style="{_MUTED}">{markup(cell.text[sure:])}</span>' if sure < len(cell.text) else ""
     return f'<td style="{_align(is_key)}">{markup(cell.text[:sure])}{noise}{error}</td>'

@@ -1,4 +1,4 @@
-"""Confidence intervals of released values, rounded outward to the column's own unit."""
+"""Intervals of released values, rounded outward to the column's own unit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = 2**63
 
 
 class Interval(NamedTuple):
-    """Lower and upper ends, cell by cell; they cover the noise alone, never clamping or dropped rows."""
+    """Lower and upper ends, cell by cell; an end that is infinite says that there is no bound on that side."""
 
     lower: NDArray[Any]
     upper: NDArray[Any]

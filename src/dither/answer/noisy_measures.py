@@ -43,6 +43,7 @@ class Released:
     limits: tuple[str, ...] | None = None  # what the plan left out of the data, in words
     bounds: tuple[tuple[str, int, int], ...] = ()  # to which values, by their text, were clamped
     centres: tuple[tuple[str, int], ...] = ()  # from which averages of values, by their text, took distances
+    left_out: Mapping[str, Any] | None = None  # what the plan may have left out; None: an earlier version did not say
 
     def within(self, most: int) -> Released:
         """If keys that were selected make it larger than so many bytes: with the first of them alone, and saying so."""
@@ -70,6 +71,7 @@ class Released:
             **({} if self.limits is None else {"limits": list(self.limits)}),
             **({"bounds": [list(bounds) for bounds in self.bounds]} if self.bounds else {}),
             **({"centres": [list(centre) for centre in self.centres]} if self.centres else {}),
+            **({} if self.left_out is None else {"left_out": dict(self.left_out)}),
             "measures": [
                 {
                     "measure": measure.measure,
@@ -100,7 +102,7 @@ class Released:
         limits = tuple(header["limits"]) if "limits" in header else None
         bounds = tuple((text, low, high) for text, low, high in header.get("bounds", ()))
         centres = tuple((text, centre) for text, centre in header.get("centres", ()))
-        return cls(header["price"], tuple(measures), keys, limits, bounds, centres)
+        return cls(header["price"], tuple(measures), keys, limits, bounds, centres, header.get("left_out"))
 
 
 def _encode(values: np.ndarray[Any, Any]) -> tuple[str, bytes]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dither.answer.columns import Chosen, Key, Value, distinct, in_shown_units
+from dither.answer.coverage import claim, lines
 from dither.answer.intervals import ends
-from dither.answer.text import percent, price_line
+from dither.answer.text import price_line, unbounded
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class Layout:
 def chart(answer: Answer, title: str | None = None) -> Any:
     """Lines over days, times and long ranges, bars for anything else; all value columns over the same rows."""
     from dither.plot.bars import Series, bars
-    from dither.plot.lines import lines
+    from dither.plot.lines import lines as line_chart
 
     keys = [column for column in answer.columns if isinstance(column, Key) and not isinstance(column, Chosen)]
     values = [column for column in answer.columns if isinstance(column, Value)]
@@ -48,7 +50,7 @@ def chart(answer: Answer, title: str | None = None) -> Any:
         return bars(title, subtitle, rows, panels, name, series)
     places = _places(layout.axis)
     kept = [row for row, place in enumerate(places) if place is not None]
-    return lines(
+    return line_chart(
         title,
         subtitle,
         [places[row] for row in kept],
@@ -87,7 +89,9 @@ def _told(answer: Answer, layout: Layout, intervals: bool) -> str:
     told = ""
     if intervals:
         drawn = "bands" if layout.axis_kind else "lines"
-        told += f"; {drawn} hold the exact number with probability {percent(float(answer.confidence))}, each by itself"
+        told += "".join(f"; {said}" for said in (claim(answer, f"{drawn} hold"), *lines(answer, always=True)))
+        if any(unbounded(column) for column in answer.columns if isinstance(column, Value)):
+            told += f"; where {drawn} are missing, no bound is known on one side"
     if layout.axis is not None and layout.axis_kind and layout.axis.values.null_count:
         told += f"; {layout.axis.name} NULL is not drawn"
     return told
@@ -98,10 +102,11 @@ def _panel(column: Value) -> Any:
 
     found = ends(column)
     lower, upper = (None, None) if found is None else (in_shown_units(end, column.decimals).tolist() for end in found)
-    values, *bounds = (
-        _known(part, column.uninformative().tolist()) for part in (column.shown().tolist(), lower, upper)
-    )
-    return Panel(column.name, values or [], *bounds)
+    blank = column.uninformative().tolist()
+    ended = [math.isfinite(low) and math.isfinite(high) for low, high in zip(lower or (), upper or (), strict=True)]
+    open_ended = [nothing or not known for nothing, known in zip(blank, ended, strict=False)]
+    bounds = (_known(part, open_ended) for part in (lower, upper))
+    return Panel(column.name, _known(column.shown().tolist(), blank) or [], *bounds)
 
 
 def _known(numbers: list[Any] | None, blank: list[bool]) -> list[Any] | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key, Value
+from dither.answer.coverage import claim, lines
 from dither.escape import shortened
 from dither.exact.digits import counted
 
@@ -28,12 +29,15 @@ def table_text(answer: Answer, most_rows: int = MOST_ROWS, *, details: bool = Tr
     """The first rows as an aligned table, and under it the price; with `details`, how far they can be trusted too."""
     rows = min(len(answer), most_rows)
     mark = _MARKS[marks or "none"]
-    blocks = [_block(column.name, cells(column, rows), isinstance(column, Key), mark) for column in answer.columns]
+    shown = {"limited": answer.limited is not None, "words": len(answer) == 1}
+    blocks = [
+        _block(column.name, cells(column, rows, **shown), isinstance(column, Key), mark) for column in answer.columns
+    ]
     head, *body = (_GAP.join(line).rstrip() for line in zip(*blocks, strict=True))
     rule = "─" * max(map(_width, (head, *body)))
     hidden = len(answer) - rows
-    shown = f"... {counted(hidden, 'more row')}; to_text(rows={len(answer)}) shows all"
-    more = [shown] if hidden else [] if len(answer) else ["no rows"]
+    all_of_it = f"... {counted(hidden, 'more row')}; to_text(rows={len(answer)}) shows all"
+    more = [all_of_it] if hidden else [] if len(answer) else ["no rows"]
     below = [price_line(answer)]
     if details:
         below = [*footer(answer), *(["digits that the noise reaches are " + _SAID[marks]] if marks in _SAID else [])]
@@ -51,11 +55,11 @@ def _footer(answer: Answer) -> Iterator[str]:
         yield f"guarantee: {answer.guarantee}"
     values = [column for column in answer.columns if isinstance(column, Value)]
     if values:
-        sure = percent(float(answer.confidence))
-        yield f"± holds for each number by itself with probability {sure}; digits below it are not shown"
+        yield f"{claim(answer)}; digits below it are not shown"
+        yield from lines(answer)
     if any(column.uninformative().any() for column in values):
         yield "no information: the noise allows every value of the declared range, as in a group with hardly any rows"
-    if any(unbounded(column) for column in values):
+    if any(unbounded(column) for column in values if column.noise is None):
         yield "± ?: no bound can be given, as where the noise allows a divisor of zero"
     if any(column.is_float and np.isnan(column.values).any() for column in values):
         yield "unknown: not defined for these noisy numbers, as a division by zero; NULL in other forms of the answer"
@@ -65,10 +69,9 @@ def _footer(answer: Answer) -> Iterator[str]:
 
 def unbounded(column: Value) -> bool:
     """Whether some cell has a value but no interval on one side."""
-    if column.lower is None or column.upper is None or not column.is_float:
-        return False
-    open_ended = np.isinf(column.lower) | np.isinf(column.upper)
-    return bool((open_ended & np.isfinite(column.values)).any())
+    found = [end for end in (column.lower, column.upper) if end is not None and end.dtype == np.float64]
+    known = np.isfinite(column.values) if column.is_float else np.ones(len(column), dtype=bool)
+    return any(bool((np.isinf(end) & known).any()) for end in found)
 
 
 def price_line(answer: Answer) -> str:
@@ -78,28 +81,19 @@ def price_line(answer: Answer) -> str:
     return price if answer.charged else f"{price} (paid before; nothing was charged now)"
 
 
-def percent(probability: float) -> str:
-    """A probability as a percentage, in as few digits as say it.
-
-    >>> percent(0.95), percent(0.999)
-    ('95%', '99.9%')
-    """
-    return f"{probability * 100:.10g}%"
-
-
 def _block(name: str, column: Sequence[Cell], is_key: bool, mark: Callable[[str, int], str]) -> list[str]:
     """A column as lines of one width: keys to the left, numbers to the right, errors under each other."""
     name = shortened(name)
     texts = [mark(cell.text, cell.sure) if cell.error else cell.text for cell in column]
     number = max((_width(text) for text, cell in zip(texts, column, strict=True) if cell.error), default=0)
     error = max((_width(cell.error) for cell in column), default=0)
-    lines = [
-        f"{_right(text, number)} ± {_right(cell.error, error)}" if cell.error else text
+    written = [
+        f"{_right(text, number)} {cell.beside or f'± {_right(cell.error, error)}'}" if cell.error else text
         for text, cell in zip(texts, column, strict=True)
     ]
-    width = max(map(_width, (name, *lines)))
+    width = max(map(_width, (name, *written)))
     align = _left if is_key else _right
-    return [align(line, width) for line in (name, *lines)]
+    return [align(line, width) for line in (name, *written)]
 
 
 def _brackets(text: str, sure: int) -> str:

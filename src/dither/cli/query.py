@@ -102,10 +102,13 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows-per-owner", type=int, metavar="K", help="rows of each owner that count (default: chosen by the profile)"
     )
-    parser.add_argument(
-        "--no-adjust", dest="adjust", action="store_false", help="do not scale counts and sums up for rows left out"
-    )
     parser.add_argument("--confidence", default="0.95", help="how likely the shown interval holds (default 0.95)")
+    parser.add_argument(
+        "--coverage",
+        choices=("each", "groups"),
+        default="each",
+        help="whether that is meant of each number (default), or of so many of the groups: shorter where they are many",
+    )
 
 
 def _need_a_price(arguments: argparse.Namespace) -> None:
@@ -126,7 +129,7 @@ def _text(arguments: argparse.Namespace) -> str:
 
 
 def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("epsilon", "rho", "error", "delta", "confidence", "dialect", "rows_per_owner", "adjust")
+    names = ("epsilon", "rho", "error", "delta", "confidence", "coverage", "dialect", "rows_per_owner")
     return {name: getattr(arguments, name) for name in names}
 
 

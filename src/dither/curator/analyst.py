@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dither.curator.budgets import BudgetView
     from dither.ledger import Entry
     from dither.policy.catalog import PublicTable, Table
-    from dither.sql.planner.profiles.profile import Profile
+    from dither.sql.planner.profile import Profile
 
 
 class Analyst(Asker):

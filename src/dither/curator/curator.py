@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dither.engines.protocol import Engine, LoadReport, Progress
     from dither.ledger import Entry, Ledger
     from dither.policy.catalog import PublicTable, Table
-    from dither.sql.planner.profiles.profile import Profile
+    from dither.sql.planner.profile import Profile
     from dither.sql.pricing.price import PricedQuestion
 
 
@@ -184,23 +184,25 @@ class Curator(Asker):
         return self._policy.read().limits if limits is None else self._registrar.limit(limits)
 
     def profile(self, table: str, *, share: Number = "0.02", columns: Iterable[str] | None = None) -> Profile:
-        """Spend a share of the people's whole budget on noisy facts about a table that better plans follow from.
+        """Spend a share of the people's whole budget on noisy histograms of a table's owners.
 
-        How many rows owners have, in powers of two, quantiles and means of numbers (of `columns`, or of all), and how
-        often two rows of an owner agree in a column of many whole numbers. It is charged once: asking again for the
-        same share of the same columns, or for less, costs nothing. If it does not fit into what is left, nothing is.
+        They tell how many rows owners have and, of `columns` of numbers, what their values and totals are, so that
+        later intervals are shorter: it is certified how much fewer rows or tighter bounds leave out. It is charged
+        once: asking again for the same share of the same columns, or for less, costs nothing. If it does not fit into
+        what is left, nothing is.
         """
-        from dither.curator.profiling import parts
-        from dither.curator.recall import check_fits
+        from dither.curator.profiling import Asked
+        from dither.curator.recall import check_fits, settled
 
         known = self._policy.catalog().table(table)
         currency = Currency.of(self._accounts.budget(known.people))
-        asked = parts(known, currency, share, columns)
+        asked, find = Asked.of(known, currency, share, columns), partial(settled, self._ledger)
         with self._policy.steady():
             catalog = self._policy.catalog()
-            priced = [(part.priced(catalog, currency), part.request) for part in asked]
+            priced = [(part.priced(catalog, currency), part.request) for part, _ in asked.parts(find)]
             check_fits(self._accounts, {"share": str(share)}, priced)
-        for part in asked:
+        for place in range(len(priced)):
+            part, _ = asked.parts(find)[place]
 
             def pricing(part: Part = part) -> PricedQuestion:
                 return part.priced(self._policy.catalog(), currency)

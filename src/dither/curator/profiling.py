@@ -1,15 +1,14 @@
 """Private profiles of tables: ordinary questions under names of their own, charged once and kept in the ledger.
 
-How many rows owners have is a count of owners, each in one group; a quantile is chosen from one row of each owner, the
-first by its keyed rank, and so is a sum of distances from the middle of what is declared. All are
-what the guard says of them: one owner moves a count by one, or one rank, or the sum by half the declared range.
+Each is a histogram of owners: every owner is in one of its bins, so one owner moves one number by one, whatever it is
+counted by. Several histograms are several parts, whose prices add up. A second histogram of the same thing has its bins
+where the first one found the owners to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
 
@@ -18,41 +17,45 @@ from dither.accounting.guarantees.conversion import COST_UNIT
 from dither.answer.noisy_measures import Released
 from dither.errors import ParameterError, PolicyError
 from dither.exact.parameters import Number, floor_units, positive
-from dither.mechanisms import Quantile
 from dither.policy.catalog import Catalog, Table
-from dither.policy.columns import Fixed, Int
-from dither.records.keys import profile_key
-from dither.sql.binding.reading import read
-from dither.sql.bounding.aggregations import measures
-from dither.sql.expressions import Stored
-from dither.sql.plan.nodes import Choice, CountRows, SumRows
-from dither.sql.plan.question import Question
-from dither.sql.planner.mechanism_choice import mechanism_from
-from dither.sql.planner.profiles.profile import RANKS, ColumnQuantiles, Distances, Present, Profile, RowsPerOwner
-from dither.sql.planner.profiles.selectivity import conditions
+from dither.policy.columns import Coded, Int
+from dither.records.keys import histogram_key, profile_key
+from dither.sql.expressions import Clamp, Constant, Negate, Numeric, Stored, simplifier
+from dither.sql.plan.aggregates import Count
+from dither.sql.plan.nodes import Node, OwnerAggregate, Project, Scan, Total
+from dither.sql.plan.question import GroupKey, Output, Question, Shown
+from dither.sql.planner.profile import Profile, Quantity, numbers, quantities
 from dither.sql.planner.strategy import Strategy
+from dither.sql.postprocess.histograms import Certified, Histogram
+from dither.sql.postprocess.left_out import ROWS
 from dither.sql.pricing.price import PricedQuestion, price
 
-_FOR_ROWS = Fraction(3, 4)  # of the share; the rest is for columns
-_FOR_MEAN = Fraction(1, 2)  # of a column's part; the rest is for its quantiles
-_FOR_NULLABLE_MEAN = Fraction(3, 8), Fraction(1, 8)  # the same for a sum, and for how many values it is of
+_FOR_ROWS = Fraction(1, 2)  # of the share, where columns are asked about too
+_FOR_FIRST = Fraction(1, 5)  # of a histogram's part, where it is asked for twice
+
+Find = Callable[["Part"], bytes | None]  # the best settled answer to a part, if there is one
 
 
 @dataclass(frozen=True)
 class Part:
-    """One question of a profile: about the rows of owners (`column` None), or about a column."""
+    """One histogram: of what, in which bins, the part of a profile's possible misses that it has, and its price."""
 
-    people: str
-    table: str
-    snapshot: str
-    column: str | None
+    table: Table
+    quantity: Quantity
+    edges: tuple[int, ...]
+    share: Fraction
     cost: Fraction = Fraction(0)
-    text: str = ""
+
+    @property
+    def snapshot(self) -> str:
+        return f"{self.table.name}#{self.table.snapshot}"
 
     @property
     def label(self) -> str:
-        """What the ledger calls it."""
-        return profile_key(self.people, self.table, self.column)
+        """What the ledger calls it: a histogram in other bins is another one."""
+        if self.quantity.kind == ROWS and self.edges == self.quantity.first_edges:
+            return profile_key(self.table.people, self.table.name)
+        return histogram_key(self.table.people, self.table.name, self.quantity.name, self.edges)
 
     @property
     def request(self) -> str:
@@ -60,141 +63,115 @@ class Part:
         return "profile " + sha256(f"{self.label} {self.snapshot} {self.cost}".encode()).hexdigest()
 
     def priced(self, catalog: Catalog, currency: Currency) -> PricedQuestion:
-        """The question with its price, one row of each owner for a column."""
-        counted = "rho" if currency.kind == "zcdp" else "epsilon"
-        stated: dict[str, Number] = {counted: self.cost}
-        question = read(self.text, catalog)
-        if self.column is None:
-            made = price(question, currency, **stated)  # type: ignore[arg-type]
-        else:
-            mean = _FOR_NULLABLE_MEAN if catalog.table(self.table).columns[self.column].nullable else (_FOR_MEAN,)
-            shares = (*mean, *((1 - _FOR_MEAN) / len(RANKS),) * len(RANKS))
-            made = price(question, currency, strategy=Strategy(1, shares=shares), **stated)  # type: ignore[arg-type]
+        """The question with its price. Rows beyond the declared maximum are counted too, in the open last bin."""
+        table = catalog.table(self.table.name)
+        strategy = Strategy(every_row=self.quantity.kind == ROWS and not table.row_level)
+        stated = {"rho" if currency.kind == "zcdp" else "epsilon": self.cost}
+        made = price(self.question(table), currency, strategy=strategy, **stated)  # type: ignore[arg-type]
         return replace(made, label=self.label)
 
+    def question(self, table: Table) -> Question:
+        """How many owners there are in each bin."""
+        if self.quantity.kind == ROWS and table.row_level:  # each row is its own owner
+            return Question(Scan(table, ()), table.people, (), (Output("owners", Count()),), (Shown("output", 0),))
+        names, total = _total(table, self.quantity)
+        counted = OwnerAggregate(Scan(table, names), (), (("amount", total),))
+        decimals = 0 if total.value is None else total.value.scale
+        amount = Stored("amount", total.least, total.most, decimals, total.nullable)
+        last = len(self.edges) - 1
+        high = [(place, edge) for place, edge in enumerate(self.edges) if place][::-1]  # without a value: the first bin
+        holds = tuple(simplifier.compare(">=", amount, Constant(edge, decimals)) for _, edge in high)
+        place = simplifier.choose(holds, (Constant(place) for place, _ in high), Constant(0)) if high else Constant(0)
+        source: Node = Project(counted, (("bin", Clamp(place, 0, last)),))
+        key = GroupKey("bin", Stored("bin", 0, last, 0, False), Int(0, last, nullable=False, default=0))
+        return Question(
+            source, table.people, (key,), (Output("owners", Count()),), (Shown("key", 0), Shown("output", 0))
+        )
 
-def parts(table: Table, currency: Currency, share: Number, columns: Iterable[str] | None = None) -> list[Part]:
-    """The questions of a profile that costs this share of the whole budget.
-
-    Each costs whole units of the ledger, rounded down: charges are rounded up, and together they must fit the share.
-    """
-    part = positive(share, "share")
-    if not part <= 1:
-        raise ParameterError(f"share is the part of the whole budget to spend, at most 1; got {float(part):g}.")
-    wanted = _wanted(table, columns)
-    total = currency.cap_cost * part
-    rows = _part(table, None, _rows_text(table), _in_units(total * (_FOR_ROWS if wanted else 1)))
-    each = _in_units(total * (1 - _FOR_ROWS) / max(1, len(wanted)))
-    return [rows, *(_part(table, name, _quantiles_text(table, name), each) for name in wanted)]
+    def histogram(self, answer: bytes) -> Histogram:
+        """What a settled answer tells; one by rows of an earlier version has no bin beyond the declared maximum."""
+        (counts,) = Released.from_bytes(answer).measures
+        owners = tuple(int(number) for number in counts.values)
+        return Histogram(self.edges[: len(owners)], owners, counts.mechanism, self.share)
 
 
-def _in_units(cost: Fraction) -> Fraction:
+def _total(table: Table, quantity: Quantity) -> tuple[tuple[tuple[str, str], ...], Total]:
+    """The columns it reads, and what one owner's rows come to, in units of its last decimal."""
+    if quantity.kind == ROWS:
+        return (), Total("count", None, None, 0, quantity.top + 1, False)
+    declared = table.columns[quantity.column]
+    if not isinstance(declared, Coded):
+        raise TypeError(f"{quantity.column!r} is no column of numbers")
+    column = Stored("value", declared.low, declared.high, declared.decimals, declared.nullable)
+    value: Numeric = Negate(column) if quantity.kind in ("smallest", "losses") else column
+    if quantity.kind in ("gains", "losses"):
+        value = Clamp(value, 0, max(0, value.high))
+    function = "sum" if quantity.kind in ("gains", "losses") else "max"
+    return ((quantity.column, "value"),), Total(function, value, None, 0, quantity.top, declared.nullable)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A profile of a table that costs `total`: its rows, and columns on request."""
+
+    table: Table
+    columns: tuple[str, ...]
+    total: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, table: Table, currency: Currency, share: Number, columns: Iterable[str] | None) -> Asked:
+        """What costs this share of the whole budget."""
+        part = positive(share, "share")
+        if not part <= 1:
+            raise ParameterError(f"share is the part of the whole budget to spend, at most 1; got {float(part):g}.")
+        wanted = [columns] if isinstance(columns, str) else columns or ()
+        for name in wanted:
+            if name not in numbers(table):
+                listed = ", ".join(numbers(table)) or "none"
+                raise PolicyError(f"a profile is of columns of numbers; {name!r} is none of: {listed}.")
+        return cls(table, tuple(dict.fromkeys(wanted)), currency.cap_cost * part)
+
+    def parts(self, find: Find) -> list[tuple[Part, bool]]:
+        """Every histogram, and whether it can be asked for now: a second one needs the first, whose bins stand in for
+        its own as long as they are not known."""
+        (rows,), of_columns = (
+            quantities(self.table),
+            [one for name in self.columns for one in quantities(self.table, name)],
+        )
+        found = [*self._steps(rows, self.total * (_FOR_ROWS if of_columns else 1), find)]
+        for quantity in of_columns:
+            found += self._steps(quantity, self.total * (1 - _FOR_ROWS) / len(of_columns), find)
+        return found
+
+    def _steps(self, quantity: Quantity, cost: Fraction, find: Find) -> list[tuple[Part, bool]]:
+        """Each costs whole units of the ledger, rounded down: charges are rounded up, and all must fit the share."""
+        several = len(quantity.steps) > 1 and not self.table.row_level
+        edges = (1,) if self.table.row_level and quantity.kind == ROWS else quantity.first_edges
+        first = Part(self.table, quantity, edges, quantity.steps[0], _units(cost * (_FOR_FIRST if several else 1)))
+        if not several:
+            return [(first, True)]
+        answer = find(first)
+        fine = edges if answer is None else quantity.second_edges(first.histogram(answer))
+        second = Part(self.table, quantity, fine, quantity.steps[1], _units(cost * (1 - _FOR_FIRST)))
+        return [(first, True), (second, answer is not None)]
+
+
+def _units(cost: Fraction) -> Fraction:
     return max(1, floor_units(cost, COST_UNIT)) * COST_UNIT
 
 
-def known_parts(table: Table, question: Question | None) -> list[Part]:
-    """Where to look for what has been released: of all columns, or of those that a question reads."""
-    names = _numbers(table)
-    if question is not None:
-        read_by = _columns_of(question)
-        names = [name for name in names if name in read_by]
-    return [_part(table, name) for name in (None, *names)]
-
-
-def profile_from(table: Table, stored: Mapping[Part, bytes]) -> Profile | None:
-    """What settled answers tell about a table; None if there is none."""
-    if not stored:
-        return None
-    rows, columns, paid = None, {}, {}
-    for part, answer in stored.items():
-        released = Released.from_bytes(answer)
-        paid[part.column or "rows"] = ", ".join(f"{name} {value}" for name, value in _decimal(released.price).items())
-        if part.column is None:
-            (counts,) = released.measures
-            rows = RowsPerOwner(tuple(int(n) for n in counts.values), mechanism_from(counts.mechanism))
-        else:
-            columns[part.column] = _quantiles(table, part.column, released)
-    return Profile(table.name, table.snapshot, table.max_rows_per_owner, rows, columns, paid)
-
-
-def _decimal(price: Mapping[str, str]) -> dict[str, str]:
-    return {name: f"{float(Fraction(value)):.6g}" for name, value in price.items()}
-
-
-def _quantiles(table: Table, name: str, released: Released) -> ColumnQuantiles:
-    """Chosen independently, so put in order: that is post-processing, and only brings each nearer."""
-    made = [(mechanism_from(measure.mechanism), int(measure.values[0])) for measure in released.measures]
-    mechanisms = tuple(mechanism for mechanism, _ in made if isinstance(mechanism, Quantile))
-    values = sorted(value for mechanism, value in made if isinstance(mechanism, Quantile))
-    added = [(value, mechanism) for mechanism, value in made if not isinstance(mechanism, Quantile)]
-    column = table.columns[name]
-    present = Present(*added[1]) if len(added) > 1 else None
-    known = added and (present is not None or not column.nullable)  # or it is not known of how many values a sum is
-    sums = [Distances(_middle(table, name), *added[0])] if known else []
-    decimals = column.decimals if isinstance(column, Fixed) else 0
-    return ColumnQuantiles(tuple(values), decimals, mechanisms, sums[0] if sums else None, present)
-
-
-def _part(table: Table, column: str | None, text: str = "", cost: Fraction = Fraction(0)) -> Part:
-    return Part(table.people, table.name, f"{table.name}#{table.snapshot}", column, cost, text)
-
-
-def _numbers(table: Table) -> list[str]:
-    """Columns of numbers; what only names a row or an owner has no use for quantiles."""
-    named = {*table.key, table.owner}
-    return [name for name, column in table.columns.items() if isinstance(column, (Int, Fixed)) and name not in named]
-
-
-def _wanted(table: Table, columns: Iterable[str] | None) -> list[str]:
-    known = _numbers(table)
-    if columns is None:
-        return known
-    wanted = [*dict.fromkeys([columns] if isinstance(columns, str) else columns)]
-    for name in wanted:
-        if name not in known:
-            listed = ", ".join(known) or "none"
-            raise PolicyError(f"a profile has quantiles of columns of numbers; {name!r} is none of: {listed}.")
-    return wanted
-
-
-def _columns_of(question: Question) -> set[str]:
-    """Names of the columns that are added up or averaged, or by which rows are chosen."""
-    needed = measures(question)
-    summed = [measure.value for measure in needed if isinstance(measure, (SumRows, Choice))]
-    chosen = [measure.condition for measure in needed if isinstance(measure, CountRows) and measure.condition]
-    read_by = (*summed, *chosen, *conditions(question.source))
-    return {node.name for part in read_by for node in part.walk() if isinstance(node, Stored)}
-
-
-def _rows_text(table: Table) -> str:
-    name = _quoted(table.name)
-    if table.row_level or table.max_rows_per_owner == 1:
-        return f"SELECT COUNT(*) FROM {name}"
-    last = table.max_rows_per_owner.bit_length() - 1
-    many = "m" if table.owner.casefold() != "m" else "n"  # GROUP BY would take an owner of that name for the count
-    bins = " ".join(f"WHEN q.{many} < {2 ** (place + 1)} THEN {place}" for place in range(last))
-    owner = _quoted(table.owner)
-    counted = f"SELECT {owner}, COUNT(*) AS {many} FROM {name} GROUP BY {owner}"
-    return f"SELECT CASE {bins} ELSE {last} END AS bin, COUNT(*) FROM ({counted}) q GROUP BY 1"
-
-
-def _quantiles_text(table: Table, column: str) -> str:
-    declared = table.columns[column]
-    decimals = declared.decimals if isinstance(declared, Fixed) else 0
-    middle = Decimal(_middle(table, column)).scaleb(-decimals)
-    at = (f"PERCENTILE_CONT({float(rank)}) WITHIN GROUP (ORDER BY {_quoted(column)})" for rank in RANKS)
-    present = [f"COUNT({_quoted(column)})"] if declared.nullable else []
-    asked = ", ".join([f"SUM({_quoted(column)} - ({middle:f}))", *present, *at])
-    return f"SELECT {asked} FROM {_quoted(table.name)}"
-
-
-def _middle(table: Table, column: str) -> int:
-    """Of what is declared, in the column's units."""
-    declared = table.columns[column]
-    if not isinstance(declared, (Int, Fixed)):
-        raise TypeError(f"{column!r} is no column of numbers")
-    return (declared.low + declared.high) // 2
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def profile_from(table: Table, find: Find, columns: Iterable[str] | None = None) -> Profile | None:
+    """What settled answers tell about a table (and these columns, or all); None if there is nothing."""
+    known: dict[str, Certified] = {}
+    paid: dict[str, str] = {}
+    wanted = tuple(name for name in numbers(table) if columns is None or name in set(columns))
+    for part, ready in Asked(table, wanted).parts(find):
+        answer = find(part) if ready else None
+        if answer is not None:
+            before = known[part.quantity.name].histograms if part.quantity.name in known else ()
+            known[part.quantity.name] = Certified(part.quantity.top, (*before, part.histogram(answer)))
+            told = Released.from_bytes(answer).price
+            text = ", ".join(f"{name} {float(Fraction(value)):.6g}" for name, value in told.items())
+            paid[part.quantity.name] = f"{paid[part.quantity.name]} and {text}" if before else text
+    decimals = {name: column.decimals for name in wanted if isinstance(column := table.columns[name], Coded)}
+    return Profile(table.name, table.snapshot, table.max_rows_per_owner, known, decimals, paid) if known else None

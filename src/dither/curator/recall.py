@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dither.accounting.currency.currency import Currency, Price
 from dither.curator.present import keeps
-from dither.curator.profiling import known_parts, profile_from
+from dither.curator.profiling import Part, profile_from
 from dither.errors import ParameterError, PolicyError
 from dither.policy.catalog import Table
-from dither.sql.planner.row_limits import limited_table
+from dither.sql.bounding.losses import certifiable
+from dither.sql.bounding.owner_limits import Limits
+from dither.sql.expressions import Stored
 from dither.sql.pricing.price import PricedQuestion, again
 from dither.sql.pricing.recipe import Recipe
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from dither.curator.accounts import Accounts
     from dither.ledger import Ledger, Reservation
     from dither.sql.plan.question import Question
-    from dither.sql.planner.profiles.profile import Profile
+    from dither.sql.planner.profile import Profile
 
 
 def as_recorded(priced: PricedQuestion, currency: Currency, known: Reservation) -> PricedQuestion:
@@ -59,7 +62,8 @@ def at_charge(priced: PricedQuestion, known: Reservation) -> PricedQuestion:
 
 def keeps_to(priced: PricedQuestion, stored: bytes) -> bool:
     """Whether a stored release errs by no more than was asked for; a price is kept by any that cost as much."""
-    return priced.target is None or keeps(priced.question, stored, priced.target)
+    target = priced.target
+    return target is None or keeps(priced.question, stored, target.error, target.confidence)
 
 
 def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestion) -> None:
@@ -77,23 +81,26 @@ def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestio
 
 
 def profile_for(ledger: Ledger, question: Question) -> Profile | None:
-    """The profile of the table whose rows a question limits, as far as the question reads it."""
-    private = [table for table in question.tables if isinstance(table, Table)]
-    if len(private) != 1:
-        name = limited_table(question)
-        private = [table for table in private if table.name == name]
-    return profile_of(ledger, private[0], question) if private else None
+    """The profile of the table that each row of a question is made of, with what it tells of the columns in use."""
+    limit = certifiable(Limits(None).limited(question.source))
+    if limit is None:
+        return None
+    outputs = (leaf for output in question.outputs for leaf in output.aggregate.leaves())
+    values = (value for leaf in outputs if isinstance(value := getattr(leaf, "value", None), Stored))
+    called = {name: own for own, name in limit.child.names}
+    return profile_of(ledger, limit.child.table, [called.get(value.name, "") for value in values])
 
 
-def profile_of(ledger: Ledger, table: Table, question: Question | None = None) -> Profile | None:
-    """What has been released about a table (of the columns that a question reads): from settled answers alone."""
+def profile_of(ledger: Ledger, table: Table, columns: Iterable[str] | None = None) -> Profile | None:
+    """What has been released about a table (and these columns, or all): from settled answers alone."""
+    return profile_from(table, partial(settled, ledger), columns)
+
+
+def settled(ledger: Ledger, part: Part) -> bytes | None:
+    """The best answer to a part of a profile that has been paid for."""
     from dither.ledger import Charge
 
-    stored = {
-        part: ledger.find(table.people, None, part.label, part.snapshot, Charge(Fraction(0)))
-        for part in known_parts(table, question)
-    }
-    return profile_from(table, {part: answer for part, answer in stored.items() if answer is not None})
+    return ledger.find(part.table.people, None, part.label, part.snapshot, Charge(Fraction(0)))
 
 
 def check_fits(accounts: Accounts, asked: Mapping[str, str], several: Sequence[tuple[PricedQuestion, str]]) -> None:

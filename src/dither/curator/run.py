@@ -69,8 +69,9 @@ def released(
     priced: PricedQuestion, noisy: Sequence[NoisyMeasure], keys: tuple[list[int | str | None], ...] | None = None
 ) -> Released:
     """Noisy measures with what it takes to show them."""
-    strategy = priced.strategy
-    return Released(priced.paid, noisy, keys, limits(priced.aggregates), strategy.bounds, strategy.centres)
+    strategy, left_out = priced.strategy, priced.left_out.document()
+    said = limits(priced.aggregates)
+    return Released(priced.paid, noisy, keys, said, strategy.bounds, strategy.centres, left_out)
 
 
 def _noisy(item: PricedMeasure, sealed: Exact) -> NoisyMeasure:

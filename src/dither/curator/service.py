@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dither.curator.budgets import BudgetView
     from dither.curator.walk import Walk
     from dither.ledger import Entry, Ledger
-    from dither.sql.planner.profiles.profile import Profile
+    from dither.sql.planner.profile import Profile
     from dither.sql.pricing.explain import Explanation
 
 

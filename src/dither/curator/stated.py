@@ -8,6 +8,11 @@ from typing import Any, TypedDict
 from dither.errors import ParameterError
 from dither.exact.parameters import Number, exact, whole
 
+EACH, GROUPS = "each", "groups"  # what an interval holds for: each number by itself, or so many of the groups
+OVER_GROUPS = (
+    "Intervals hold in so many of the groups, on average: one of owners with many rows may be missed for certain."
+)
+
 
 class Stated(TypedDict, total=False):
     """The price of a question, and how it is to be planned and shown."""
@@ -17,9 +22,9 @@ class Stated(TypedDict, total=False):
     error: Number | None
     delta: Number | None
     confidence: Number
+    coverage: str
     dialect: str | None
     rows_per_owner: int | None
-    adjust: bool
 
 
 class StatedRequest(Stated, total=False):
@@ -47,15 +52,19 @@ def check_text(value: object, name: str) -> None:
         raise ParameterError.of(name, "holds half of a character, which cannot be written down.")
 
 
-def _truth(value: object, name: str) -> None:
-    if not isinstance(value, bool):
-        raise ParameterError.of(name, f"must be True or False; got {type(value).__name__}.")
+def over_groups_of(coverage: object) -> bool:
+    """Whether intervals hold in so many of the groups, and not each by itself; anything else is refused."""
+    if coverage not in (EACH, GROUPS):
+        raise ParameterError.of(
+            "coverage", f'is "{EACH}" (each number by itself) or "{GROUPS}" (so many of the groups).'
+        )
+    return coverage == GROUPS
 
 
-_NEEDED = ("confidence", "adjust")  # may be left out, but not be None
+_NEEDED = ("confidence", "coverage")  # may be left out, but not be None
 _CHECKS: dict[str, Callable[[Any, str], object]] = {  # all others are numbers
     "request": check_text,
     "dialect": check_text,
+    "coverage": check_text,
     "rows_per_owner": whole,
-    "adjust": _truth,
 }

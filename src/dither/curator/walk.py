@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dither.accounting.currency.currency import Currency
 from dither.curator.accounts import Accounts
 from dither.curator.catalogs import Catalogs
+from dither.curator.stated import EACH, OVER_GROUPS, over_groups_of
 from dither.curator.time_grid import Clock, doubled, release_after
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.exact.parameters import Number, probability
@@ -44,6 +45,7 @@ class Walk:
         text: str,
         *,
         confidence: Number = "0.95",
+        coverage: str = EACH,
         request: str | None = None,
         dialect: str | None = None,
         **stated: Any,
@@ -52,11 +54,12 @@ class Walk:
         with importing():
             from dither.curator.present import present
 
-        level = probability(confidence, "confidence")
+        level, over_groups = probability(confidence, "confidence"), over_groups_of(coverage)
         self._engine.warm()
         pricing = partial(self.price, text, analyst, dialect=dialect, confidence=level, **stated)
         priced, stored, charged = self.answer(analyst, pricing, request, text)
-        return present(priced.question, stored, level, charged=charged)
+        limited = stated.get("rows_per_owner")
+        return present(priced.question, stored, level, charged=charged, rows_per_owner=limited, over_groups=over_groups)
 
     def explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
         """The walk up to the price; whether that would fit is said too."""
@@ -64,8 +67,11 @@ class Walk:
         from dither.sql.pricing.explain import explain
 
         confidence = probability(stated.pop("confidence", "0.95"), "confidence")
+        over_groups = over_groups_of(stated.pop("coverage", EACH))
         priced = self.price(text, analyst, confidence=confidence, **stated)
         explanation, people = explain(priced, confidence), priced.question.people
+        if over_groups and priced.question.keys:
+            explanation.content["notes"].append(OVER_GROUPS)
         if not self._ledger.fits(people, analyst, Charge(priced.price.cost, priced.price.delta)):
             left = self._accounts.view(people, analyst).free.shown(up=False)
             short = f"This costs more than is left ({left}); only a repeat would be answered."

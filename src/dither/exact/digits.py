@@ -27,6 +27,26 @@ def write(value: Fraction, half_width: Fraction, *, unit: Fraction | None = None
     return plain(round(value / place) * place, max(0, -exponent)), plain(width * place, max(0, -exponent))
 
 
+def write_arms(
+    value: Fraction, below: Fraction | None, above: Fraction | None, *, unit: Fraction | None = None
+) -> tuple[str, str, str]:
+    """The value and how far below and above it the exact one may lie, to two digits of the shorter arm that is known.
+
+    >>> write_arms(Fraction(54612), Fraction(9540), Fraction(14020), unit=Fraction(1))
+    ('54,600', '9,600', '14,100')
+    """
+    arms = [arm for arm in (below, above) if arm is not None and arm > 0]
+    exponent = _exponent(min(arms)) - _SHOWN_DIGITS + 1 if arms else 0
+    place, rounding = Fraction(10) ** exponent, Fraction(1, 2)
+    if unit is not None and place <= unit:
+        exponent, place, rounding = _exponent(unit), unit, Fraction(0)
+    decimals = max(0, -exponent)
+    written = [
+        "" if arm is None else plain(math.ceil(arm / place + rounding) * place, decimals) for arm in (below, above)
+    ]
+    return plain(round(value / place) * place, decimals), written[0], written[1]
+
+
 def plain(number: Fraction, decimals: int) -> str:
     """A number with that many decimals, thousands separated."""
     digits = str(round(abs(number) * 10**decimals)).rjust(decimals + 1, "0")

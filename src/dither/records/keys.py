@@ -27,17 +27,17 @@ def key_with_rows(question: str, rows: int | None) -> str:
     return json.dumps({"question": question, "rows_per_owner": rows})
 
 
-def key_unadjusted(question: str) -> str:
-    """A question whose answer is not scaled up for what a limit leaves out."""
-    return json.dumps({"question": question, "adjust": False})
-
-
 def key_by_error(question: str, error: Fraction, confidence: Fraction) -> str:
     """A question that was answered because the answers stored under its own name err by more."""
     return json.dumps({"question": question, "error": str(error), "confidence": str(confidence)})
 
 
-def profile_key(people: str, table: str, column: str | None) -> str:
-    """One question of a profile: about the rows of owners, or about a column."""
-    what = {"rows": True} if column is None else {"column": column}
-    return json.dumps({"profile": table, "people": people, **what}, sort_keys=True)
+def profile_key(people: str, table: str) -> str:
+    """The first question of a profile: how many owners have how many rows, in powers of two."""
+    return json.dumps({"profile": table, "people": people, "rows": True}, sort_keys=True)
+
+
+def histogram_key(people: str, table: str, counted_by: str, edges: Iterable[int]) -> str:
+    """Another histogram of a profile: what its owners are counted by, and where its bins begin."""
+    what = {"profile": table, "people": people, "histogram": counted_by, "edges": [*edges]}
+    return json.dumps(what, sort_keys=True)

@@ -33,18 +33,19 @@ def plan(
     *,
     rows_per_owner: int | None = None,
     totals: Mapping[Measure, OwnerTotal] | None = None,
-    cut: int | None = None,
+    every_row: bool = False,
 ) -> tuple[Aggregate, ...]:
     """At most `rows_per_owner` rows of each owner (default: each table's maximum) are read from any table.
 
-    Measures in `totals` are computed as the owners' totals that stand beside them. Of the rows that WHERE and joins
-    leave, at most `cut` of each owner are aggregated.
+    Measures in `totals` are computed as the owners' totals that stand beside them, over all rows that count. With
+    `every_row` no limit is set, so that rows beyond the maximum are read too: the guard allows that only where owners
+    are made one row each.
 
     Keys that come from the data are selected by the count of owners that the first aggregation has as its first
     measure. Exceptions that need no limit on rows, unless rows of one owner meet each other: owners counted without
     groups, where each adds one at most; and totals per owner, which are clamped.
     """
-    return _plan(question, rows_per_owner, tuple((totals or {}).items()), cut)
+    return _plan(question, rows_per_owner, tuple((totals or {}).items()), every_row)
 
 
 @remembered
@@ -52,14 +53,13 @@ def _plan(
     question: Question,
     rows_per_owner: int | None,
     totals: tuple[tuple[Measure, OwnerTotal], ...],
-    cut: int | None,
+    every_row: bool,
 ) -> tuple[Aggregate, ...]:
     keys = tuple(_key(question, position) for position in range(len(question.keys)))
     needed = list(measures(question))
     if not question.public and CountOwners() in needed:
         needed.remove(CountOwners())
-    uncut = Limits(rows_per_owner).source(question.source)
-    limited = uncut if cut is None else Retruncate(uncut, cut)
+    limited = question.source if every_row else Limits(rows_per_owner).limited(question.source)
     aggregates: list[Aggregate] = []
     replaced = dict(totals)
     flat = [m for m in needed if not isinstance(m, (OwnerTotal, Choice)) and m not in replaced]
@@ -69,13 +69,15 @@ def _plan(
         flat = [CountOwners(), *flat]
     if flat:
         aggregates.append(Aggregate(limited, keys, tuple(flat)))
-    whole = question.source if _linear(question.source) else uncut
+    whole = question.source if _linear(question.source) else limited
     if not keys and CountOwners() in needed:
         aggregates.append(Aggregate(whole, (), (CountOwners(),)))
-    clamped = {m: m if isinstance(m, OwnerTotal) else replaced.get(m) for m in needed}
-    of_owners = {measure: total for measure, total in clamped.items() if total is not None}
+    of_owners = {measure: measure for measure in needed if isinstance(measure, OwnerTotal)}
     if of_owners:
-        aggregates.append(_totals(whole, keys, of_owners, facts(uncut).rows or 1))
+        aggregates.append(_totals(whole, keys, of_owners, facts(limited).rows or 1))
+    if replaced:
+        counted = Limits(None).limited(question.source)
+        aggregates.append(_totals(counted, keys, replaced, facts(counted).rows or 1))
     for value in dict.fromkeys(measure.value for measure in needed if isinstance(measure, Choice)):
         chosen = [measure for measure in needed if isinstance(measure, Choice) and measure.value == value]
         aggregates.append(Aggregate(limited, keys, tuple(chosen)))

@@ -15,34 +15,31 @@ from dither.sql.plan.nodes import (
     OwnerAggregate,
     OwnerLimit,
     Project,
-    Retruncate,
     Scan,
     SemiJoin,
     UnionAll,
 )
 
-MOST_TOGETHER = 1_000  # rows of one owner that joins may make, or as many as their tables have, before they are cut
-
 
 def most_rows(node: Node) -> int:
     """How many rows of a relation one owner can have if every table keeps to its declared maximum."""
-    return facts(Limits(None).source(node)).rows or 1
+    return facts(Limits(None).limited(node)).rows or 1
 
 
 def most_in_all(node: Node) -> int:
     """How many rows a relation can have of all owners together: what the sums over it are proven to hold."""
-    return facts(Limits(None).source(node)).total
+    return facts(Limits(None).limited(node)).total
 
 
 class Limits:
-    """Puts a limit on the rows that each owner has in every table that is read row by row."""
+    """Puts a limit on the rows that each owner has in every table that is read row by row.
+
+    Joins may multiply them: all that they make count, as declared, since an interval would not cover rows cut off.
+    Questions whose joins make too many rows of one owner are refused (`max_join_rows_per_owner`).
+    """
 
     def __init__(self, rows_per_owner: int | None) -> None:
         self._rows = rows_per_owner
-
-    def source(self, node: Node) -> Node:
-        """The relation with limits; if joins could still multiply an owner's rows, they are cut once more."""
-        return _cut(self.limited(node), 0)
 
     def limited(self, node: Node) -> Node:
         if isinstance(node, Scan):
@@ -75,16 +72,5 @@ class Limits:
         child, other = self.limited(node.child), self.limited(node.other)
         for made in (replace(node, child=child), replace(node, other=other)):
             if facts(made).rows is not None:
-                return _cut(made, MOST_TOGETHER)
-        return _cut(replace(node, child=child, other=other), MOST_TOGETHER)
-
-
-def _cut(node: Node, allowed: int) -> Node:
-    """The relation, cut where joins could make more than `allowed` rows of an owner, and more than is worth its noise.
-
-    Ten times the largest table's rows, or the rows of all tables together: below that nothing is left out.
-    """
-    limits = [inner.rows for inner in node.walk() if isinstance(inner, OwnerLimit)]
-    most = max(sum(limits), 10 * max(limits, default=1))
-    rows = facts(node).rows
-    return node if rows is not None and rows <= max(most, allowed) else Retruncate(node, most)
+                return made
+        return replace(node, child=child, other=other)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
-from dither.exact.digits import decimal
+from dither.exact.digits import counted, decimal
 from dither.sql.plan.aggregates import Aggregator, Average
 from dither.sql.plan.aggregates.centred_sum import CentredSum
 from dither.sql.plan.aggregates.formula import Formula
@@ -19,6 +20,8 @@ from dither.sql.plan.nodes import (
     QuantileRows,
     SumRows,
 )
+from dither.sql.postprocess.left_out import Bounds
+from dither.sql.postprocess.measure_errors import NOTHING
 
 
 def names(aggregate: Aggregator) -> tuple[str, ...]:
@@ -40,6 +43,29 @@ def shown(measure: Measure, amount: Fraction | int) -> Fraction:
     """An amount of a measure's integer units, in the units the column is shown in."""
     valued = isinstance(measure, (SumRows, Choice, OwnerTotal)) and measure.value is not None
     return Fraction(amount) / Fraction(10 ** (measure.value.scale if valued else 0))  # type: ignore[attr-defined]
+
+
+def left_out_words(losses: Sequence[tuple[Measure, Bounds]]) -> str:
+    """How much the plan may have left out of a column, such as "up to 4,500 rows left out"; empty for nothing."""
+    return ", ".join(dict.fromkeys(_left_out(measure, ends) for measure, ends in losses if ends != NOTHING))
+
+
+def _left_out(measure: Measure, ends: Bounds) -> str:
+    if isinstance(measure, (SumRows, OwnerTotal)):
+        return f"{_amount(measure, *ends)} left out"
+    what = {CountOwners: "owner", CountDistinct: "different value"}.get(type(measure), "row")
+    return f"any number of {what}s left out" if ends[1] is None else f"up to {counted(ends[1], what)} left out"
+
+
+def _amount(measure: Measure, low: int | None, high: int | None) -> str:
+    if low is None or high is None:
+        return "any amount"
+    least, most = (_written(shown(measure, end)) for end in (low, high))
+    return f"up to {most}" if low == 0 else f"from {least} to {most}"
+
+
+def _written(amount: Fraction) -> str:
+    return f"{amount.numerator:,}" if amount.denominator == 1 else decimal(amount)
 
 
 def _name(measure: Measure) -> str:

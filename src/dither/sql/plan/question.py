@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +15,7 @@ from dither.records.keys import question_key
 from dither.sql.expressions import Numeric, Textual
 from dither.sql.plan.aggregates import Aggregator, ValueColumn
 from dither.sql.plan.nodes import Node, PublicScan, Scan
+from dither.sql.postprocess.measure_errors import MeasureError
 
 if TYPE_CHECKING:
     from dither.sql.postprocess.row_choice import After
@@ -44,7 +44,7 @@ class Output:
     name: str
     aggregate: Aggregator
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         """The aggregate's column under this name."""
         return replace(self.aggregate.finish(noisy, errors), name=self.name)
 

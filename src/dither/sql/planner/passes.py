@@ -1,97 +1,117 @@
-"""All decisions about a question, in their order: rows, totals and bounds, then from where sums and averages take
-distances, then the split of the price."""
+"""All decisions about a question, in their order. Each pass takes a plan and gives one whose intervals are no longer.
+
+Which rows, totals and values count is decided by what a profile certifies: an interval has the noise, which fewer rows
+make smaller, and all that may be left out for it. Where nothing better is certified, everything declared counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from dither.sensitivity import Sensitivity
-from dither.sql.bounding.aggregations import measures, plan
-from dither.sql.guard.check import check
+from dither.exact.parameters import whole
+from dither.sql.bounding.losses import certifiable
+from dither.sql.bounding.owner_limits import Limits
+from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Average, Sum
-from dither.sql.plan.nodes import Aggregate, Measure
-from dither.sql.plan.question import Question
-from dither.sql.planner.centres import centres, from_centres
-from dither.sql.planner.profiles.profile import Profile
-from dither.sql.planner.row_limits import choose
-from dither.sql.planner.split import Weights, least_error, recentred, shares, summed
-from dither.sql.planner.strategy import Strategy
-from dither.sql.planner.value_bounds import clamped
+from dither.sql.planner.plan import Plan
+from dither.sql.planner.split import least_error, shares, summed
+from dither.sql.planner.strategy import totalled
+from dither.sql.postprocess.left_out import ROWS
 
 _MOST_SUMS = 16  # that are looked at for a better form; a query of more is answered as it stands
 _BETTER = 0.999
 
 
-def decide(
-    question: Question,
-    kind: str,
-    cost: Fraction,
-    profile: Profile | None,
-    rows_per_owner: int | None = None,
-    adjust: bool = True,
-) -> Strategy:
-    """How to answer a question at this price: from the question, declared metadata and a released profile alone."""
-    chosen = choose(question, kind, cost, profile, rows_per_owner, adjust)
-    if len(measures(question)) + (not question.public) < 2:
-        return chosen
-    best = Divided.of(question, chosen, kind, profile)
-    for leaf in summed(question)[:_MOST_SUMS]:
-        if _can_be_centred(leaf, best):
-            other = Divided.of(
-                question, replace(chosen, centred=(*best.strategy.centred, *leaf.measures())), kind, profile
-            )
-            best = other if other.error < _BETTER * best.error else best
-    for centre in centres(question, profile)[:_MOST_SUMS]:
-        other = Divided.of(question, replace(best.strategy, centres=(*best.strategy.centres, centre)), kind, profile)
-        best = other if other.error < _BETTER * best.error else best
-    return replace(best.strategy, shares=best.shares)
+def rows_as_stated(plan: Plan) -> Plan:
+    """A limit on rows that the analyst stated is kept."""
+    return plan if plan.stated is None else plan.deciding(rows=whole(plan.stated, "rows_per_owner"))
 
 
-def answered(question: Question, strategy: Strategy) -> Question:
-    """The question as it is answered: its sums in the form, and over the values, that were decided."""
-    values = [leaf.value for leaf in summed(question) if set(leaf.measures()) <= set(strategy.centred)]
-    form = recentred(question, values)
-    totals = {measure.text for measure, _ in strategy.totals}
-    averaged = (from_centres(output, strategy.centres) for output in form.outputs)
-    return replace(form, outputs=tuple(clamped(output, strategy.bounds, totals) for output in averaged))
+def fewer_rows(plan: Plan) -> Plan:
+    """At most K rows of each owner: what is certified changes its slope at the edges of bins, so these are tried."""
+    if plan.stated is not None or plan.profile is None:
+        return plan
+    limit = certifiable(Limits(None).limited(plan.question.source))
+    if limit is None or limit.child.table.name != plan.profile.table or limit.rows == 1:
+        return plan
+    others = [plan.deciding(rows=rows) for rows in plan.profile.steps(ROWS) if rows < limit.rows]
+    found = _best(plan, others)
+    worse = min(others, key=lambda other: sum(other.lengths), default=None)
+    return replace(plan, tried=worse) if found is plan else found
 
 
-def planned(asked: Question, strategy: Strategy) -> tuple[Aggregate, ...]:
-    """The plan that was decided for a question in the form in which it is answered."""
-    return plan(asked, rows_per_owner=strategy.rows, totals=dict(strategy.totals), cut=strategy.cut)
+def owner_totals(plan: Plan) -> Plan:
+    """Sums by owners' totals, each clamped; only without groups, over which an owner's rows may be spread."""
+    if plan.stated is not None or plan.profile is None or plan.question.keys:
+        return plan
+    for leaf in summed(plan.question)[:_MOST_SUMS]:
+        if isinstance(leaf.value, Stored):
+            (measure,) = leaf.measures()
+            low, high = (end * plan.profile.most for end in leaf.value.bounds)
+            steps = {step for kind in ("gains", "losses") for step in plan.profile.steps(f"{kind} {leaf.value.name}")}
+            totals = (totalled(measure, max(-step, min(low, 0)), min(step, max(high, 0))) for step in sorted(steps))
+            others = [plan.deciding(totals=(*plan.strategy.totals, (measure, total))) for total in totals]
+            plan = _best(plan, others)
+    return plan
 
 
-def _can_be_centred(leaf: Sum, divided: Divided) -> bool:
-    """Where the count is paid for anyway, and the sum is not one of owners' totals."""
-    _, count = Average(leaf.value).measures()
-    totals = dict(divided.strategy.totals)
-    return count in divided.needed and not set(leaf.measures()) & set(totals)
+def tighter_values(plan: Plan) -> Plan:
+    """Values clamped to bounds that few owners exceed, first above, then below."""
+    if plan.stated is not None or plan.profile is None:
+        return plan
+    leaves = (leaf for output in plan.question.outputs for leaf in output.aggregate.leaves())
+    averaged = dict.fromkeys(leaf.value for leaf in leaves if isinstance(leaf, (Sum, Average)))
+    for value in [value for value in averaged if isinstance(value, Stored)][:_MOST_SUMS]:
+        least, most = value.bounds
+        known, profile = plan.strategy.bounds, plan.profile
+        tops = [step for step in profile.steps(f"largest {value.name}") if max(0, least) <= step < most]
+        plan = _best(plan, [plan.deciding(bounds=(*known, (value.text, least, top))) for top in tops])
+        top = plan.strategy.bounds[-1][2] if len(plan.strategy.bounds) > len(known) else most
+        ends = [-step for step in profile.steps(f"smallest {value.name}") if least < -step <= min(0, top)]
+        plan = _best(plan, [plan.deciding(bounds=(*known, (value.text, end, top))) for end in ends])
+    return plan
 
 
-@dataclass(frozen=True)
-class Divided:
-    """A strategy with the measures of its plan, how far one owner moves each, and how much their errors count."""
+def centred_sums(plan: Plan) -> Plan:
+    """Sums of distances from the middle, where the count that goes with them is paid for anyway.
 
-    strategy: Strategy
-    kind: str
-    needed: Sequence[Measure]
-    moved: Sequence[Sensitivity]
-    weights: Mapping[Measure, float]
+    Not where a profile bounds what is left out: distances lose on both sides what a sum loses on one.
+    """
+    if len(plan.moved) < 2 or plan.left_out.known:
+        return plan
+    for leaf in summed(plan.question)[:_MOST_SUMS]:
+        _, count = Average(leaf.value).measures()
+        if count in plan.moved and not set(leaf.measures()) & set(dict(plan.strategy.totals)):
+            other = plan.deciding(centred=(*plan.strategy.centred, *leaf.measures()))
+            plan = other if _error(other) < _BETTER * _error(plan) else plan
+    return plan
 
-    @classmethod
-    def of(cls, question: Question, strategy: Strategy, kind: str, profile: Profile | None) -> Divided:
-        asked = answered(question, strategy)
-        aggregates = planned(asked, strategy)
-        needed = [measure for aggregate in aggregates for measure in aggregate.answers]
-        moved = [one for part in check(aggregates) for one in part]
-        return cls(strategy, kind, needed, moved, Weights(profile).of(asked))
 
-    @property
-    def error(self) -> float:
-        return least_error(self.needed, self.moved, self.weights, self.kind)
+def shares_of_price(plan: Plan) -> Plan:
+    """More for what moves by more or counts for more."""
+    if len(plan.moved) < 2:
+        return plan
+    return plan.deciding(shares=shares([*plan.moved], [*plan.moved.values()], plan.weights, plan.kind))
 
-    @property
-    def shares(self) -> tuple[Fraction, ...]:
-        return shares(self.needed, self.moved, self.weights, self.kind)
+
+Pass = Callable[[Plan], Plan]
+LIMITS: tuple[Pass, ...] = (rows_as_stated, fewer_rows, owner_totals, tighter_values)
+PASSES: tuple[Pass, ...] = (*LIMITS, centred_sums, shares_of_price)
+
+
+def decided(plan: Plan, passes: Iterable[Pass] = PASSES) -> Plan:
+    """The plan after all passes."""
+    for one in passes:
+        plan = one(plan)
+    return plan
+
+
+def _best(plan: Plan, others: list[Plan]) -> Plan:
+    """The one with the shortest intervals; the plan itself if none has shorter ones."""
+    found = min(others, key=lambda other: other.shorter_than(plan), default=plan)
+    return found if found.shorter_than(plan) < 1 else plan
+
+
+def _error(plan: Plan) -> float:
+    return least_error([*plan.moved], [*plan.moved.values()], plan.weights, plan.kind)

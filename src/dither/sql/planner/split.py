@@ -7,122 +7,42 @@ With weights w and noise scales l/e, the sum of w l^2 / e^2 under a sum of epsil
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dither.sensitivity import Sensitivity
-from dither.sql.expressions import Clamp, Numeric, Stored
-from dither.sql.plan.aggregates import Aggregator, Average, Sum, Variance
-from dither.sql.plan.aggregates.centred_sum import CentredSum
-from dither.sql.plan.aggregates.formula import Formula
-from dither.sql.plan.nodes import Choice, CountOwners, Measure, OwnerTotal, SumRows
-from dither.sql.plan.question import Output, Question
-from dither.sql.planner.profiles.profile import Profile
-from dither.sql.planner.profiles.row_spread import Owners
-from dither.sql.planner.profiles.value_spread import Values
+from dither.sql.plan.aggregates import Sum
+from dither.sql.plan.nodes import Choice, CountOwners, Measure
+from dither.sql.plan.question import Question
 
 _PARTS = 10_000  # a share is a whole number of these
 _FEWEST = 0.2  # of an even share: what is weighed wrongly, or divided by, must not drown in noise
 _RANKS = 3.0  # by how many times its own noise scale a chosen value's rank is off
-_OWNERS_PER_ROW = 0.25  # where no profile tells
-
-
-def leaves(aggregate: Aggregator) -> tuple[Aggregator, ...]:
-    """The aggregates that a formula is made of, or the aggregate itself."""
-    if isinstance(aggregate, Formula):
-        return tuple(leaf for part in aggregate.parts for leaf in leaves(part))
-    return (aggregate,)
-
-
-def recentred(question: Question, values: Iterable[Numeric]) -> Question:
-    """The question with the sums of these values answered by centred sums and counts."""
-    wanted = frozenset(values)
-    if not wanted:
-        return question
-    outputs = tuple(replace(output, aggregate=centred(output.aggregate, wanted)) for output in question.outputs)
-    return replace(question, outputs=outputs)
-
-
-def centred(aggregate: Aggregator, values: frozenset[Numeric]) -> Aggregator:
-    """The aggregate with its sums of these values centred."""
-    if isinstance(aggregate, Formula):
-        return replace(aggregate, parts=tuple(centred(part, values) for part in aggregate.parts))
-    return CentredSum(aggregate.value) if type(aggregate) is Sum and aggregate.value in values else aggregate
-
-
-def as_released(output: Output, released: Container[str]) -> Output:
-    """The output in the form whose measures were released: a sum that is not among them was centred."""
-    plain = (leaf for leaf in leaves(output.aggregate) if type(leaf) is Sum)
-    values = frozenset(leaf.value for leaf in plain if leaf.measures()[0].text not in released)
-    return replace(output, aggregate=centred(output.aggregate, values)) if values else output
 
 
 def summed(question: Question) -> tuple[Sum, ...]:
     """The plain sums that are asked for."""
-    found = (leaf for output in question.outputs for leaf in leaves(output.aggregate))
+    found = (leaf for output in question.outputs for leaf in output.aggregate.leaves())
     return tuple(dict.fromkeys(leaf for leaf in found if type(leaf) is Sum))
 
 
-@dataclass(frozen=True)
-class Weights:
-    """How much a measure's noise counts, relative to the number of rows, which is the same for all."""
-
-    profile: Profile | None
-
-    def of(self, question: Question) -> dict[Measure, float]:
-        found: dict[Measure, float] = {}
-        for output in question.outputs:
-            for leaf in leaves(output.aggregate):
-                weights = self._leaf(leaf, grouped=bool(question.keys))
-                for measure, weight in zip(leaf.measures(), weights, strict=True):
-                    found[measure] = found.get(measure, 0.0) + weight
-        if not question.public:
-            found.setdefault(CountOwners(), self._each(CountOwners()) ** -2)
-        return found
-
-    def _leaf(self, leaf: Aggregator, *, grouped: bool) -> list[float]:
-        if isinstance(leaf, CentredSum):
-            size = Values.of(leaf.value, self.profile).mean_size
-            return [size**-2, (leaf.middle / size) ** 2]
-        if isinstance(leaf, (Average, Variance)):
-            values = Values.of(leaf.value, self.profile)
-            spread = values.spread
-            off = self._off(leaf, grouped=grouped)
-            if isinstance(leaf, Average):
-                return [spread**-2, (off / spread) ** 2]
-            return [(2 * off / spread**2) ** 2, spread**-4, ((off**2 + spread**2) / spread**2) ** 2]
-        return [self._each(measure) ** -2 for measure in leaf.measures()]
-
-    def _off(self, leaf: Average | Variance, *, grouped: bool) -> float:
-        """How far the mean of a group may be from the middle: at most half the range."""
-        low, high = leaf.value.bounds
-        column = leaf.value.value if isinstance(leaf.value, Clamp) else leaf.value
-        name = column.name if isinstance(column, Stored) else None
-        if self.profile is None or name is None or name not in self.profile.columns:
-            return max(1.0, (high - low) / 2)
-        values = Values.of(leaf.value, self.profile)
-        mean = self.profile.mean(name)
-        unsure = values.spread / 2 if grouped or mean is None else mean[1]
-        return max(1.0, unsure, abs(float(values.points.mean()) - leaf.middle))
-
-    def _each(self, measure: Measure) -> float:
-        """About what one row adds to a measure."""
-        if isinstance(measure, (SumRows, OwnerTotal)) and measure.value is not None:
-            return Values.of(measure.value, self.profile).mean_size
-        if isinstance(measure, CountOwners):
-            if self.profile is None or self.profile.rows is None:
-                return _OWNERS_PER_ROW
-            spread = Owners.of(self.profile.rows, self.profile.most)
-            return max(1e-6, float(spread.weights.sum()) / spread.total)
-        return 0.5 if isinstance(measure, Choice) else 1.0
+def weights(question: Question) -> dict[Measure, float]:
+    """How much each measure's squared noise counts, as the aggregates say that it reaches into their columns."""
+    found: dict[Measure, float] = {}
+    for output in question.outputs:
+        for leaf in output.aggregate.leaves():
+            for measure, factor in zip(leaf.measures(), leaf.noise_factors, strict=True):
+                found[measure] = found.get(measure, 0.0) + (factor / leaf.typical_size) ** 2
+    if not question.public:
+        found.setdefault(CountOwners(), 1.0)
+    return found
 
 
 def shares(
-    needed: Sequence[Measure], moved: Sequence[Sensitivity], weights: Mapping[Measure, float], kind: str
+    needed: Sequence[Measure], moved: Sequence[Sensitivity], weighed: Mapping[Measure, float], kind: str
 ) -> tuple[Fraction, ...]:
     """The share of each measure; none where all are the same, or there is one."""
-    wanted = _wanted(needed, moved, weights, kind)
+    wanted = _wanted(needed, moved, weighed, kind)
     total = sum(wanted)
     if max(wanted) - min(wanted) < 1e-3 * total / len(wanted):
         return ()
@@ -135,19 +55,19 @@ def shares(
 
 
 def least_error(
-    needed: Sequence[Measure], moved: Sequence[Sensitivity], weights: Mapping[Measure, float], kind: str
+    needed: Sequence[Measure], moved: Sequence[Sensitivity], weighed: Mapping[Measure, float], kind: str
 ) -> float:
     """The sum of weighted squared errors at the best split, up to a factor that is the same for all plans."""
-    total = sum(_wanted(needed, moved, weights, kind))
+    total = sum(_wanted(needed, moved, weighed, kind))
     return float(total**2 / 4 if kind == "zcdp" else total**3)
 
 
 def _wanted(
-    needed: Sequence[Measure], moved: Sequence[Sensitivity], weights: Mapping[Measure, float], kind: str
+    needed: Sequence[Measure], moved: Sequence[Sensitivity], weighed: Mapping[Measure, float], kind: str
 ) -> list[float]:
     found = []
     for measure, sensitivity in zip(needed, moved, strict=True):
-        weight = max(weights.get(measure, 1.0), 1e-300)  # with many decimals, values are large and weights tiny
+        weight = max(weighed.get(measure, 1.0), 1e-300)  # with many decimals, values are large and weights tiny
         reach = float(sensitivity.l2 if kind == "zcdp" else sensitivity.l1)
         if isinstance(measure, Choice):
             reach = _RANKS * float(sensitivity.l1)

@@ -51,6 +51,11 @@ class After:
             kept = kept[np.lexsort(ranks[::-1])]
         return kept[self.offset : None if self.limit is None else self.offset + self.limit]
 
+    @property
+    def chooses_by_noise(self) -> bool:
+        """Whether noisy numbers decide which rows are shown."""
+        return bool(self.notes())
+
     def notes(self) -> tuple[str, ...]:
         """What an analyst should know about rows that noise has chosen."""
         cut = self.offset > 0 or self.limit is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.policy.columns import Column
+from dither.sql.postprocess.formulas.estimate import shift
 
 
 @dataclass(frozen=True, eq=False)
 class ValueColumn:
     """One value a group. Whole `values` stand for value * 10**-decimals; float64 ones are shown as they are.
 
-    The noise is at most `half_width` (in shown units) with the confidence asked for, or lies between `lower` and
-    `upper` where the width differs from group to group. `possible` is the declared range, where no value lies outside.
+    The exact value is within `half_width` (in shown units) with the confidence asked for, or between `lower` and
+    `upper` (in units) where the two sides or groups differ. `possible` is the declared range: no value lies outside.
     `declared` says what the values, then codes, are shown as, where they are no numbers.
     `additive`: the exact values of groups add up to the exact value of all their rows together.
     """
@@ -31,3 +33,15 @@ class ValueColumn:
     possible: tuple[float, float] | None = None
     additive: bool = False
     declared: Column | None = None
+
+
+def around(values: NDArray[Any], decimals: int, below: Fraction | None, above: Fraction | None) -> dict[str, Any]:
+    """The interval of a column whose exact values lie at most so far, in units, below and above those shown.
+
+    None is a side without bound: its ends are infinite.
+    """
+    if below is not None and below == above:
+        return {"half_width": below / Fraction(10**decimals)}
+    lower = np.full(len(values), -np.inf) if below is None else shift(values, -math.ceil(below))
+    upper = np.full(len(values), np.inf) if above is None else shift(values, math.ceil(above))
+    return {"lower": lower, "upper": upper}

@@ -10,8 +10,6 @@ from dither.escape import json_text, visible_lines
 from dither.exact.digits import counted, decimal, number_above
 from dither.mechanisms import Exponential, KeySelection, Quantile
 from dither.sensitivity import Sensitivity
-from dither.sql.plan.aggregates import Count, Sum
-from dither.sql.plan.aggregates.centred_sum import CentredSum
 from dither.sql.plan.measures import names, shown
 from dither.sql.plan.nodes import (
     Choice,
@@ -24,9 +22,11 @@ from dither.sql.plan.nodes import (
     SumRows,
 )
 from dither.sql.plan.question import Output
-from dither.sql.planner.error_sums import errors_of, scaled_errors
+from dither.sql.planner.error_sums import errors_of
 from dither.sql.planner.mechanism_choice import noise_of, tag_of
-from dither.sql.pricing.notes import adjusted, limits, narrowed, notes
+from dither.sql.planner.plan import split_missed
+from dither.sql.pricing.menu import left_out_of, menu, structure
+from dither.sql.pricing.notes import limits, narrowed, notes
 from dither.sql.pricing.price import PricedMeasure, PricedQuestion
 
 _GROUP_SIZES = (100, 1_000, 10_000, 100_000)
@@ -67,7 +67,6 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
     question = priced.question
     by_measure = {item.measure: item for item in priced.measures}
     parts = dict(zip(by_measure, priced.shares, strict=True))
-    bias = {measure.text: amount for measure, amount in priced.strategy.bias}
     kept = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
     return Explanation(
         {
@@ -79,21 +78,11 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
             "trade": _GAUSSIAN_TRADE if priced.strategy.gaussian else _TRADES[priced.currency],
-            "columns": [
-                {
-                    **_column(output, by_measure, parts, confidence),
-                    "possible_bias": _bias(output, bias),
-                    "narrowed": output.aggregate != asked.aggregate and bool(priced.strategy.bounds),
-                }
-                for output, asked in zip(priced.answered.outputs, question.outputs, strict=True)
-            ],
+            "columns": [_column(output, by_measure, parts, priced, confidence) for output in priced.answered.outputs],
             "strategy": priced.strategy.why,
-            "adjusted": float(max((item.factor for item in priced.measures), default=1)),
-            "notes": [
-                *notes(question, limits(priced.aggregates)),
-                *narrowed(question, priced.strategy.bounds),
-                *adjusted(item.factor for item in priced.measures),
-            ],
+            "menu": menu(priced, confidence),
+            "structure": structure(priced),
+            "notes": [*notes(question, limits(priced.aggregates)), *narrowed(question, priced.strategy.bounds)],
             "statements": [statement.sql for statement in priced.statements],
         }
     )
@@ -105,13 +94,16 @@ def _charged(priced: PricedQuestion) -> dict[str, str]:
 
 
 def _column(
-    output: Output, by_measure: dict[Measure, PricedMeasure], parts: dict[Measure, Fraction], confidence: Fraction
+    output: Output,
+    by_measure: dict[Measure, PricedMeasure],
+    parts: dict[Measure, Fraction],
+    priced: PricedQuestion,
+    confidence: Fraction,
 ) -> dict[str, Any]:
+    """A column's measures, the half-width of its noise alone, and what is left out of it."""
     needed = [by_measure[measure] for measure in output.aggregate.measures()]
-    sure = 1 - (1 - confidence) / output.aggregate.confidence_split
-    errors = scaled_errors(
-        errors_of(output.aggregate, [item.mechanism for item in needed], confidence), [item.factor for item in needed]
-    )
+    by_noise, by_profile = split_missed(priced.left_out, output, confidence)
+    errors = errors_of(output.aggregate, [item.mechanism for item in needed], 1 - by_noise)
     expected = []
     for size in _GROUP_SIZES if output.aggregate.depends_on_size else (None,):
         width = output.aggregate.half_width_at(size or 0, errors)
@@ -119,21 +111,17 @@ def _column(
     if all(error["half_width"] is None for error in expected):
         expected = [{"rows": None, "half_width": None}]
     if all(isinstance(item.measure, Choice) for item in needed):
+        sure = 1 - by_noise / output.aggregate.confidence_split
         expected = [{"rows": None, "half_width": None, "ranks": _ranks(needed[0], sure)}]
     measures = [
-        {**_measure(name, item), "share": float(parts[item.measure])}
+        {
+            **_measure(name, item),
+            "share": float(parts[item.measure]),
+            "left_out": left_out_of(priced.left_out, item.measure, by_profile),
+        }
         for name, item in zip(names(output.aggregate), needed, strict=True)
     ]
     return {"name": output.name, "measures": measures, "expected_error": expected}
-
-
-def _bias(output: Output, bias: dict[str, float]) -> float | None:
-    """By how much a count or sum, all groups together, may be too small, as the profile says; None if it does not."""
-    if not isinstance(output.aggregate, (Count, Sum, CentredSum)):
-        return None
-    plain = Sum(output.aggregate.value) if isinstance(output.aggregate, CentredSum) else output.aggregate
-    (measure,) = plain.measures()
-    return bias[measure.text] * float(shown(measure, 1)) if measure.text in bias else None
 
 
 def _ranks(item: PricedMeasure, sure: Fraction) -> float:
@@ -155,7 +143,7 @@ def _measure(name: str, item: PricedMeasure) -> dict[str, Any]:
         "sensitivity": number_above(moved if noise is None else shown(item.measure, moved)),
         "why": _reason(item.total or item.measure, item.sensitivity),
         "mechanism": tag_of(item.mechanism),
-        "scale": None if noise is None else float(shown(item.measure, noise.scale * item.factor)),
+        "scale": None if noise is None else float(shown(item.measure, noise.scale)),
     }
 
 

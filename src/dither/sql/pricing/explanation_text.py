@@ -12,8 +12,9 @@ def to_html(content: dict[str, Any]) -> str:
     """The explanation as HTML: the plan and its price, a row for each measure, and the notes."""
     price = ", ".join(f"{name} {value}" for name, value in content["price"].items())
     rows = "".join(_rows(column, content) for column in content["columns"])
-    names = ("column", "measure", "sensitivity", "mechanism", "scale", "share", "expected error", "possible bias")
-    told = [f"Price: {price}. Nothing has been spent.", content["strategy"], content["trade"], *content["notes"]]
+    names = ("column", "measure", "sensitivity", "mechanism", "scale", "share", "noise", "at most left out")
+    told = [f"Price: {price}. Nothing has been spent.", content["strategy"], content["trade"]]
+    told += [*_menu(content), *content["notes"]]
     return (
         f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>{rows}</tbody></table>"
         + "".join(f"<p>{markup(line)}</p>" for line in told if line)
@@ -21,15 +22,15 @@ def to_html(content: dict[str, Any]) -> str:
 
 
 def _rows(column: dict[str, Any], content: dict[str, Any]) -> str:
-    bias = "" if column["possible_bias"] is None else _bias(column, content)
     error = " or ".join(_error(error) for error in column["expected_error"])
     found = ""
     for place, measure in enumerate(column["measures"]):
         scale = "" if measure["scale"] is None else f"{measure['scale']:.4g}"
         moved = f"<span title='{markup(measure['why'])}'>{measure['sensitivity']:.10g}</span>"
-        own = (markup(column["name"]), error, markup(bias)) if not place else ("", "", "")
+        own = (markup(column["name"]), error) if not place else ("", "")
         cells = (own[0], markup(measure["measure"]), moved, measure["mechanism"], scale, f"{measure['share']:.1%}")
-        found += f"<tr>{''.join(f'<td>{cell}</td>' for cell in (*cells, *own[1:]))}</tr>"
+        left = _left_out(measure["left_out"])
+        found += f"<tr>{''.join(f'<td>{cell}</td>' for cell in (*cells, own[1], markup(left)))}</tr>"
     return found
 
 
@@ -37,11 +38,32 @@ def _share(measure: dict[str, Any]) -> str:
     return "" if measure["share"] == 1 else f", for {measure['share']:.3g} of the price"
 
 
-def _bias(column: dict[str, Any], content: dict[str, Any]) -> str:
-    together = ", all groups together" if content["groups"] != 1 else ""
-    one_way = content["adjusted"] == 1 and not column["narrowed"]  # a value below its bounds is moved up
-    direction = "too little" if one_way else "too little or too much"
-    return f"about {column['possible_bias']:.3g} {direction}{together}, by the profile; no interval covers it"
+def _left_out(ends: list[float | None]) -> str:
+    """By how much a measure without noise may be too large or too small for what is left out."""
+    words = ("too much", "too little")
+    known = [f"{end:,.4g} {word}" for end, word in zip(ends, words, strict=True) if end]
+    unknown = [f"any amount {word}" for end, word in zip(ends, words, strict=True) if end is None]
+    return " or ".join([*known, *unknown])
+
+
+def _menu(content: dict[str, Any]) -> list[str]:
+    """What other limits on rows would mean, and what could be declared, a line each."""
+    lines = []
+    for item in content["menu"]:
+        columns = [
+            f"{column['name']} ± {column['noise']:.4g} by noise"
+            + (f", {left} for rows left out" if (left := _left_out(column["left_out"])) else "")
+            for column in item["columns"]
+        ]
+        if columns:
+            chosen = " (this plan)" if item["chosen"] else ""
+            lines.append(f"With rows_per_owner={item['rows_per_owner']}{chosen}: {'; '.join(columns)}.")
+    for item in content["structure"]:
+        lines.append(
+            f"If it is true, declare max_rows_per_owner_in={item['max_rows_per_owner_in']}: the noise of counts would be "
+            f"{1 / item['noise_times']:.3g} times smaller, and nothing left out."
+        )
+    return lines
 
 
 def to_text(content: dict[str, Any]) -> str:
@@ -72,9 +94,11 @@ def to_text(content: dict[str, Any]) -> str:
             )
         at = " or ".join(_error(error) for error in column["expected_error"])
         lines.append(f"  expected error: {at}, with confidence {content['confidence']}")
-        if column["possible_bias"] is not None:
-            lines.append(f"  possible bias: {_bias(column, content)}")
-    return "\n".join([*lines, "", *content["notes"]])
+        for measure in column["measures"]:
+            if left := _left_out(measure["left_out"]):
+                lines.append(f"  left out of the {measure['measure']}: at most {left}")
+    menu = _menu(content)
+    return "\n".join([*lines, "", *menu, *([""] if menu else []), *content["notes"]])
 
 
 def _error(error: dict[str, Any]) -> str:

@@ -1,11 +1,13 @@
-"""What an interval does not cover, said in words: limits on rows and declared bounds can bias an answer."""
+"""What an analyst should know beside the numbers, said in words: limits, clamps, ranks and keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from dither.exact.digits import counted, decimal
+from dither.mechanisms import KeySelection, Quantile
 from dither.sql.bounding.aggregations import plan
 from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Average, Sum
@@ -23,7 +25,8 @@ from dither.sql.plan.nodes import (
     Total,
 )
 from dither.sql.plan.question import Question
-from dither.sql.planner.split import leaves
+from dither.sql.postprocess.left_out import LeftOut
+from dither.sql.postprocess.recorded_mechanisms import Mechanism
 
 
 def limits(aggregates: Iterable[Aggregate]) -> tuple[str, ...]:
@@ -62,21 +65,56 @@ def adjusted(factors: Iterable[Fraction]) -> tuple[str, ...]:
     )
 
 
-def narrowed(question: Question, bounds: Iterable[tuple[str, int, int]]) -> Iterator[str]:
-    """That values were clamped to tighter bounds than declared, if they were."""
+def narrowed(question: Question, bounds: Iterable[tuple[str, int, int]], *, covered: bool = True) -> Iterator[str]:
+    """That values were clamped to tighter bounds than declared, if they were; whether intervals have room for that."""
+    rest = "intervals have room for it" if covered else "which ± does not cover"
     values = {leaf.text: leaf for leaf in _values(question)}
     for text, *ends in bounds:
         low, high = (decimal(Fraction(end, 10 ** values[text].scale)) for end in ends)
         yield (
             f"Values of {values[text].name} were moved into [{low}, {high}] before they were added or averaged, as the "
-            "profile suggests, which ± does not cover."
+            f"profile suggests; {rest}."
         )
+
+
+def ranks(
+    question: Question, mechanisms: Mapping[str, Mechanism], left_out: LeftOut, missed: Fraction
+) -> Iterator[str]:
+    """Where exact quantiles stand, in ranks, with the probability that an interval holds.
+
+    Of R rows left out, B below the value shown, the exact rank p (n + R) is p R - B from that of the value among all
+    rows, which is between -(1 - p) R and p R; the mechanism's own error of ranks comes to it.
+    """
+    for output in question.outputs:
+        for measure in output.aggregate.measures():
+            mechanism = mechanisms.get(measure.text)
+            if not isinstance(measure, QuantileRows) or not isinstance(mechanism, Quantile):
+                continue
+            told = Fraction(0) if left_out.certain(measure.text) else missed / 10
+            rows = left_out.bounds(measure.text, told)[1]
+            p, own = Fraction(measure.numerator, measure.denominator), mechanism.rank_error(1 - (missed - told))
+            if rows is None:
+                yield f"{output.name}: any number of rows was left out, so nothing is known about its rank among all."
+                continue
+            below, above = (math.ceil(own + float(share * rows)) for share in (1 - p, p))
+            sure = f"with probability {float(1 - missed) * 100:.10g}%"
+            yield f"{output.name}: the exact value stands from {below:,} ranks below to {above:,} above, {sure}."
+
+
+def no_keys(selection: KeySelection) -> str:
+    """Why no group is shown, and what finding that out cost."""
+    name, amount = ("rho", selection.rho) if selection.epsilon is None else ("epsilon", selection.epsilon)
+    return (
+        f"No key is shown: a noisy count of at least {counted(selection.threshold, 'owner')} is needed for one, which "
+        f"cost {name} {float(amount or 0):.6g} and delta {float(selection.delta):.6g}. A key of fewer owners needs a "
+        "larger price or delta, or fewer rows of each owner."
+    )
 
 
 def _values(question: Question) -> Iterator[Stored]:
     """Columns that are added or averaged as they are."""
     for output in question.outputs:
-        for leaf in leaves(output.aggregate):
+        for leaf in output.aggregate.leaves():
             if isinstance(leaf, (Sum, Average)) and isinstance(leaf.value, Stored):
                 yield leaf.value
 
@@ -86,11 +124,11 @@ def _limits(aggregate: Aggregate) -> Iterator[str]:
     several = len({node.child.table.name for node in limits}) > 1
     for node in limits:
         of = f" in {node.child.table.name}" if several else ""
-        yield f"At most {_rows(node.rows, of)} counted; further rows are left out, which ± does not cover."
+        yield f"At most {_rows(node.rows, of)} counted."
     yield from _clamps(aggregate)
     for cut in aggregate.walk():
         if isinstance(cut, Retruncate):
-            yield f"After WHERE, joins and grouping at most {_rows(cut.rows)} kept, which ± does not cover."
+            yield f"After WHERE, joins and grouping at most {_rows(cut.rows)} kept."
 
 
 def _clamps(aggregate: Aggregate) -> Iterator[str]:

@@ -16,7 +16,7 @@ from dither.accounting.currency.currency import Currency, Price
 from dither.accounting.guarantees.gaussian_curve import price_in_rho
 from dither.errors import DeltaUnneeded, ParameterError
 from dither.exact.parameters import Number, positive, probability
-from dither.records.keys import key_by_error, key_unadjusted, key_with_rows
+from dither.records.keys import key_by_error, key_with_rows
 from dither.sensitivity import Sensitivity
 from dither.sql.bounding.aggregations import measures
 from dither.sql.guard.check import check
@@ -25,7 +25,6 @@ from dither.sql.lowering.statement import Statement
 from dither.sql.plan.nodes import Aggregate, Choice, Measure, OwnerTotal
 from dither.sql.plan.question import Question
 from dither.sql.planner.mechanism_choice import (
-    FACTOR,
     Mechanism,
     additive,
     choosing,
@@ -34,10 +33,11 @@ from dither.sql.planner.mechanism_choice import (
     selecting,
 )
 from dither.sql.planner.noise_kinds import WORTH_IT, can_be_gaussian, decide_noise, epsilon_with
-from dither.sql.planner.passes import answered, planned
-from dither.sql.planner.profiles.profile import Profile
+from dither.sql.planner.plan import Plan, answered, lost, planned
+from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.target import Target, solve
+from dither.sql.postprocess.left_out import LeftOut
 from dither.sql.pricing.recipe import Recipe
 
 __all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "again", "mechanism_from", "price"]
@@ -47,19 +47,17 @@ __all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "again", "mechanism_f
 class PricedMeasure:
     """A measure with its proven sensitivity and the mechanism that its share of the price buys.
 
-    `total` is there where the measure is computed by owners' totals although it was not asked for so. What is shown of
-    it is the noisy number times `factor`.
+    `total` is there where the measure is computed by owners' totals although it was not asked for so.
     """
 
     measure: Measure
     sensitivity: Sensitivity
     mechanism: Mechanism
     total: OwnerTotal | None = None
-    factor: Fraction = Fraction(1)
 
     def parameters(self) -> dict[str, str]:
-        """The mechanism as text, read back by `mechanism_from`, and the factor, by `factor_from`."""
-        return {**parameters_of(self.mechanism), **({} if self.factor == 1 else {FACTOR: str(self.factor)})}
+        """The mechanism as text, read back by `mechanism_from`."""
+        return parameters_of(self.mechanism)
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,17 @@ class PricedQuestion:
     label: str = ""  # what the ledger calls the question; without one, its canonical text
     target: Target | None = None  # the error that was asked for in place of a price
     stated_delta: Fraction | None = None  # that may be paid for Gaussian noise
+    profile: Profile | None = None  # that what is left out is certified by
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The aggregations as an engine reads them; neither the price nor what is recorded depends on them."""
         return tuple(map(lower, self.aggregates))
+
+    @cached_property
+    def left_out(self) -> LeftOut:
+        """How far each measure, without its noise, may be from that over all rows and values that are declared."""
+        return lost(self.aggregates, self.strategy, self.profile)
 
     @property
     def paid(self) -> dict[str, str]:
@@ -133,16 +137,15 @@ def price(
     delta: Number | None = None,
     confidence: Number = "0.95",
     rows_per_owner: int | None = None,
-    adjust: bool = True,
     profile: Profile | None = None,
     strategy: Strategy | None = None,
 ) -> PricedQuestion:
     """Split one stated price over all measures of the question, so that together they cost it once.
 
     What the plan leaves open is chosen by the profile, unless `rows_per_owner` states it or an earlier run has decided
-    it (`strategy`). In place of a price, `error` states the half-width that every column must keep with `confidence`.
-    With `adjust`, counts and sums are scaled up for rows that the profile says are left out. `delta` pays for keys from
-    the data; where all keys are public and epsilons and deltas add up, for Gaussian noise: only if it errs by less.
+    it (`strategy`). In place of a price, `error` states how far every column may be off with `confidence`. `delta` pays
+    for keys from the data; where all keys are public and epsilons and deltas add up, for Gaussian noise: only if it
+    errs by less.
     """
     if sum(stated is not None for stated in (epsilon, rho, error)) != 1:
         raise ParameterError(
@@ -151,10 +154,11 @@ def price(
     if delta is not None and question.public and currency.kind != "basic":
         raise DeltaUnneeded
     for_noise = None if delta is None or not question.public else probability(delta, "delta")
-    target = None
+    target, level = None, probability(confidence, "confidence")
+    open_ = Plan(question, currency.kind, Fraction(1), level, profile, rows_per_owner)
     if error is not None:
-        target = Target(positive(error, "error"), probability(confidence, "confidence"))
-        cost, strategy = _solved(question, currency.kind, target, for_noise, profile, rows_per_owner, adjust)
+        target = Target(positive(error, "error"), level)
+        cost, strategy = _solved(open_, target, for_noise)
         epsilon, rho = (None, _shown(cost)) if currency.kind == "zcdp" else (_shown(cost), None)
     total = currency.price_of(
         epsilon=None if epsilon is None else positive(epsilon, "epsilon"),
@@ -164,31 +168,20 @@ def price(
         total = currency.with_keys(total, None if delta is None else positive(delta, "delta"))
     asked = {"epsilon": str(epsilon)} if rho is None else {"rho": str(rho)}
     if strategy is None:
-        strategy = decide_noise(question, currency.kind, total.cost, for_noise, profile, rows_per_owner, adjust)
+        strategy = decide_noise(replace(open_, cost=total.cost), for_noise)
     made = _bought(question, currency, total, asked, strategy, for_noise)
-    made = replace(made, target=target)
-    if rows_per_owner is None and adjust:
+    made = replace(made, target=target, profile=profile)
+    if rows_per_owner is None:
         return made
-    # An answer with another limit, or scaled up, is no answer to this.
-    key = question.canonical()
-    stated = rows_per_owner is not None
-    return replace(made, label=key_with_rows(key, strategy.rows) if stated else key_unadjusted(key))
+    return replace(made, label=key_with_rows(question.canonical(), strategy.rows))  # no answer with another limit
 
 
-def _solved(
-    question: Question,
-    kind: str,
-    target: Target,
-    delta: Fraction | None,
-    profile: Profile | None,
-    rows_per_owner: int | None,
-    adjust: bool,
-) -> tuple[Fraction, Strategy]:
+def _solved(plan: Plan, target: Target, delta: Fraction | None) -> tuple[Fraction, Strategy]:
     """The smallest price for an error; where a delta may be paid, with Gaussian noise if that is clearly less."""
-    cost, strategy = solve(question, kind, target, profile, rows_per_owner, partial(_mechanism, kind), adjust)
-    if delta is None or not can_be_gaussian(question):
+    cost, strategy = solve(plan, target, partial(_mechanism, plan.kind))
+    if delta is None or not can_be_gaussian(plan.question):
         return cost, strategy
-    rho, other = solve(question, "zcdp", target, profile, rows_per_owner, partial(_mechanism, "zcdp"), adjust)
+    rho, other = solve(replace(plan, kind="zcdp"), target, partial(_mechanism, "zcdp"))
     epsilon = epsilon_with(rho, delta)
     return (epsilon, replace(other, gaussian=True)) if epsilon < WORTH_IT * cost else (cost, strategy)
 
@@ -203,7 +196,7 @@ def again(priced: PricedQuestion, currency: Currency, recipe: str) -> PricedQues
     decided = Strategy.read(Recipe.read(recipe).strategy, measures(priced.question))
     total = Price(priced.price.cost) if priced.question.public else priced.price
     made = _bought(priced.question, currency, total, priced.asked, decided, priced.stated_delta)
-    return replace(made, label=priced.label, target=priced.target)
+    return replace(made, label=priced.label, target=priced.target, profile=priced.profile)
 
 
 def _bought(
@@ -237,8 +230,7 @@ def _bought(
             mechanism = selecting(kind, share, sensitivity, total.delta)
         else:
             mechanism = _mechanism(kind, share, measure, sensitivity)
-        factor = strategy.factor_of(measure)
-        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure), factor))
+        priced.append(PricedMeasure(measure, sensitivity, mechanism, totals.get(measure)))
     counted = "rho" if currency.kind == "zcdp" else "epsilon"
     made = PricedQuestion(question, aggregates, tuple(priced), total, asked, counted, strategy, form)
     return replace(made, stated_delta=for_noise)

@@ -14,26 +14,31 @@ from dither.sql.expressions import Add, Clamp, Constant, Rescale, Stored, Subtra
 from dither.sql.plan.aggregates import Average, Count, CountDistinctOwner, Sum
 from dither.sql.plan.nodes import CountRows, SumRows
 from dither.sql.plan.question import Output
+from dither.sql.postprocess.measure_errors import MeasureError
 
 AGE = Stored("age", 0, 120, 0, False)
 COST = Stored("cost", -500, 100_001, 2, True)
 
 
+def noise(*widths):
+    return [MeasureError(Fraction(width)) for width in widths]
+
+
 def test_count_is_shown_as_released():
-    column = Output("n", Count()).finish([np.array([3, -2])], [Fraction(7, 2)])
+    column = Output("n", Count()).finish([np.array([3, -2])], [MeasureError(Fraction(7, 2))])
     assert (column.name, column.values.tolist(), column.decimals, column.half_width) == (
         "n",
         [3, -2],
         0,
         Fraction(7, 2),
     )
-    owners = CountDistinctOwner().finish([np.array([3])], [Fraction(1)])
+    owners = CountDistinctOwner().finish([np.array([3])], [MeasureError(Fraction(1))])
     assert (owners.values.tolist(), owners.half_width) == ([3], 1)
 
 
 def test_sum_keeps_its_decimals_exactly_beyond_64_bits():
     huge = np.array([2**90 + 1, -1], dtype=object)
-    column = Sum(COST).finish([huge], [Fraction(250)])
+    column = Sum(COST).finish([huge], [MeasureError(Fraction(250))])
     assert column.values.tolist() == [2**90 + 1, -1]
     assert (column.decimals, column.half_width) == (2, Fraction(5, 2))
 
@@ -55,14 +60,14 @@ def test_average_is_measured_around_the_middle():
 
 
 def test_average_of_exact_measures_is_the_average():
-    column = Average(AGE).finish([np.array([-200]), np.array([10])], [Fraction(0), Fraction(0)])
+    column = Average(AGE).finish([np.array([-200]), np.array([10])], noise(0, 0))
     assert column.values.tolist() == [40.0]
     assert column.lower[0] <= 40 <= column.upper[0]
     assert column.upper[0] - column.lower[0] < 1e-10
 
 
 def test_average_of_an_empty_group_is_the_middle_with_the_whole_range_around_it():
-    column = Average(AGE).finish([np.array([0, 10**6]), np.array([0, -5])], [Fraction(100), Fraction(3)])
+    column = Average(AGE).finish([np.array([0, 10**6]), np.array([0, -5])], noise(100, 3))
     assert column.values.tolist() == [60.0, 120.0]
     assert column.lower.tolist() == [0, 0]
     assert column.upper.tolist() == [120, 120]
@@ -75,9 +80,7 @@ def test_average_of_an_empty_group_is_the_middle_with_the_whole_range_around_it(
 )
 def test_the_true_average_lies_in_the_interval_whenever_the_noise_does(values, sum_noise, count_noise):
     total = sum(value - 49_750 for value in values) + sum_noise
-    column = Average(COST).finish(
-        [np.array([total]), np.array([len(values) + count_noise])], [Fraction(3000), Fraction(9)]
-    )
+    column = Average(COST).finish([np.array([total]), np.array([len(values) + count_noise])], noise(3000, 9))
     truth = sum(values) / (len(values) * 100)  # as a float64, like the declared bounds an interval may end at
     assert column.lower[0] <= truth <= column.upper[0]
     assert -5 <= column.values[0] <= 1000.01
@@ -97,4 +100,4 @@ def test_expected_error_of_an_average_bounds_the_real_one(rows, e_sum, e_count, 
 def test_the_wrong_number_of_measures_is_refused():
     for aggregate in (Count(), Sum(AGE), CountDistinctOwner(), Average(AGE)):
         with pytest.raises(ParameterError):
-            aggregate.finish([np.array([1])] * 3, [Fraction(1)] * 3)
+            aggregate.finish([np.array([1])] * 3, noise(1, 1, 1))

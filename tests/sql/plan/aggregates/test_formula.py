@@ -18,6 +18,7 @@ from dither.sql.expressions import IsNull, Not, Stored
 from dither.sql.plan.aggregates import Aggregator, Average, Count, CountDistinctOwner, Sum
 from dither.sql.plan.aggregates.formula import Formula
 from dither.sql.plan.nodes import CountRows, SumRows
+from dither.sql.postprocess.measure_errors import MeasureError
 from dither.sql.text.source import Source
 
 AGE = Stored("age", 0, 120, 0, False)
@@ -44,7 +45,8 @@ def formula(text: str) -> Aggregator:
 def finished(text: str, *noisy: list[int], errors: list[float | int] | None = None):
     found = formula(text)
     return found.finish(
-        [np.array(values) for values in noisy], [Fraction(error) for error in errors or [0] * len(noisy)]
+        [np.array(values) for values in noisy],
+        [MeasureError(Fraction(error)) for error in errors or [0] * len(noisy)],
     )
 
 
@@ -71,7 +73,11 @@ def test_one_call_is_that_aggregate_and_equal_formulas_are_equal():
 def test_sums_and_products_stay_exact():
     column = finished("SUM(age) + SUM(cost)", [2**62, 5], [2**62, 7], errors=[1, 250])
     assert column.values.tolist() == [2**62 * 101, 507]
-    assert (column.decimals, column.lower.tolist()[1], column.upper.tolist()[1]) == (2, 507 - 350, 507 + 350)
+    assert (column.decimals, column.lower.tolist()[1], column.upper.tolist()[1]) == (
+        2,
+        400,
+        507 + 350,
+    )  # costs are not negative
     product = finished("0.5 * SUM(cost) - 1", [300], errors=[10])
     assert (product.values.tolist(), product.decimals) == ([500], 3)
     assert (product.lower.tolist(), product.upper.tolist()) == ([450], [550])
@@ -144,9 +150,9 @@ def test_intervals_cover_with_the_confidence_asked_for(law, text):
             stated = make(sensitivity=1, **price)
             noise = np.asarray(stated.release(np.full(groups, 0)).value)
             noisy.append(value + factor * noise)
-            errors.append(stated.error(sure))
-        column = found.finish(noisy, errors)
-        truth = found.finish([np.array([value]) for value in exact_measures], [Fraction(0)] * len(errors)).values[0]
+            errors.append(MeasureError(stated.error(sure)))
+        column, exactly = found.finish(noisy, errors), [MeasureError(Fraction(0))] * len(errors)
+        truth = found.finish([np.array([value]) for value in exact_measures], exactly).values[0]
         covered = (column.lower <= truth + 1e-9) & (column.upper >= truth - 1e-9)
         return float(1 - covered.mean())
 
@@ -172,7 +178,7 @@ def test_expected_errors_are_kept(rows):
     """The width stated before asking is at least the one that comes with the answer."""
     share = formula("100.0 * COUNT(*) FILTER (WHERE x) / COUNT(*)")
     errors = [Fraction(10), Fraction(10)]
-    column = share.finish([np.array([rows // 2]), np.array([rows])], errors)
+    column = share.finish([np.array([rows // 2]), np.array([rows])], [MeasureError(error) for error in errors])
     assert (column.upper[0] - column.lower[0]) / 2 <= share.half_width_at(rows, errors) + 1e-9
 
 
@@ -223,5 +229,5 @@ def test_which_items_are_formulas():
 
 def test_a_formula_needs_all_its_measures():
     with pytest.raises(ParameterError, match="has 2 measures; got 1"):
-        formula("SUM(age) / COUNT(*)").finish([np.array([1])], [Fraction(1)])
+        formula("SUM(age) / COUNT(*)").finish([np.array([1])], [MeasureError(Fraction(1))])
     assert isinstance(formula("SUM(age) / COUNT(*)"), Formula)

@@ -14,6 +14,7 @@ from dither.records import recorded
 from dither.sql.expressions import Numeric
 from dither.sql.plan.aggregates.aggregator import Aggregator, only
 from dither.sql.plan.nodes import Measure, ModeRows, QuantileRows
+from dither.sql.postprocess.measure_errors import MeasureError
 from dither.sql.postprocess.value_column import ValueColumn
 
 # MIN and MAX themselves can be one person's value. What is answered instead: the first and the last hundredth.
@@ -33,7 +34,11 @@ class ChosenQuantile(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return (QuantileRows(self.value, self.numerator, self.denominator),)
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+    @property
+    def typical_size(self) -> float:
+        return 0.5  # of a rank
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         return ValueColumn("quantile", only(noisy, "a quantile"), decimals=self.value.scale, declared=self.declared)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
@@ -51,7 +56,11 @@ class ChosenMode(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return (ModeRows(self.value),)
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+    @property
+    def typical_size(self) -> float:
+        return 0.5  # of a rank
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         return ValueColumn("mode", only(noisy, "MODE"), decimals=self.value.scale, declared=self.declared)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:

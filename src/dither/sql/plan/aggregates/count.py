@@ -14,7 +14,8 @@ from dither.records import recorded
 from dither.sql.expressions import Boolean
 from dither.sql.plan.aggregates.aggregator import Aggregator, only
 from dither.sql.plan.nodes import CountRows, Measure
-from dither.sql.postprocess.value_column import ValueColumn
+from dither.sql.postprocess.measure_errors import MeasureError
+from dither.sql.postprocess.value_column import ValueColumn, around
 
 
 @recorded("Count", "condition")
@@ -27,9 +28,14 @@ class Count(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return (CountRows(self.condition),)
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        width = only(errors, "COUNT")
-        return ValueColumn("count", only(noisy, "COUNT"), half_width=width, possible=(0.0, math.inf), additive=True)
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return (1,)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
+        values, error = only(noisy, "COUNT"), only(errors, "COUNT")
+        ends = around(values, 0, error.below, error.above)
+        return ValueColumn("count", values, possible=(0.0, math.inf), additive=True, **ends)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "COUNT"))

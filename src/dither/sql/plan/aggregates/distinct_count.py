@@ -13,7 +13,8 @@ from dither.records import recorded
 from dither.sql.expressions import Numeric, Textual
 from dither.sql.plan.aggregates.aggregator import Aggregator, only
 from dither.sql.plan.nodes import CountDistinct, Measure
-from dither.sql.postprocess.value_column import ValueColumn
+from dither.sql.postprocess.measure_errors import MeasureError
+from dither.sql.postprocess.value_column import ValueColumn, around
 
 
 @recorded("CountDistinctValues", "value")
@@ -26,8 +27,13 @@ class CountDistinctValues(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return (CountDistinct(self.value),)
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        return ValueColumn("count", only(noisy, "COUNT(DISTINCT)"), half_width=only(errors, "COUNT(DISTINCT)"))
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return (1,)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
+        values, error = only(noisy, "COUNT(DISTINCT)"), only(errors, "COUNT(DISTINCT)")
+        return ValueColumn("count", values, **around(values, 0, error.below, error.above))
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "COUNT(DISTINCT)"))

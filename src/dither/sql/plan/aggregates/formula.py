@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
@@ -18,11 +18,14 @@ from dither.sql.plan.aggregates.count import Count
 from dither.sql.plan.aggregates.owner_count import CountDistinctOwner
 from dither.sql.plan.aggregates.sum import Sum
 from dither.sql.plan.nodes import Measure
-from dither.sql.postprocess.formulas import Given, Term, from_column, to_column
+from dither.sql.postprocess.formulas import Given, Term, from_column, to_column, within
 from dither.sql.postprocess.formulas.formula_errors import Expected, half_width
 from dither.sql.postprocess.formulas.terms import Apply
+from dither.sql.postprocess.left_out import Bounds
+from dither.sql.postprocess.measure_errors import MeasureError
 from dither.sql.postprocess.value_column import ValueColumn
 
+_Error = TypeVar("_Error", MeasureError, Fraction)
 _WHOLE = (Count, CountDistinctOwner)  # exact values are whole numbers from zero upward
 
 
@@ -46,6 +49,12 @@ class Formula(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys(measure for part in self.parts for measure in part.measures()))
 
+    def leaves(self) -> tuple[Aggregator, ...]:
+        return tuple(leaf for part in self.parts for leaf in part.leaves())
+
+    def rebuilt(self, change: Callable[[Aggregator], Aggregator]) -> Aggregator:
+        return replace(self, parts=tuple(part.rebuilt(change) for part in self.parts))
+
     @property
     def confidence_split(self) -> int:
         """Distinct measures; a part whose interval needs more than its measures' own is added with all it needs."""
@@ -53,10 +62,13 @@ class Formula(Aggregator):
         shared = {measure for part in plain for measure in part.measures()}
         return len(shared) + sum(part.confidence_split for part in self.parts if part not in plain)
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+    def losses(self, errors: Sequence[MeasureError]) -> list[tuple[Measure, Bounds]]:
+        return [loss for part, (_, own) in self._shares(errors, errors) for loss in part.losses(own)]
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         columns = [part.finish(*given) for part, given in self._shares(noisy, errors)]
         estimates = [
-            from_column(column, whole=isinstance(part, _WHOLE))
+            within(from_column(column, whole=isinstance(part, _WHOLE)), column.possible)
             for part, column in zip(self.parts, columns, strict=True)
         ]
         return to_column("value", self.term.of(Given(estimates)), len(columns[0].values))
@@ -66,8 +78,8 @@ class Formula(Aggregator):
         return half_width(self.term, [_expected(part, rows, own) for part, (_, own) in self._shares(errors, errors)])
 
     def _shares(
-        self, noisy: Sequence[Any], errors: Sequence[Fraction]
-    ) -> Iterator[tuple[Aggregator, tuple[list[Any], list[Fraction]]]]:
+        self, noisy: Sequence[Any], errors: Sequence[_Error]
+    ) -> Iterator[tuple[Aggregator, tuple[list[Any], list[_Error]]]]:
         """Each part with the measures and errors that are its own."""
         measures = self.measures()
         if not len(measures) == len(noisy) == len(errors):

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dither.records import recorded
 from dither.sql.plan.aggregates.aggregator import Aggregator, only
 from dither.sql.plan.nodes import CountOwners, Measure
-from dither.sql.postprocess.value_column import ValueColumn
+from dither.sql.postprocess.measure_errors import MeasureError
+from dither.sql.postprocess.value_column import ValueColumn, around
 
 
 @recorded("CountDistinctOwner")
@@ -24,9 +25,13 @@ class CountDistinctOwner(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return (CountOwners(),)
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        width = only(errors, "COUNT(DISTINCT)")
-        return ValueColumn("count", only(noisy, "COUNT(DISTINCT)"), half_width=width, possible=(0.0, math.inf))
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return (1,)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
+        values, error = only(noisy, "COUNT(DISTINCT)"), only(errors, "COUNT(DISTINCT)")
+        return ValueColumn("count", values, possible=(0.0, math.inf), **around(values, 0, error.below, error.above))
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "COUNT(DISTINCT)"))

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dither.records import recorded
 from dither.sql.expressions import Boolean, Numeric
-from dither.sql.plan.aggregates.aggregator import Aggregator, only
+from dither.sql.plan.aggregates.aggregator import Aggregator, mean_size, only
 from dither.sql.plan.nodes import Measure, OwnerTotal
-from dither.sql.postprocess.value_column import ValueColumn
+from dither.sql.postprocess.measure_errors import MeasureError
+from dither.sql.postprocess.value_column import ValueColumn, around
 
 
 @recorded("SumOfOwners", "value", "condition", "least", "most")
@@ -29,10 +30,22 @@ class SumOfOwners(Aggregator):
     def measures(self) -> tuple[Measure, ...]:
         return (OwnerTotal(self.value, self.condition, self.least, self.most),)
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
-        width = self.half_width_at(0, errors)
-        values = only(noisy, "OWNER_SUM")
-        return ValueColumn("owner_sum", values, decimals=self._decimals, half_width=width, additive=True)
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        return (10.0**-self._decimals,)
+
+    @property
+    def typical_size(self) -> float:
+        return 1.0 if self.value is None else mean_size(self.value)
+
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        return (1,)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
+        values, error = only(noisy, "OWNER_SUM"), only(errors, "OWNER_SUM")
+        ends = around(values, self._decimals, error.below, error.above)
+        return ValueColumn("owner_sum", values, decimals=self._decimals, additive=True, **ends)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "OWNER_SUM")) / Fraction(10**self._decimals)

@@ -14,7 +14,10 @@ from dither.errors import ParameterError
 from dither.records import recorded
 from dither.sql.expressions import Clamp, Constant, IsNull, Multiply, Not, Numeric, Subtract
 from dither.sql.plan.aggregates.aggregator import Aggregator, bounded
+from dither.sql.plan.aggregates.means import mean_ends, rows_and_clamps
 from dither.sql.plan.nodes import CountRows, Measure, SumRows
+from dither.sql.postprocess.left_out import Bounds
+from dither.sql.postprocess.measure_errors import MeasureError
 from dither.sql.postprocess.value_column import ValueColumn
 
 _OUTWARD = 1 + 16 * 2.0**-53  # more than the relative error of the few float operations below
@@ -39,21 +42,39 @@ class Variance(Aggregator):
         present = CountRows(Not(IsNull(self.value)) if self.value.nullable else None)
         return SumRows(bounded(distance)), SumRows(_squared(distance)), present
 
-    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[Fraction]) -> ValueColumn:
+    @property
+    def noise_factors(self) -> tuple[float, ...]:
+        low, high = self.value.bounds
+        reach, unit = max(1.0, (high - low) / 2), 10.0**-self.value.scale
+        return 2 * reach * unit**2, unit**2, 4 / 3 * reach**2 * unit**2
+
+    @property
+    def typical_size(self) -> float:
+        low, high = self.value.bounds
+        return max(1e-9, (high - low) ** 2 / 12) * 100.0**-self.value.scale
+
+    def losses(self, errors: Sequence[MeasureError]) -> list[tuple[Measure, Bounds]]:
+        """Rows, and what clamping changed: what the rows that were left out add follows from how many they are."""
+        return rows_and_clamps(self.measures(), errors)
+
+    def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         if len(noisy) != 3 or len(errors) != 3:
             raise ParameterError(f"VARIANCE has three measures; got {len(noisy)} and {len(errors)} errors.")
         total, squares, count = (np.asarray(array, dtype=np.float64) for array in noisy)
-        first, second, third = (float(error) for error in errors)
         fewest_counted = 2.0 if self.sample else 1.0
         value = self._variance(total, squares, np.maximum(count, fewest_counted))
-        known = count - third >= fewest_counted
-        fewest, most = np.maximum(count - third, fewest_counted), np.maximum(count + third, fewest_counted)
-        # Mean squares are monotone in each quantity; a square mean is least at zero if zero is possible.
-        nearest = np.maximum(np.abs(total) - first, 0.0) / most
-        farthest = (np.abs(total) + first) / fewest
-        low = np.maximum(squares - second, 0.0) / most / _OUTWARD - (farthest * _OUTWARD) ** 2
-        high = np.maximum(squares + second, 0.0) / fewest * _OUTWARD - (nearest / _OUTWARD) ** 2
-        low, high = self._corrected(low, most, up=False), self._corrected(high, fewest, up=True)
+        least_count = count - float(errors[2].noise)
+        known, fewest = least_count >= fewest_counted, np.maximum(least_count, fewest_counted) / _OUTWARD
+        below, above = (end - self.middle for end in self.value.bounds)
+        means = mean_ends(total, count, errors[0], errors[2], (below, above))
+        most_square = max(below**2, above**2)
+        least_square, greatest_square = mean_ends(squares, count, errors[1], errors[2], (0, most_square))
+        # The square of the mean is least where the mean is nearest to zero, which may lie between its ends.
+        nearest = np.where((means[0] <= 0) & (means[1] >= 0), 0.0, np.minimum(*map(np.abs, means)))
+        farthest = np.maximum(*map(np.abs, means))
+        low = np.maximum(least_square, 0.0) / _OUTWARD - (farthest * _OUTWARD) ** 2
+        high = np.maximum(greatest_square, 0.0) * _OUTWARD - (nearest / _OUTWARD) ** 2
+        high = self._corrected(high, np.maximum(fewest, fewest_counted), up=True)
         least, greatest = 0.0, self._greatest()
         lower = np.where(known, np.clip(low, least, greatest), least)
         upper = np.where(known, np.clip(high, least, greatest), greatest)

@@ -5,8 +5,8 @@ Nothing here touches data: every number has its noise already, so operators may 
 
 from __future__ import annotations
 
-from dither.sql.postprocess.formulas.estimate import Estimate, constant, from_column, to_column
+from dither.sql.postprocess.formulas.estimate import Estimate, constant, from_column, to_column, within
 from dither.sql.postprocess.formulas.key_words import Words
 from dither.sql.postprocess.formulas.terms import Condition, Given, Term
 
-__all__ = ["Condition", "Estimate", "Given", "Term", "Words", "constant", "from_column", "to_column"]
+__all__ = ["Condition", "Estimate", "Given", "Term", "Words", "constant", "from_column", "to_column", "within"]

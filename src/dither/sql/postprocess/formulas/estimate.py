@@ -109,6 +109,16 @@ def from_column(column: Finished, *, whole: bool = False) -> Estimate:
     return replace(floats(shown, lower, upper, np.isnan(shown)), whole=whole)
 
 
+def within(estimate: Estimate, possible: tuple[float, float] | None) -> Estimate:
+    """The same with ends on the side of zero that declarations allow: a count is not negative."""
+    lower, upper = estimate.lower, estimate.upper
+    if possible is not None and possible[0] == 0:
+        lower, upper = np.maximum(lower, 0), np.maximum(upper, 0)
+    if possible is not None and possible[1] == 0:
+        lower, upper = np.minimum(lower, 0), np.minimum(upper, 0)
+    return replace(estimate, lower=lower, upper=upper)
+
+
 def to_column(name: str, estimate: Estimate, groups: int) -> ValueColumn:
     """The estimate as a finished column with one cell a group."""
     from dither.sql.postprocess.value_column import ValueColumn

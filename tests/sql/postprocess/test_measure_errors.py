@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither.sql.planner.error_sums import scaled, scaled_errors
+from dither.sql.postprocess.measure_errors import scaled, scaled_errors
 
 FACTORS = st.integers(1, 5 * 10**6).map(lambda above: 1 + Fraction(above, 10**6))
 

@@ -1,0 +1,72 @@
+"""Other plans to choose from: fewer rows of each owner, and structure that could be declared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from dither.sql.bounding.losses import certifiable
+from dither.sql.expressions import Stored
+from dither.sql.plan.measures import shown
+from dither.sql.plan.nodes import CountRows, Measure, SumRows
+from dither.sql.planner.passes import decided
+from dither.sql.planner.plan import Plan, split_missed
+from dither.sql.postprocess.left_out import LeftOut
+from dither.sql.pricing.price import PricedQuestion
+
+_STEP = 4  # from one number of rows on the menu to the next
+
+
+def menu(priced: PricedQuestion, confidence: Fraction) -> list[dict[str, Any]]:
+    """For some numbers of rows that count of each owner: the noise of each column, and what is left out at most."""
+    limit = certifiable(priced.aggregates[0].child)
+    most = 1 if limit is None else limit.child.table.max_rows_per_owner
+    if most == 1 or limit is None:
+        return []
+    kind, (_, cost) = "zcdp" if priced.split[0] == "rho" else "pure", priced.split
+    plan = Plan(priced.question, kind, cost, confidence, priced.profile)
+    rows = sorted({limit.rows, most, *(_STEP**place for place in range(most.bit_length()) if _STEP**place < most)})
+    return [
+        {
+            "rows_per_owner": count,
+            "chosen": count == limit.rows,
+            "columns": _columns(decided(replace(plan, stated=count)), confidence),
+        }
+        for count in rows
+    ]
+
+
+def _columns(plan: Plan, confidence: Fraction) -> list[dict[str, Any]]:
+    """Of counts and sums: of other columns, both follow from the data too."""
+    found = []
+    for output, asked in zip(plan.answered.outputs, plan.question.outputs, strict=True):
+        measure = asked.aggregate.measures()[0]
+        if len(asked.aggregate.measures()) == 1 and isinstance(measure, (CountRows, SumRows)):
+            by_noise, by_profile = split_missed(plan.left_out, output, confidence)
+            each = float(by_noise) / output.aggregate.confidence_split
+            leaf = output.aggregate
+            pairs = zip(leaf.measures(), leaf.noise_factors, strict=True)
+            noise = sum(factor * plan.noise(one, each) for one, factor in pairs)
+            left = left_out_of(plan.left_out, leaf.measures()[0], by_profile)
+            found.append({"name": output.name, "noise": noise, "left_out": left})
+    return found
+
+
+def left_out_of(left: LeftOut, measure: Measure, missed: Fraction) -> list[float | None]:
+    """By how much a measure may be too large, and too small, for what is left out; None if no bound is known."""
+    return [None if end is None else float(shown(measure, abs(end))) for end in left.bounds(measure.text, missed)]
+
+
+def structure(priced: PricedQuestion) -> list[dict[str, Any]]:
+    """What could be declared, if it is true, for less noise: that an owner has one row in each group.
+
+    Then one owner moves M groups by one each, which Gaussian noise covers with the square root of M.
+    """
+    limit = certifiable(priced.aggregates[0].child)
+    names = {} if limit is None else {name: own for own, name in limit.child.names}
+    columns = [names.get(key.code.name) for key in priced.question.keys if isinstance(key.code, Stored)]
+    rows = 1 if limit is None else limit.rows
+    if priced.split[0] != "rho" or rows == 1 or len(columns) != 1 or columns[0] is None:
+        return []
+    return [{"max_rows_per_owner_in": {columns[0]: 1}, "noise_times": rows**-0.5}]
