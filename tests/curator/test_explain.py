@@ -194,7 +194,7 @@ def test_a_notebook_shows_a_table(clinic: dt.Curator) -> None:
     assert shown.startswith("<table>")
     assert "<b>" not in shown
     assert "&lt;b&gt;n&lt;/b&gt;" in shown
-    for words in ("possible bias", "Laplace", "Quantile", "an owner has at most 2 rows", "Nothing has been spent"):
+    for words in ("at most left out", "Laplace", "Quantile", "an owner has at most 2 rows", "Nothing has been spent"):
         assert words in shown
 
 

@@ -35,7 +35,6 @@ WRONG: dict[str, list[Any]] = {
     "request": NO_TEXTS,
     "dialect": NO_TEXTS,
     "rows_per_owner": [True, "3", 1.5, [], {}, object(), 0, -1],
-    "adjust": [None, 0, 1, "false", [], {}, object()],
 }
 
 
@@ -67,7 +66,7 @@ def test_other_types_are_refused(service: Any, name: str) -> None:
         check_refused(service, name, value)
 
 
-@pytest.mark.parametrize(("name", "value"), [*UNKNOWN.items(), ("adjust", 0), ("request", "\ud800"), ("dialect", {})])
+@pytest.mark.parametrize(("name", "value"), [*UNKNOWN.items(), ("request", "\ud800"), ("dialect", {})])
 def test_planted_bug_all_is_passed_on(service: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: Any) -> None:
     monkeypatch.setattr(services, "checked", lambda stated, _: stated)
     with pytest.raises((pytest.fail.Exception, AssertionError, TypeError, AttributeError, UnicodeEncodeError)):
@@ -81,9 +80,9 @@ def test_a_request_has_no_explanation(clinic: dt.Curator) -> None:
 
 @pytest.mark.parametrize("quarter", ["0.25", "1/4", 0.25, Fraction(1, 4), Decimal("0.25")])
 def test_numbers_are_read_as_before(service: Any, quarter: Any) -> None:
-    stated = {"confidence": quarter, "rows_per_owner": np.int64(2), "adjust": False, "dialect": None, "rho": None}
+    stated = {"confidence": quarter, "rows_per_owner": np.int64(2), "dialect": None, "rho": None}
     assert service.explain(ALICE, COUNT, epsilon=quarter, **stated).to_dict()["price"]["epsilon"] == "0.25"
-    assert service.ask(ALICE, COUNT, epsilon=quarter, request=None, dialect="mysql", adjust=True).charged
+    assert service.ask(ALICE, COUNT, epsilon=quarter, request=None, dialect="mysql").charged
 
 
 @pytest.mark.parametrize("text", [None, 1, True, [], {}, b"SELECT 1", ["SELECT 1"], "\ud800", COUNT + " -- \ud800"])

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 import threats_harness as harness
 import threats_population as population
+from dither.sql.planner.profiles.profile import RowsPerOwner
 from threats_harness import Leak, Side, check_neighbours
 
 from dither.accounting.currency.currency import Currency
@@ -26,7 +27,6 @@ from dither.mechanisms import Laplace
 from dither.mechanisms.sealed_values import _unseal
 from dither.policy.columns import Category, Fixed, Int
 from dither.sql.binding.reading import read
-from dither.sql.planner.profiles.profile import RowsPerOwner
 from dither.sql.pricing.price import PricedQuestion, price
 
 LIMIT = 64

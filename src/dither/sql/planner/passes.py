@@ -14,7 +14,7 @@ from dither.sql.bounding.losses import certifiable
 from dither.sql.bounding.owner_limits import Limits
 from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Average, Sum
-from dither.sql.planner.plan import Plan
+from dither.sql.planner.candidate import Plan
 from dither.sql.planner.split import least_error, shares, summed
 from dither.sql.planner.strategy import totalled
 from dither.sql.postprocess.left_out import ROWS

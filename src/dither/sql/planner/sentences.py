@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dither.exact.digits import counted, decimal
 from dither.sql.plan.measures import shown
-from dither.sql.planner.plan import FOR_PROFILE, Plan
+from dither.sql.planner.candidate import FOR_PROFILE, Plan
 
 
 def reasons(plan: Plan) -> Iterator[str]:

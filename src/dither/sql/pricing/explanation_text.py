@@ -60,7 +60,7 @@ def _menu(content: dict[str, Any]) -> list[str]:
             lines.append(f"With rows_per_owner={item['rows_per_owner']}{chosen}: {'; '.join(columns)}.")
     for item in content["structure"]:
         lines.append(
-            f"If it is true, declare max_rows_per_owner_in={item['max_rows_per_owner_in']}: the noise of counts would be "
+            f"If it is true, declare max_rows_per_owner_in={item['max_rows_per_owner_in']}: the noise of counts is "
             f"{1 / item['noise_times']:.3g} times smaller, and nothing left out."
         )
     return lines

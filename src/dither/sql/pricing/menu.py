@@ -10,8 +10,8 @@ from dither.sql.bounding.losses import certifiable
 from dither.sql.expressions import Stored
 from dither.sql.plan.measures import shown
 from dither.sql.plan.nodes import CountRows, Measure, SumRows
+from dither.sql.planner.candidate import Plan, split_missed
 from dither.sql.planner.passes import decided
-from dither.sql.planner.plan import Plan, split_missed
 from dither.sql.postprocess.left_out import LeftOut
 from dither.sql.pricing.price import PricedQuestion
 

@@ -24,6 +24,7 @@ from dither.sql.lowering.lower import lower
 from dither.sql.lowering.statement import Statement
 from dither.sql.plan.nodes import Aggregate, Choice, Measure, OwnerTotal
 from dither.sql.plan.question import Question
+from dither.sql.planner.candidate import Plan, answered, lost, planned
 from dither.sql.planner.mechanism_choice import (
     Mechanism,
     additive,
@@ -33,7 +34,6 @@ from dither.sql.planner.mechanism_choice import (
     selecting,
 )
 from dither.sql.planner.noise_kinds import WORTH_IT, can_be_gaussian, decide_noise, epsilon_with
-from dither.sql.planner.plan import Plan, answered, lost, planned
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.strategy import Strategy
 from dither.sql.planner.target import Target, solve
