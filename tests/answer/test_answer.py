@@ -201,7 +201,7 @@ def test_rows_one_by_one_and_in_a_file(visits: Answer, tmp_path: Path) -> None:
     lines = (tmp_path / "a.csv").read_text().splitlines()
     above = [line for line in lines if line.startswith("# ")]
     assert above[:2] == [
-        "# price: epsilon 1",
+        "# price: epsilon 0.5",
         "# the interval holds the exact number with probability 95%, each by itself",
     ]
     assert lines[len(above) : len(above) + 2] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -39,6 +40,19 @@ def test_counts_are_not_below_zero_and_nothing_else_changes():
     assert released["n"].tolist() == [40, -5, 3]
     assert cut.notes[-1].startswith("Negative numbers were set to 0")
     assert cut.price == released.price
+
+
+def test_the_noise_alone_is_cut_too_and_what_was_left_out_is_not_made_to_add_up():
+    alone = counts([40, -5])
+    whole = replace(
+        alone, half_width=None, lower=np.array([15, -30]), upper=np.array([170, 125]), noise=alone, left_out="some rows"
+    )
+    released = answer(Key("region", pa.array(["a", "b"])), whole)
+    cut = released.nonnegative()
+    assert [end.tolist() for end in cut.interval("n")] == [[15, 0], [170, 125]]
+    assert [end.tolist() for end in cut.noise("n")] == [[10, 0], [70, 25]]
+    with pytest.raises(ParameterError, match="no rows are left out"):
+        released.consistent(answer(counts([40])))
 
 
 def test_every_number_comes_no_farther_from_the_exact_one():

@@ -161,7 +161,10 @@ def test_errors_and_explanations(label: str) -> None:
         "trade": label,
         "columns": [],
         "strategy": label,
-        "adjusted": 1.0,
+        "menu": [
+            {"rows_per_owner": 1, "chosen": True, "columns": [{"name": label, "noise": 1.0, "left_out": [0.0, None]}]}
+        ],
+        "structure": [{"max_rows_per_owner_in": {label: 1}, "noise_times": 0.5}],
         "notes": [label],
         "statements": [],
     }

@@ -23,21 +23,23 @@ if TYPE_CHECKING:
 
 def nonnegative(answer: Answer) -> Answer:
     """Numbers that cannot be negative moved up to zero, and their intervals with them."""
-    columns = tuple(_from_zero(column) if _cannot_be_negative(column) else column for column in answer.columns)
+    columns = tuple(
+        _from_zero(column) if isinstance(column, Value) and _cannot_be_negative(column) else column
+        for column in answer.columns
+    )
     note = "Negative numbers were set to 0 where none can be; sums over groups of them are too large on average."
     return replace(answer, columns=columns, notes=(*answer.notes, note))
 
 
-def _cannot_be_negative(column: Key | Value) -> bool:
-    return isinstance(column, Value) and column.possible is not None and column.possible[0] >= 0
+def _cannot_be_negative(column: Value) -> bool:
+    return column.possible is not None and column.possible[0] >= 0
 
 
-def _from_zero(column: Key | Value) -> Key | Value:
-    if not isinstance(column, Value):
-        return column
+def _from_zero(column: Value) -> Value:
     found = ends(column)
     lower, upper = (None, None) if found is None else (np.maximum(end, 0) for end in found)
-    return replace(column, values=np.maximum(column.values, 0), lower=lower, upper=upper, half_width=None)
+    noise = None if column.noise is None else _from_zero(column.noise)
+    return replace(column, values=np.maximum(column.values, 0), lower=lower, upper=upper, half_width=None, noise=noise)
 
 
 def consistent(answer: Answer, total: Answer) -> Answer:
@@ -60,7 +62,8 @@ def consistent(answer: Answer, total: Answer) -> Answer:
             columns.append(column)
     if not moved:
         raise ParameterError(
-            "the answers have no counts or sums in common: give both columns of the same name, such as COUNT(*) AS n."
+            "the answers have no counts or sums in common that add up: give both columns of the same name, such as "
+            "COUNT(*) AS n, and ask so that no rows are left out (rows_per_owner= the declared maximum)."
         )
     note = f"{', '.join(moved)}: adjusted to add up to a total asked for separately; intervals are those before that."
     return replace(answer, columns=tuple(columns), notes=(*answer.notes, note))

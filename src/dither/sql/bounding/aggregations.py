@@ -72,7 +72,7 @@ def _plan(
     whole = question.source if _linear(question.source) else limited
     if not keys and CountOwners() in needed:
         aggregates.append(Aggregate(whole, (), (CountOwners(),)))
-    of_owners = {measure: measure for measure in needed if isinstance(measure, OwnerTotal)}
+    of_owners: dict[Measure, OwnerTotal] = {measure: measure for measure in needed if isinstance(measure, OwnerTotal)}
     if of_owners:
         aggregates.append(_totals(whole, keys, of_owners, facts(limited).rows or 1))
     if replaced:
