@@ -28,7 +28,7 @@ from dither.accounting.currency.currency import Currency
 from dither.answer import Answer
 
 Floats = NDArray[np.float64]
-LEVELS = ("0.5", "0.9", "0.95", "0.99")
+LEVELS = ("0.95", "0.5", "0.9", "0.99")  # asked at the first, which the plan is made for
 BUDGETS = {
     "PureDP": dt.PureDP(100),
     "ApproxDP": dt.ApproxDP(100, "1e-6"),

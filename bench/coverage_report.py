@@ -111,9 +111,8 @@ class Width:
     def kept(self) -> bool:
         if self.steady and not self.widest <= 1 + 1e-9:
             return False
-        limited = self.place.table == TENFOLD and self.place.epsilon == "0.1"
-        wanted = {"rows": ("COUNT", "COUNT, more groups"), "columns": ("SUM",)}[self.place.profile]
-        return self.ratio <= (HALF if limited and self.place.kind in wanted else SLACK)
+        half = self.place.table == TENFOLD and self.place.epsilon == "0.1" and self.place.profile == "rows"
+        return self.ratio <= (HALF if half and self.place.kind in ("COUNT", "COUNT, more groups", "SUM") else SLACK)
 
 
 def widths(figures: Figures) -> Iterator[Width]:
