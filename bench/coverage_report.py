@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,6 @@ PROFILES = {
     "columns": "After a profile of rows and a column",
 }
 TENFOLD, HALF = "flights6000", 0.5  # its declared maximum is ten times too large
-SLACK = 1.02  # of mean widths that differ from repetition to repetition
 
 
 class Place(NamedTuple):
@@ -105,14 +106,19 @@ class Width:
     place: Place
     ratio: float
     widest: float
-    steady: bool  # the same in all repetitions without a profile
+    chance: float  # how much larger the ratio may be by chance: three standard errors
+
+    def __str__(self) -> str:
+        return f"{self.ratio:.2f} ({self.widest:.2f})"
 
     @property
     def kept(self) -> bool:
-        if self.steady and not self.widest <= 1 + 1e-9:
+        if not self.chance and not self.widest <= 1 + 1e-9:  # the same in all repetitions without a profile
             return False
         half = self.place.table == TENFOLD and self.place.epsilon == "0.1" and self.place.profile == "rows"
-        return self.ratio <= (HALF if half and self.place.kind in ("COUNT", "COUNT, more groups", "SUM") else SLACK)
+        return self.ratio <= (
+            HALF if half and self.place.kind in ("COUNT", "COUNT, more groups", "SUM") else 1 + self.chance
+        )
 
 
 def widths(figures: Figures) -> Iterator[Width]:
@@ -123,8 +129,10 @@ def widths(figures: Figures) -> Iterator[Width]:
             continue
         mean, widest = sum(plain.widths) / len(plain.widths), max(plain.widths)
         if 0 < mean < float("inf"):
-            ratio = sum(tally.widths) / len(tally.widths) / mean
-            yield Width(place, ratio, max(tally.widths) / widest, min(plain.widths) == widest)
+            steady = min(plain.widths) == widest
+            errors = [statistics.pstdev(one.widths) / len(one.widths) ** 0.5 for one in (plain, tally)]
+            chance = 0.0 if steady else 3 * math.hypot(*errors) / mean
+            yield Width(place, statistics.fmean(tally.widths) / mean, max(tally.widths) / widest, chance)
 
 
 def _widths(figures: Figures) -> int:
@@ -135,14 +143,18 @@ def _widths(figures: Figures) -> int:
     settings = sorted({(one.place.budget, one.place.epsilon) for one in found})
     print("| table, profile, question | " + " | ".join(f"{b}, {e}" for b, e in settings) + " |")
     print("|---" * (len(settings) + 1) + "|")
-    rows: dict[str, dict[Any, str]] = {}
+    rows: dict[tuple[Any, ...], dict[Any, Width]] = {}
     for one in found:
         place = one.place
-        what = f"{place.table}, {place.profile}, {place.kind}"
-        mark = "" if one.kept else " WIDE"
-        rows.setdefault(what, {})[place.budget, place.epsilon] = f"{one.ratio:.2f} ({one.widest:.2f}){mark}"
-    for what, cells in rows.items():
-        print(f"| {what} | " + " | ".join(cells.get(setting, "") for setting in settings) + " |")
+        rows.setdefault((place.table, place.profile, place.kind, place.sql, place.column), {})[
+            place.budget, place.epsilon
+        ] = one
+    for (table, profile, kind, *_), cells in rows.items():
+        shown = (str(cells[setting]) if setting in cells else "" for setting in settings)
+        print(f"| {table}, {profile}, {kind} | " + " | ".join(shown) + " |")
+    for one in found:
+        if not one.kept:
+            print(f"WIDE  {one}: column {one.place.column + 1} of {one.place}")
     wide = sum(not one.kept for one in found)
     print(f"\n{'FAIL' if wide else 'PASS'}  {wide} of {len(found)} widths beyond their limit")
     return wide
