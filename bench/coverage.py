@@ -64,7 +64,14 @@ def run(name: str, budget: str, only: Sequence[str], repetitions: int, results: 
             by_text = {one.sql: one for one in asked}
             with results.open("a", encoding="utf-8") as file:
                 for (text, column, level), tally in tallies.items():
-                    named = {"table": name, **vars(setting), "kind": by_text[text].kind, "sql": text}
+                    named = {
+                        "table": name,
+                        "budget": budget,
+                        "epsilon": setting.epsilon,
+                        "profile": setting.profile,
+                        "kind": by_text[text].kind,
+                        "sql": text,
+                    }
                     place = {"column": column, "level": level, "selects": by_text[text].selects}
                     file.write(json.dumps({**named, **place, **tally.to_dict()}) + "\n")
             print(f"{name}, {setting}: {time.process_time() - started:.0f} s", file=sys.stderr)

@@ -1,10 +1,10 @@
 """One repetition: a fresh curator, a fresh profile, every question once, and its intervals at every level.
 
-What is production code: all of it but two shortcuts. Opening a folder, profiling, reading, planning, pricing, charging,
-noise, settling and presenting are the public API (`Curator.open`, `profile`, `sql`); other levels are the same question
-asked again, which is free and shows the same release. The shortcuts: a repetition's folder is a copy of one in which
-the tables were registered once, so that ranks within owners are the same in all; and exact aggregates, which have no
-randomness, are remembered by statement, sealed as they are.
+What is production code: all of it but three shortcuts. Opening a folder, profiling, reading, planning, pricing,
+charging, noise, settling and presenting are those of `Curator.open`, `profile` and `sql`. The shortcuts: a repetition's
+folder is a copy of one in which the tables were registered once, so that ranks within owners are the same in all; exact
+aggregates, which have no randomness, are remembered by statement, sealed as they are; and other levels than the first
+are presented from the stored release at once, as the same question asked again would be, which is free.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from coverage_statistics import Tally
 from coverage_tables import Asked, Subject
 from dither.accounting.currency.currency import Currency
 from dither.answer import Answer
+from dither.curator.present import present
 
 Floats = NDArray[np.float64]
 LEVELS = ("0.95", "0.5", "0.9", "0.99")  # asked at the first, which the plan is made for
@@ -45,6 +46,7 @@ class Setting:
     budget: str
     epsilon: str
     profile: str
+    times: int = 1  # the usual price of the profile
 
     def __str__(self) -> str:
         return f"{self.budget}, epsilon {self.epsilon}, {'no profile' if self.profile == 'none' else self.profile}"
@@ -106,16 +108,16 @@ class Template:
         curator._engine = self.engine
         return curator
 
-    def profile(self, curator: dt.Curator, wanted: str) -> None:
+    def profile(self, curator: dt.Curator, setting: Setting) -> None:
         """The profile that a setting wants, of rows alone or with one column."""
-        if wanted == "none":
+        if setting.profile == "none":
             return
         currency = Currency.of(BUDGETS[self.budget])
         cost = Fraction(PROFILE_EPSILON)
         if currency.kind == "zcdp":
             cost = 9 * currency.price_of(epsilon=CHEAPER).cost
-        share = f"{float(cost / currency.cap_cost):.15f}"
-        columns = (self.subject.column,) if wanted == "columns" else ()
+        share = f"{float(setting.times * cost / currency.cap_cost):.15f}"
+        columns = (self.subject.column,) if setting.profile == "columns" else ()
         curator.profile(self.subject.profiled, share=share, columns=columns)
 
     def repetition(
@@ -124,19 +126,24 @@ class Template:
         """Every question once, under a curator and a profile of this repetition alone."""
         name = f"repetition {number}"
         with self.fresh(name) as curator:
-            self.profile(curator, setting.profile)
-            for one, level in product(asked, levels):
-                yield from read(curator, one, setting.epsilon, level)
+            self.profile(curator, setting)
+            for one in asked:
+                yield from read(curator, one, setting.epsilon, levels)
         shutil.rmtree(self._scratch / name)
 
 
-Read = Callable[[dt.Curator, Asked, str, str], Iterator[Shown]]
+Read = Callable[[dt.Curator, Asked, str, Sequence[str]], Iterator[Shown]]
 
 
-def stated(curator: dt.Curator, asked: Asked, epsilon: str, level: str) -> Iterator[Shown]:
-    """The intervals that an answer states."""
-    answer = curator.sql(asked.sql, epsilon=epsilon, confidence=level)
-    yield from shown(asked, answer, level, answer.interval)
+def stated(curator: dt.Curator, asked: Asked, epsilon: str, levels: Sequence[str]) -> Iterator[Shown]:
+    """The intervals that an answer states: what `Walk.ask` does, but at several levels."""
+    walk = curator._walk
+    first = Fraction(levels[0])
+    pricing = partial(walk.price, asked.sql, None, epsilon=epsilon, confidence=first)
+    priced, stored, _ = walk.answer(None, pricing, None, asked.sql)
+    for level in levels:
+        answer = present(priced.question, stored, Fraction(level))
+        yield from shown(asked, answer, level, answer.interval)
 
 
 def shown(asked: Asked, answer: Answer, level: str, interval: Callable[[str], Any]) -> Iterator[Shown]:
