@@ -406,8 +406,7 @@ def limit_of(told: dict[str, Any]) -> str:
     limit = f"K = {told['rows_per_owner']}"
     if "slower plan" in told["strategy"]:
         limit = "owners clamped"
-    scaled = f", times {told['adjusted']:.4g}" if told["adjusted"] != 1 and limit != "owners clamped" else ""
-    return limit + scaled + (", Gaussian" if "delta" in told["price"] else "")
+    return limit + (", Gaussian" if "delta" in told["price"] else "")
 
 
 # -- both -------------------------------------------------------------------------------------------------------------

@@ -241,6 +241,24 @@ def test_over_groups_is_shorter_where_they_are_many_and_never_the_default(curato
     assert each.covers == "each"
 
 
+def test_coverage_is_asked_for_and_nothing_else_is_understood(curator: dt.Curator) -> None:
+    asked = curator.sql(BY_PLACE, epsilon=1, rows_per_owner=3, coverage="groups")
+    assert asked.limited == 3
+    assert asked.covers == "groups"
+    before = curator.budget("visits").spent
+    again = curator.sql(BY_PLACE, epsilon=1, rows_per_owner=3)
+    assert not again.charged
+    assert again.covers == "each"
+    for coverage in ("all", "", None, 3):
+        with pytest.raises(dt.ParameterError, match="coverage"):
+            curator.sql(BY_PLACE, epsilon=1, coverage=coverage)  # type: ignore[arg-type]
+        with pytest.raises(dt.ParameterError, match="coverage"):
+            curator.explain(BY_PLACE, epsilon=1, coverage=coverage)  # type: ignore[arg-type]
+    assert curator.budget("visits").spent == before
+    assert "so many of the groups" in curator.explain(BY_PLACE, epsilon=1, coverage="groups").content["notes"][-1]
+    assert "so many of the groups" not in str(curator.explain(BY_PLACE, epsilon=1))
+
+
 # -- other questions, other releases -----------------------------------------------------------------------------------
 
 
@@ -312,13 +330,26 @@ def test_no_key_says_why_and_what_it_cost(curator: dt.Curator) -> None:
     assert "delta 1e-09" in said
 
 
-def test_the_count_that_chose_the_keys_covers_its_noise_alone(curator: dt.Curator) -> None:
-    text = "SELECT kind, COUNT(DISTINCT person) AS owners, COUNT(*) AS n FROM visits GROUP BY kind"
+def test_the_count_that_chose_the_keys_holds_among_those_shown(curator: dt.Curator) -> None:
+    text = (
+        "SELECT kind, COUNT(DISTINCT person) AS owners, COUNT(*) AS n, COUNT(DISTINCT person) / 2 AS half "
+        "FROM visits GROUP BY kind"
+    )
     asked = priced(curator, text, delta="1e-9")
-    stored = released(asked, np.array([900]), np.array([950]), left_out=LeftOut(), keys=(["a"],))
+    selection = asked.measures[0].mechanism
+    threshold = selection.threshold  # type: ignore[union-attr]
+    far = threshold + 4000
+    keys = (["a", "b"],)
+    stored = released(asked, np.array([far, threshold]), np.array([950, 950]), left_out=LeftOut(), keys=keys)
     answer = present.present(asked.question, stored, SURE)
-    assert "owners: covers the noise alone, since these noisy numbers decided which keys are shown" in str(answer)
-    assert "n: covers" not in str(answer)
+    width = int(selection.noise.error("0.95"))  # type: ignore[union-attr]
+    (far_below, near_below), (far_above, _) = interval(answer, "owners")
+    assert (far_below, far_above) == (far - width, far + width)
+    assert near_below == 1  # as good as nobody may have been lifted over the threshold
+    assert answer.noise("owners").lower.tolist() == [far - width, threshold - width]
+    assert "half: its interval is that of its noise before the keys were chosen by it" in str(answer)
+    assert "n: its interval" not in str(answer)
+    assert "owners: its interval" not in str(answer)
 
 
 def test_what_is_kept_of_an_error_asked_for(curator: dt.Curator) -> None:
@@ -329,4 +360,4 @@ def test_what_is_kept_of_an_error_asked_for(curator: dt.Curator) -> None:
     for error, keeps in ((Fraction(200), (True, False)), (Fraction(800), (True, True)), (Fraction(1), (False, False))):
         assert tuple(present.keeps(asked.question, stored, error, SURE) for stored in (plain, limited)) == keeps
     unknown = released(asked, *([[0]] * len(asked.measures)), left_out=LeftOut({text: (Side(), Side(unknown=True))}))
-    assert not present.keeps(asked.question, unknown, Fraction(10**9), SURE)
+    assert present.keeps(asked.question, unknown, Fraction(200), SURE)  # of the rows that count

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,21 @@ import pyarrow as pa
 import pytest
 import threats_harness as harness
 import threats_population as population
-from dither.sql.planner.profiles.profile import RowsPerOwner
 from threats_harness import Leak, Side, check_neighbours
 
 from dither.accounting.currency.currency import Currency
 from dither.curator.curator import Curator
-from dither.curator.profiling import known_parts, parts
-from dither.curator.recall import profile_of
+from dither.curator.profiling import Asked, Part
+from dither.curator.recall import profile_of, settled
 from dither.ledger import Charge
-from dither.mechanisms import Laplace
 from dither.mechanisms.sealed_values import _unseal
 from dither.policy.columns import Category, Fixed, Int
 from dither.sql.binding.reading import read
+from dither.sql.postprocess.histograms import Certified
 from dither.sql.pricing.price import PricedQuestion, price
 
 LIMIT = 64
+SHARE = "0.5"
 COLUMNS = {"x": Int(0, 100, nullable=False, default=0), "paid": Fixed(-50, 50, decimals=2), "g": Category(["a", "b"])}
 QUESTIONS = {
     "count": "SELECT COUNT(*) FROM t",
@@ -72,22 +73,26 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]
         curator.register("t", rows(gone), people="everybody", **declared)
         made.append(Side.of(curator))
     one, other = made
-    one.curator.profile("t", share="0.5")
+    one.curator.profile("t", share=SHARE, columns=["x", "paid"])
     copy_profile(one.curator, other.curator)
     yield one, other
     for side in made:
         side.curator.close()
 
 
+def asked_of(curator: Curator) -> list[Part]:
+    """The parts of its profile, as they were asked for."""
+    table, currency = curator._policy.read().tables["t"], Currency.of(harness.BUDGET)
+    asked = Asked.of(table, currency, SHARE, ["x", "paid"])
+    return [part for part, _ in asked.parts(partial(settled, curator._ledger))]
+
+
 def copy_profile(one: Curator, other: Curator) -> None:
-    (table,) = (table for table in one._policy.read().tables.values())
-    paid = {part.label: part.cost for part in parts(table, Currency.of(harness.BUDGET), "0.5")}
-    for part in known_parts(table, None):
-        stored = one._ledger.find(table.people, None, part.label, part.snapshot, Charge(0))
+    for part in asked_of(one):
+        stored = settled(one._ledger, part)
         assert stored is not None
-        made = other._ledger.reserve(
-            table.people, None, Charge(paid[part.label]), question=part.label, snapshot=part.snapshot, plan=""
-        )
+        people, charge = part.table.people, Charge(part.cost)
+        made = other._ledger.reserve(people, None, charge, question=part.label, snapshot=part.snapshot, plan="")
         other._ledger.settle(made.id, stored)
 
 
@@ -106,29 +111,46 @@ def test_prices_found_for_an_error_are_alike(pair: tuple[Side, Side], name: str)
 
 def test_the_profile_decides(pair: tuple[Side, Side]) -> None:
     """Otherwise the tests above would show little."""
-    told = {name: pair[0].price(text, epsilon=1).strategy for name, text in QUESTIONS.items()}
-    assert sum(strategy.rows is not None for strategy in told.values()) >= 5
-    assert any(strategy.totals for strategy in told.values())
-    assert any(strategy.shares for strategy in told.values())
-    assert any(strategy.centred for strategy in told.values())
-    assert any(strategy.factor > 1 for strategy in told.values())
+    told = [pair[0].price(text, epsilon=e).strategy for text in QUESTIONS.values() for e in ("0.0001", "500")]
+    assert sum(strategy.rows is not None for strategy in told) >= 5
+    assert any(strategy.bounds or strategy.totals for strategy in told)
+    assert any(strategy.shares for strategy in told)
+    assert any(strategy.centred for strategy in told)
+
+
+def exact(side: Side, part: Part) -> Any:
+    """What a part counts, without its noise."""
+    priced = part.priced(side.curator._policy.catalog(), Currency.of(harness.BUDGET))
+    (statement,) = priced.statements
+    return np.asarray(_unseal(side.engine.run(statement)[0])).astype(int)
+
+
+def check_joint_release(pair: tuple[Side, Side]) -> None:
+    """All histograms together: an owner moves one number of each by one, and all are paid for by the share."""
+    currency = Currency.of(harness.BUDGET)
+    share, lost = currency.cap_cost * Fraction(SHARE), Fraction(0)
+    parts = asked_of(pair[0].curator)
+    assert len(parts) == 2 * 7
+    for part in parts:
+        apart = np.abs(exact(pair[0], part) - exact(pair[1], part))
+        assert apart.sum() == 1, part.label
+        (item,) = part.priced(pair[0].curator._policy.catalog(), currency).measures
+        assert (item.sensitivity.l1, item.sensitivity.l2_squared) == (1, 1)
+        lost += item.mechanism.rho * int((apart**2).sum())  # type: ignore[union-attr]
+    assert lost <= share, "the joint release costs more than the share"
 
 
 def test_what_a_profile_asks_is_within_its_bounds(pair: tuple[Side, Side]) -> None:
-    """Each part as an ordinary question: an owner moves one number of owners by one, whatever it counts, one rank by
-    one, or a sum of distances by half the declared range."""
-    table = pair[0].curator._policy.read().tables["t"]
-    currency = Currency.of(harness.BUDGET)
-    asked = parts(table, currency, "0.02")
-    for part in asked:
-        rows_per_owner = {} if part.column is None else {"rows_per_owner": 1}
-        seen = check_neighbours(*pair, part.text, epsilon=1, **rows_per_owner)
-        assert seen.priced is not None
-        moved = [item.sensitivity.l1 for item in seen.priced.measures]
-        if part.column is not None:
-            declared = COLUMNS[part.column]
-            assert moved.pop(0) == (declared.high - declared.low) // 2  # the sum of distances from the middle
-        assert set(moved) == {1}
+    check_joint_release(pair)
+    spent = pair[0].curator.budget("everybody").spent.adding
+    assert sum(part.cost for part in asked_of(pair[0].curator)) <= spent
+
+
+def test_rows_beyond_the_maximum_are_counted(pair: tuple[Side, Side]) -> None:
+    """4217 has thousands of rows, and is in the open last bin."""
+    first, *_ = asked_of(pair[0].curator)
+    assert first.edges[-1] == LIMIT + 1
+    assert (exact(pair[0], first)[-1], exact(pair[1], first)[-1]) == (1, 0)
 
 
 # Planted bugs, each caught by the same check.
@@ -159,54 +181,35 @@ def test_planted_rows_from_the_true_mean(pair: tuple[Side, Side]) -> None:
     planted(pair, looked_up)
 
 
-def test_planted_a_factor_from_the_rows_really_left_out(pair: tuple[Side, Side]) -> None:
-    """All rows over those kept, counted in the snapshot instead of taken from the profile."""
-
-    def scaled(side: Side) -> Callable[..., PricedQuestion]:
-        def priced(text: str, **stated: Any) -> PricedQuestion:
-            curator = side.curator
-            made = curator._walk.price(text, **stated)
-            kept, every = (
-                int(
-                    np.asarray(
-                        _unseal(
-                            side.engine.run(curator._walk.price(text, epsilon=1, rows_per_owner=k).statements[0])[0]
-                        )
-                    ).sum()
-                )
-                for k in (made.strategy.rows or LIMIT, LIMIT)
-            )
-            leaky = replace(made.strategy, factor=Fraction(every, kept))
-            question = read(text, curator._policy.catalog())
-            return price(question, Currency.of(harness.BUDGET), strategy=leaky, **stated)
-
-        return priced
-
-    one, other = (replace(side, price=scaled(side)) for side in pair)
-    check_neighbours(*pair, QUESTIONS["count"], epsilon="0.01")
-    with pytest.raises(Leak, match="recipe differs"):
-        check_neighbours(one, other, QUESTIONS["count"], epsilon="0.01")
+def test_planted_parts_charged_once(pair: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every histogram at the price of all: an owner is in one bin of each."""
+    steps = Asked._steps
+    monkeypatch.setattr(Asked, "_steps", lambda self, quantity, cost, find: steps(self, quantity, self.total, find))
+    with pytest.raises(AssertionError, match="costs more than the share"):
+        check_joint_release(pair)
 
 
 def test_planted_a_profile_without_noise(pair: tuple[Side, Side]) -> None:
     """Exact numbers of owners in the place of the released ones."""
 
-    def exact(side: Side) -> Callable[..., PricedQuestion]:
+    def noiseless(side: Side) -> Callable[..., PricedQuestion]:
         def priced(text: str, **stated: Any) -> PricedQuestion:
             curator = side.curator
             table = curator._policy.read().tables["t"]
-            part = parts(table, Currency.of(harness.BUDGET), "0.5")[0]
-            (statement,) = part.priced(curator._policy.catalog(), Currency.of(harness.BUDGET)).statements
-            owners = tuple(int(n) for n in np.asarray(_unseal(side.engine.run(statement)[0])))
+            part = asked_of(pair[0].curator)[0]
+            owners = tuple(int(number) for number in exact(side, part))
             profile = profile_of(curator._ledger, table)
             assert profile is not None
             assert profile.rows is not None
-            leaky = replace(profile, rows=RowsPerOwner(owners, Laplace(epsilon=500, sensitivity=1)))
-            return price(read(text, curator._policy.catalog()), Currency.of(harness.BUDGET), profile=leaky, **stated)
+            sure = {"mechanism": "Gaussian", "rho": "4000", "sensitivity": "1"}
+            leaky = replace(profile.rows.histograms[0], owners=owners, mechanism=sure)
+            known = {"rows": Certified(LIMIT, (leaky,))}
+            question, currency = read(text, curator._policy.catalog()), Currency.of(harness.BUDGET)
+            return price(question, currency, profile=replace(profile, known=known), **stated)
 
         return priced
 
-    one, other = (replace(side, price=exact(side)) for side in pair)
+    one, other = (replace(side, price=noiseless(side)) for side in pair)
     with pytest.raises(Leak, match="recipe differs"):
         check_neighbours(one, other, QUESTIONS["count"], epsilon="100")
 
@@ -218,7 +221,7 @@ def test_planted_a_profile_that_is_not_settled(pair: tuple[Side, Side], tmp_path
         declared = {"owner": "uid", "max_rows_per_owner": LIMIT, "columns": COLUMNS}
         curator.register("t", rows(), people="everybody", **declared)
         table = curator._policy.read().tables["t"]
-        for part in known_parts(table, None):
+        for part, _ in Asked(table, ("x", "paid")).parts(lambda part: None):
             curator._ledger.reserve(
                 "everybody", None, Charge(1 / 1000), question=part.label, snapshot=part.snapshot, plan="{}"
             )

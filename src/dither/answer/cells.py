@@ -96,7 +96,7 @@ def _beside(column: Value, row: int, whole: Cell, noise: Cell, *, limited: bool,
         None if end is None else max(Fraction(0), side * (end - value)) for end, side in ((low, -1), (high, 1))
     )
     text, minus, plus = write_arms(value, below, above, unit=unit)
-    told = f"; {column.left_out}" if words else ""
+    told = f"; {column.left_out}" if words and column.left_out else ""
     alone = f"± {noise.error}" if noise.error else "no noise"
     if limited:
         return replace(noise, beside=f"{alone} (all rows: {_range(value, low, high, unit)}{told})")

@@ -65,7 +65,8 @@ class Value:
     says how much noise each measure behind the column got: an average has two. `possible` is the range that
     declarations allow; an interval that is all of it tells nothing. `additive`: groups add up to their total.
     Where rows or values may have been left out, `left_out` says how much, and `noise` is the same column with the
-    interval of its noise alone. `selecting`: its noisy numbers decided which keys are shown.
+    interval of its noise alone. `selecting`: its noisy numbers decided which keys are shown, and its interval is that
+    of the noise before.
     """
 
     name: str

@@ -41,7 +41,7 @@ def lines(answer: Answer, *, always: bool = False) -> list[str]:
         f"{column.name}: {column.left_out}" for column in values if column.left_out and (always or len(answer) != 1)
     ]
     said += [
-        f"{column.name}: covers the noise alone, since these noisy numbers decided which keys are shown"
+        f"{column.name}: its interval is that of its noise before the keys were chosen by it, and may miss more often"
         for column in values
         if column.selecting
     ]

@@ -7,9 +7,10 @@ import argparse
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 
 _PROFILE = """\
-Spend a share of the people's whole budget on noisy facts about a table: how many rows
-owners have, and quantiles of its numbers. From then on questions are planned by them,
-at no further price. Asking again for the same share, or for less, costs nothing."""
+Spend a share of the people's whole budget on noisy histograms of a table's owners: how
+many rows they have and, of columns that are named, how large their values are. From then
+on questions are planned by what these certify, at no further price. Asking again for the
+same share, or for less, costs nothing."""
 
 _EXAMPLES = """\
   dither profile clinic visits
@@ -23,7 +24,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("table", help="the table's name")
     parser.add_argument("--share", default="0.02", help="the share of the whole budget to spend (default 0.02)")
     parser.add_argument(
-        "--column", action="append", metavar="NAME", help="a column of numbers; may be repeated (default: all of them)"
+        "--column", action="append", metavar="NAME", help="a column of numbers; may be repeated (default: none)"
     )
     parser.add_argument("--show", action="store_true", help="show the profile that there is; nothing is spent")
     add_json(parser)

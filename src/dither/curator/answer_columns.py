@@ -6,10 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
 
 from dither.answer import NoiseScale, Value
 from dither.answer.noisy_measures import NoisyMeasure, Released
 from dither.mechanisms import KeySelection
+from dither.sql.plan.aggregates import CountDistinctOwner
 from dither.sql.plan.measures import left_out_words, names, shown
 from dither.sql.plan.nodes import CountDistinct, CountRows, SumRows
 from dither.sql.plan.question import Output
@@ -17,6 +21,7 @@ from dither.sql.plan.released_form import as_released, clamped, from_centres
 from dither.sql.postprocess.left_out import Bounds, LeftOut
 from dither.sql.postprocess.measure_errors import NOTHING, MeasureError, errors_of, scaled, scaled_errors
 from dither.sql.postprocess.recorded_mechanisms import factor_from, mechanism_from, scale_of, tag_of
+from dither.sql.postprocess.selected_counts import ends_if_shown
 
 _OF_PROFILE = Fraction(1, 10)  # the part of what may be missed that goes to bounds that a noisy profile tells
 _PARTS = 10  # into how many parts the rest is divided, where some of it may go to groups that lose much
@@ -45,11 +50,11 @@ class Columns:
 
     released: Released
 
-    @property
+    @cached_property
     def noisy(self) -> dict[str, NoisyMeasure]:
         return {measure.measure: measure for measure in self.released.measures}
 
-    @property
+    @cached_property
     def left_out(self) -> LeftOut:
         return LeftOut.read(self.released.left_out or {})
 
@@ -74,18 +79,28 @@ class Columns:
             left_out=left,
             selecting=any(isinstance(mechanism_from(item.mechanism), KeySelection) for item in needed),
         )
-        if not left:
+        if found.selecting and isinstance(output.aggregate, CountDistinctOwner) and self.released.left_out is not None:
+            found = self._if_shown(found, needed[0], errors[0].left_out, allowance)
+        elif not left:
             return found
         noise = output.finish(values, self._noise_alone(output, allowance))
         alone = replace(found, half_width=noise.half_width, lower=noise.lower, upper=noise.upper, left_out="")
         return replace(found, noise=alone)
 
+    def _if_shown(self, found: Value, item: NoisyMeasure, left: Bounds, allowance: Allowance) -> Value:
+        """The count of owners that chose the keys, with an interval that holds among those shown."""
+        selection = mechanism_from(item.mechanism)
+        if not isinstance(selection, KeySelection):
+            return found
+        _, missed = self._split([item.measure], allowance)
+        lower, upper = ends_if_shown(found.values, selection, missed)
+        added = np.full(len(upper), np.inf) if left[1] is None else upper + left[1]
+        return replace(found, half_width=None, lower=lower, upper=added, selecting=False)
+
     def errors(self, output: Output, allowance: Allowance) -> list[MeasureError]:
         """How far each measure of an output, as it was released, may be from the exact one."""
         texts = [measure.text for measure in output.aggregate.measures()]
-        told = not all(self.left_out.certain(text) for text in texts)
-        profile = allowance.missed * _OF_PROFILE if told else Fraction(0)
-        for_noise = (allowance.missed - profile) * allowance.shown
+        profile, for_noise = self._split(texts, allowance)
         left = [
             MeasureError(Fraction(0), self.left_out.bounds(text, profile), self.left_out.clamped(text, profile))
             for text in texts
@@ -93,6 +108,12 @@ class Columns:
         if allowance.groups is not None and all(isinstance(m, _ADDED_UP) for m in output.aggregate.measures()):
             return self._over_groups(output, left, for_noise, allowance.groups)
         return self._with_noise(output, left, for_noise)
+
+    def _split(self, texts: Sequence[str], allowance: Allowance) -> tuple[Fraction, Fraction]:
+        """What bounds that a profile tells may miss, if any are used, and what is left for the noise."""
+        told = not all(self.left_out.certain(text) for text in texts)
+        profile = allowance.missed * _OF_PROFILE if told else Fraction(0)
+        return profile, (allowance.missed - profile) * allowance.shown
 
     def within(self, output: Output, error: Fraction, allowance: Allowance) -> bool:
         """Whether the exact number is at most so far, in shown units, from that shown; averages are not held to it."""
@@ -102,11 +123,8 @@ class Columns:
         if aggregate.coefficients is not None:
             left = [aggregate.remainder(errors), *(NOTHING for _ in errors[1:])]
         widths = [_farther(each.noise, ends) for each, ends in zip(errors, left, strict=True)]
-        if aggregate.depends_on_size:
-            return True
-        known = [width for width in widths if width is not None]
-        far = aggregate.half_width_at(0, known) if len(known) == len(widths) else None
-        return len(known) == len(widths) and (far is None or far <= error)
+        far = None if aggregate.depends_on_size else aggregate.half_width_at(0, widths)
+        return far is None or far <= error
 
     def _with_noise(self, output: Output, left: Sequence[MeasureError], missed: Fraction) -> list[MeasureError]:
         aggregate, needed = output.aggregate, self._needed(output)
@@ -165,9 +183,10 @@ def _shared(ends: Bounds, groups: Fraction) -> Bounds:
     return None if low is None else -low, high
 
 
-def _farther(noise: Fraction, ends: Bounds) -> Fraction | None:
+def _farther(noise: Fraction, ends: Bounds) -> Fraction:
+    """How far a measure may be off; where a side is open, an error was asked of the rows that count alone."""
     low, high = ends
-    return None if low is None or high is None else noise + max(abs(low), abs(high))
+    return noise if low is None or high is None else noise + max(abs(low), abs(high))
 
 
 def _length(error: MeasureError) -> Fraction:

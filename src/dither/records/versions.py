@@ -21,6 +21,8 @@ VERSION = "version"
 PLAN = 2
 # What the planner decided, inside a plan. 1: as `Strategy.document` writes it.
 STRATEGY = 1
+# What a plan leaves out, inside an answer. 1: as `LeftOut.document` writes it.
+LEFT_OUT = 1
 # What a charge bought. 1: a line of JSON, then the noisy numbers, as `Released.to_bytes` writes them.
 RELEASE = 1
 

@@ -18,7 +18,6 @@ from dither.mechanisms.sealed_values import _unseal
 from dither.policy.columns import Category, Int, Text
 from dither.policy.limits import Limits
 from dither.sql.binding.relations import MOST_RELATIONS
-from dither.sql.plan.nodes import Retruncate
 
 PEOPLE = {"age": pa.int64(), "code": pa.int64()}
 ORDERS = {"number": pa.int64(), "x": pa.int64(), "name": pa.string(), "code": pa.int64()}
@@ -125,7 +124,7 @@ def test_named_queries_that_use_each_other_twice_are_refused_at_once(both, relat
 
 @pytest.fixture
 def generous(both):
-    """Joins that are refused for what they could take; planned and cut all the same where limits are higher."""
+    """Joins that are refused for what they could take are planned all the same where limits are higher."""
     both.curator.limits(Limits(max_growth=10**6, statement_seconds=10_000))
     yield
     both.curator.limits(Limits())
@@ -136,19 +135,17 @@ def test_joins_nested_on_the_right_are_planned_in_time_that_grows_with_their_num
     for _ in range(18):
         query = f"SELECT a.uid, a.x FROM orders AS a JOIN ({query}) AS b ON a.uid = b.uid"
     started = time.perf_counter()
-    both.curator.explain(f"SELECT COUNT(*) FROM ({query}) AS z", epsilon=1)
+    with pytest.raises(UnsupportedQuery, match="of one owner"):
+        both.curator.explain(f"SELECT COUNT(*) FROM ({query}) AS z", epsilon=1)
     assert time.perf_counter() - started < 60
 
 
 @pytest.mark.parametrize("text", [joins(30), f"SELECT COUNT(*) FROM people WHERE uid IN ({joins(30)})"])
-def test_many_joins_are_cut_before_the_rows_of_an_owner_are_multiplied(both, generous, text):
-    """2**30 rows of an owner would never be counted."""
+def test_many_joins_that_multiply_the_rows_of_an_owner_are_refused(both, generous, text):
+    """2**30 rows of an owner would never be counted, and to leave some of them out no interval could cover."""
     text = text.replace("(SELECT COUNT(*)", "(SELECT t0.uid")
-    (aggregate,) = both.curator._walk.price(text, epsilon=1).aggregates
-    assert sum(isinstance(node, Retruncate) for node in aggregate.walk()) > 1
-    started = time.perf_counter()
-    assert both.exact(text) > 0
-    assert time.perf_counter() - started < 120
+    with pytest.raises(UnsupportedQuery, match="of one owner"):
+        both.curator.explain(text, epsilon=1)
 
 
 MEANT = """

@@ -20,10 +20,10 @@ from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Sum
 from dither.sql.plan.aggregates.centred_sum import CentredSum
 from dither.sql.planner.candidate import answered
-from dither.sql.planner.error_sums import errors_of
 from dither.sql.planner.split import least_error, shares
 from dither.sql.planner.split import weights as weigh
 from dither.sql.planner.strategy import Strategy
+from dither.sql.postprocess.measure_errors import errors_of
 from dither.sql.pricing.price import again, price
 
 COLUMNS = {

@@ -32,7 +32,7 @@ def priced(text: str, budget: Any = PURE, **stated: Any) -> PricedQuestion:
 
 
 def widest(made: PricedQuestion, confidence: str = "0.95") -> Fraction:
-    from dither.sql.planner.error_sums import errors_of
+    from dither.sql.postprocess.measure_errors import errors_of
 
     by_measure = {item.measure: item.mechanism for item in made.measures}
     found = []

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dither.records.versions import LEFT_OUT, version_of
 from dither.sql.postprocess.histograms import Certified
 
 Bounds = tuple[int | None, int | None]  # exact - limited lies between them; None: no bound is known on that side
@@ -98,6 +99,7 @@ class LeftOut:
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> LeftOut:
+        version_of(document, LEFT_OUT, "what a stored answer leaves out")
         measures = document.get("measures", {})
         sides = {text: (Side(**below), Side(**above)) for text, (below, above) in measures.items()}
         return cls(sides, {name: Certified.read(one) for name, one in document.get("histograms", {}).items()})

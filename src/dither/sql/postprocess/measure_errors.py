@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dither.sql.postprocess.formulas.estimate import shift
 from dither.sql.postprocess.left_out import Bounds
 from dither.sql.postprocess.noise_reach import reach, reach_of_sum
 from dither.sql.postprocess.recorded_mechanisms import Mechanism
@@ -37,6 +39,17 @@ class MeasureError:
     def above(self) -> Fraction | None:
         """How far the exact measure may lie above the noisy one; None where that has no bound."""
         return None if self.left_out[1] is None else self.noise + self.left_out[1]
+
+    def around(self, values: NDArray[Any], decimals: int = 0) -> dict[str, Any]:
+        """The interval of a column of this measure: a half-width in shown units, or both ends of each cell in units.
+
+        A side without bound has infinite ends.
+        """
+        if self.below is not None and self.below == self.above:
+            return {"half_width": self.below / Fraction(10**decimals)}
+        lower = np.full(len(values), -np.inf) if self.below is None else shift(values, -math.ceil(self.below))
+        upper = np.full(len(values), np.inf) if self.above is None else shift(values, math.ceil(self.above))
+        return {"lower": lower, "upper": upper}
 
 
 class Measured(Protocol):

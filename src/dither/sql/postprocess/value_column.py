@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dither.policy.columns import Column
-from dither.sql.postprocess.formulas.estimate import shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +31,3 @@ class ValueColumn:
     possible: tuple[float, float] | None = None
     additive: bool = False
     declared: Column | None = None
-
-
-def around(values: NDArray[Any], decimals: int, below: Fraction | None, above: Fraction | None) -> dict[str, Any]:
-    """The interval of a column whose exact values lie at most so far, in units, below and above those shown.
-
-    None is a side without bound: its ends are infinite.
-    """
-    if below is not None and below == above:
-        return {"half_width": below / Fraction(10**decimals)}
-    lower = np.full(len(values), -np.inf) if below is None else shift(values, -math.ceil(below))
-    upper = np.full(len(values), np.inf) if above is None else shift(values, math.ceil(above))
-    return {"lower": lower, "upper": upper}

@@ -23,8 +23,8 @@ from dither.sql.plan.nodes import (
 )
 from dither.sql.plan.question import Output
 from dither.sql.planner.candidate import split_missed
-from dither.sql.planner.error_sums import errors_of
 from dither.sql.planner.mechanism_choice import noise_of, tag_of
+from dither.sql.postprocess.measure_errors import errors_of
 from dither.sql.pricing.menu import left_out_of, menu, structure
 from dither.sql.pricing.notes import limits, narrowed, notes
 from dither.sql.pricing.price import PricedMeasure, PricedQuestion

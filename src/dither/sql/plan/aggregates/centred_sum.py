@@ -21,7 +21,7 @@ from dither.sql.plan.nodes import Measure
 from dither.sql.postprocess.formulas.estimate import integers, plus, times
 from dither.sql.postprocess.left_out import Bounds
 from dither.sql.postprocess.measure_errors import MeasureError
-from dither.sql.postprocess.value_column import ValueColumn, around
+from dither.sql.postprocess.value_column import ValueColumn
 
 
 @recorded("CentredSum", "value")
@@ -80,7 +80,7 @@ class CentredSum(Aggregator):
             decimals=self.value.scale,
             possible=(0.0 if low >= 0 else -math.inf, 0.0 if high <= 0 else math.inf),
             additive=True,
-            **around(values, self.value.scale, together.below, together.above),
+            **together.around(values, self.value.scale),
         )
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:

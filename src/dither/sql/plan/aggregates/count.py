@@ -15,7 +15,7 @@ from dither.sql.expressions import Boolean
 from dither.sql.plan.aggregates.aggregator import Aggregator, only
 from dither.sql.plan.nodes import CountRows, Measure
 from dither.sql.postprocess.measure_errors import MeasureError
-from dither.sql.postprocess.value_column import ValueColumn, around
+from dither.sql.postprocess.value_column import ValueColumn
 
 
 @recorded("Count", "condition")
@@ -34,7 +34,7 @@ class Count(Aggregator):
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         values, error = only(noisy, "COUNT"), only(errors, "COUNT")
-        ends = around(values, 0, error.below, error.above)
+        ends = error.around(values)
         return ValueColumn("count", values, possible=(0.0, math.inf), additive=True, **ends)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:

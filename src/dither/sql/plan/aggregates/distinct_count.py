@@ -14,7 +14,7 @@ from dither.sql.expressions import Numeric, Textual
 from dither.sql.plan.aggregates.aggregator import Aggregator, only
 from dither.sql.plan.nodes import CountDistinct, Measure
 from dither.sql.postprocess.measure_errors import MeasureError
-from dither.sql.postprocess.value_column import ValueColumn, around
+from dither.sql.postprocess.value_column import ValueColumn
 
 
 @recorded("CountDistinctValues", "value")
@@ -33,7 +33,7 @@ class CountDistinctValues(Aggregator):
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         values, error = only(noisy, "COUNT(DISTINCT)"), only(errors, "COUNT(DISTINCT)")
-        return ValueColumn("count", values, **around(values, 0, error.below, error.above))
+        return ValueColumn("count", values, **error.around(values))
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         return Fraction(only(errors, "COUNT(DISTINCT)"))

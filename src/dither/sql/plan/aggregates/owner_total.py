@@ -14,7 +14,7 @@ from dither.sql.expressions import Boolean, Numeric
 from dither.sql.plan.aggregates.aggregator import Aggregator, mean_size, only
 from dither.sql.plan.nodes import Measure, OwnerTotal
 from dither.sql.postprocess.measure_errors import MeasureError
-from dither.sql.postprocess.value_column import ValueColumn, around
+from dither.sql.postprocess.value_column import ValueColumn
 
 
 @recorded("SumOfOwners", "value", "condition", "least", "most")
@@ -44,7 +44,7 @@ class SumOfOwners(Aggregator):
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         values, error = only(noisy, "OWNER_SUM"), only(errors, "OWNER_SUM")
-        ends = around(values, self._decimals, error.below, error.above)
+        ends = error.around(values, self._decimals)
         return ValueColumn("owner_sum", values, decimals=self._decimals, additive=True, **ends)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:

@@ -15,7 +15,7 @@ from dither.sql.expressions import Numeric
 from dither.sql.plan.aggregates.aggregator import Aggregator, bounded, mean_size, only
 from dither.sql.plan.nodes import Measure, SumRows
 from dither.sql.postprocess.measure_errors import MeasureError
-from dither.sql.postprocess.value_column import ValueColumn, around
+from dither.sql.postprocess.value_column import ValueColumn
 
 
 @recorded("Sum", "value")
@@ -50,7 +50,7 @@ class Sum(Aggregator):
             decimals=self.value.scale,
             possible=(0.0 if low >= 0 else -math.inf, 0.0 if high <= 0 else math.inf),
             additive=True,
-            **around(values, self.value.scale, error.below, error.above),
+            **error.around(values, self.value.scale),
         )
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
