@@ -138,11 +138,12 @@ Read = Callable[[dt.Curator, Asked, str, Sequence[str]], Iterator[Shown]]
 def stated(curator: dt.Curator, asked: Asked, epsilon: str, levels: Sequence[str]) -> Iterator[Shown]:
     """The intervals that an answer states: what `Walk.ask` does, but at several levels."""
     walk = curator._walk
-    first = Fraction(levels[0])
-    pricing = partial(walk.price, asked.sql, None, epsilon=epsilon, confidence=first)
+    first, limited = Fraction(levels[0]), asked.rows_per_owner
+    pricing = partial(walk.price, asked.sql, None, epsilon=epsilon, confidence=first, rows_per_owner=limited)
     priced, stored, _ = walk.answer(None, pricing, None, asked.sql)
     for level in levels:
-        answer = present(priced.question, stored, Fraction(level))
+        named = {"rows_per_owner": limited, "over_groups": asked.over_groups}
+        answer = present(priced.question, stored, Fraction(level), **named)
         yield from shown(asked, answer, level, answer.interval)
 
 

@@ -33,6 +33,8 @@ class Asked:
     keys: int = 1
     selects: bool = False
     private_keys: bool = False
+    rows_per_owner: int | None = None  # stated
+    over_groups: bool = False  # asked with coverage="groups"
 
     @property
     def empty(self) -> float:
@@ -72,7 +74,7 @@ def _by_key(rows: list[tuple[Any, ...]], keys: int) -> dict[tuple[str, ...], tup
 
 
 def questions(
-    table: str, owner: str, group: str, many: str, text: str, value: str, high: int, most: int
+    table: str, owner: str, group: str, many: str, text: str, value: str, high: int, most: int, few: int
 ) -> list[Asked]:
     """What every subject is asked: `group` has few values, `many` has more, and those of `text` are not declared."""
     shown = f"SELECT {many}, COUNT(*) AS n FROM {table} GROUP BY {many}"
@@ -92,6 +94,16 @@ def questions(
         Asked("COUNT, more groups", shown),
         Asked("totals per owner", f"SELECT SUM(total) AS s, AVG(total) AS a FROM ({totals}) AS t", keys=0),
         Asked("totals per owner", f"SELECT AVG(total) AS a FROM ({rows}) AS t", keys=0),
+        Asked("a stated K", f"SELECT {group}, COUNT(*) AS few FROM {table} GROUP BY {group}", rows_per_owner=few),
+        Asked("a stated K", f"SELECT {group}, SUM({value}) AS few FROM {table} GROUP BY {group}", rows_per_owner=few),
+        Asked("a stated K", f"SELECT {group}, AVG({value}) AS few FROM {table} GROUP BY {group}", rows_per_owner=few),
+        Asked(
+            "so many per cent of groups",
+            f"SELECT {many}, COUNT(*) AS few FROM {table} GROUP BY {many}",
+            selects=True,
+            rows_per_owner=few,
+            over_groups=True,
+        ),
         Asked("HAVING", f"{shown} HAVING COUNT(*) > {most}", shown, selects=True),
         Asked("LIMIT", f"{shown} ORDER BY n DESC LIMIT 5", shown, selects=True),
         Asked("private keys", shown.replace(many, text), selects=True, private_keys=True),
@@ -157,7 +169,7 @@ def flights(most: int) -> Subject:
             "planes": "FROM '{folder}/planes.parquet'",
         },
         (
-            *questions("flights", "tailnum", "carrier", "dest", "place", "distance", 1000, 9000),
+            *questions("flights", "tailnum", "carrier", "dest", "place", "distance", 1000, 9000, 50),
             Asked("SUM", "SELECT carrier, SUM(dep_delay) AS n FROM flights GROUP BY carrier"),
             Asked("join", f"{joined} GROUP BY f.carrier"),
         ),
@@ -212,7 +224,7 @@ def shop() -> Subject:
         "SELECT o.o_orderpriority, COUNT(*) AS n, SUM(l.l_quantity) AS q FROM orders o JOIN lineitem l "
         "ON o.o_orderkey = l.l_orderkey WHERE l.l_shipmode = 'MAIL' GROUP BY o.o_orderpriority"
     )
-    asked = questions("lineitem", "", "l_returnflag", "l_shipmode", "mode", "l_quantity", 25, 17_000)
+    asked = questions("lineitem", "", "l_returnflag", "l_shipmode", "mode", "l_quantity", 25, 17_000, 20)
     totals = "SELECT o_custkey, {} AS total FROM orders GROUP BY o_custkey"
     spent, counted = totals.format("SUM(o_totalprice)"), totals.format("COUNT(*)")
     return Subject(

@@ -78,7 +78,7 @@ class Visits:
                 "calls": "FROM '{folder}/calls.parquet'",
             },
             (
-                *questions("visits", "pid", "region", "town", "place", "value", 500, self.most),
+                *questions("visits", "pid", "region", "town", "place", "value", 500, self.most, 8),
                 Asked("join", f"{aged} GROUP BY v.region"),
                 Asked("join", f"{called} GROUP BY v.region"),
             ),
