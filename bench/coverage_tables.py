@@ -107,6 +107,12 @@ def questions(
         Asked("HAVING", f"{shown} HAVING COUNT(*) > {most}", shown, selects=True),
         Asked("LIMIT", f"{shown} ORDER BY n DESC LIMIT 5", shown, selects=True),
         Asked("private keys", shown.replace(many, text), selects=True, private_keys=True),
+        Asked(
+            "private keys",
+            f"SELECT {text}, COUNT(DISTINCT {owner}) AS n FROM {table} GROUP BY {text}",
+            selects=True,
+            private_keys=True,
+        ),
     ]
 
 
@@ -237,7 +243,7 @@ def shop() -> Subject:
             "FROM '{folder}/lines.parquet'",
         },
         (
-            *(one for one in asked if one.kind not in ("COUNT(DISTINCT owner)", "totals per owner")),
+            *(one for one in asked if "DISTINCT" not in one.sql and one.kind != "totals per owner"),
             Asked(
                 "COUNT(DISTINCT owner)",
                 "SELECT o_orderpriority, COUNT(DISTINCT o_custkey) AS n FROM orders GROUP BY o_orderpriority",

@@ -24,7 +24,7 @@ from coverage_tables import Asked, Subject
 from coverage_visits import Visits
 
 FAMILY = 1e-9 / 4
-REPETITIONS = 30 * int(os.environ.get("DITHER_CAMPAIGN", "1"))
+REPETITIONS = 25 * int(os.environ.get("DITHER_CAMPAIGN", "1"))
 LEVELS = ("0.9", "0.99")
 MOST, HEAVY, KEPT = 1000, 100, 10  # rows of an owner as declared, there are, and to which the planted scaling limits
 
@@ -102,6 +102,19 @@ def test_one_factor_for_all_groups_is_caught(made: Made) -> None:
                 yield Shown(cell.asked, cell.column, level, cell.keys, cell.lower * factor, cell.upper * factor)
 
     found = too_low(made, "ApproxDP", "none", scaled, ("COUNT",))
+    assert any("r7" in test.cell for test in found)
+
+
+def test_the_noise_alone_is_caught(made: Made) -> None:
+    """Where a question states fewer rows of an owner than heavy ones have, as peers' intervals do."""
+
+    def alone(curator: dt.Curator, asked: Asked, epsilon: str, levels: Sequence[str]) -> Iterator[Shown]:
+        for level in levels:
+            named: dict[str, Any] = {"confidence": level, "rows_per_owner": asked.rows_per_owner}
+            answer = curator.sql(asked.sql, epsilon=epsilon, **named)
+            yield from shown(asked, answer, level, answer.noise)
+
+    found = too_low(made, "ApproxDP", "columns", alone, ("a stated K",))
     assert any("r7" in test.cell for test in found)
 
 
