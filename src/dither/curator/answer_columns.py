@@ -13,6 +13,7 @@ import numpy as np
 from dither.answer import NoiseScale, Value
 from dither.answer.noisy_measures import NoisyMeasure, Released
 from dither.mechanisms import KeySelection
+from dither.records.versions import LEFT_OUT, version_of
 from dither.sql.plan.aggregates import CountDistinctOwner
 from dither.sql.plan.measures import left_out_words, names, shown
 from dither.sql.plan.nodes import CountDistinct, CountRows, SumRows
@@ -56,7 +57,9 @@ class Columns:
 
     @cached_property
     def left_out(self) -> LeftOut:
-        return LeftOut.read(self.released.left_out or {})
+        document = self.released.left_out or {}
+        version_of(document, LEFT_OUT, "what a stored answer left out")
+        return LeftOut.read(document)
 
     def value(self, output: Output, allowance: Allowance) -> Value:
         """An output as it is shown, with the interval that holds the exact value and that of the noise alone."""
