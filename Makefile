@@ -94,7 +94,7 @@ format: $(VENV)/.check
 	$(BIN)/ruff format .
 
 bench: .venv-peers/.bench
-	for name in noise query accounting toolbox accuracy quantile_weights quantile_method quantile_lists audit tpch sql_accuracy latency groups; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
+	for name in noise query accounting toolbox accuracy quantile_weights quantile_method quantile_lists audit tpch sql_accuracy coverage_peers coverage latency groups; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
 
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml
 lock: | $(UV)
