@@ -4,7 +4,7 @@ UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test compiler check audit campaign crash format bench lock clean
+.PHONY: help demo test compiler check audit campaign accounting-campaign crash dialects format bench lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,7 +13,9 @@ help:
 	@echo "make check     make test, plus ruff, mypy --strict and import-linter"
 	@echo "make format    ruff's fixes and formatting"
 	@echo "make campaign  the same tests at much larger counts (hours; set SCALE=10 for less)"
+	@echo "make accounting-campaign  10^5 random compositions (hours; set COMPOSITIONS=1000 for less)"
 	@echo "make crash     thousands of kills, failing disks and damaged ledgers (about an hour)"
+	@echo "make dialects  20,000 random questions beside PostgreSQL, DuckDB and SQLite (about a quarter of an hour)"
 	@echo "make audit     every mechanism against 10^7 samples a side (half an hour of computing; SECONDS_A_ROW bounds a row)"
 	@echo "make bench     the benchmarks (installs the peers they compare with)"
 	@echo "make lock      compile the pinned requirements anew"
@@ -67,8 +69,19 @@ SCALE ?= 100
 campaign: $(VENV)/.test compiler
 	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) --ignore=tests/oracles
 
+# In chunks: each prints a row of the table in docs/evidence/accounting.md.
+COMPOSITIONS ?= 100000
+accounting-campaign: $(VENV)/.test
+	for first in $$(seq 0 1000 $$(($(COMPOSITIONS) - 1))); do \
+	$(BIN)/python tests/accounting/random_compositions.py $$first $$((first + 1000)) || exit 1; done
+
 crash: $(VENV)/.test compiler
 	DITHER_CAMPAIGN=$(SCALE) $(BIN)/python $(TESTS) tests/crash
+
+# 500 questions a run of the tests, so many times.
+QUESTIONS ?= 40
+dialects: $(VENV)/.test
+	DITHER_CAMPAIGN=$(QUESTIONS) $(BIN)/python -m pytest -q -s tests/sql/dialects/test_engines_agree.py -k random
 
 # A row takes a minute or two at most. Where the machine is so slow that it would take longer than this, fewer samples.
 SECONDS_A_ROW ?= 300
@@ -81,7 +94,7 @@ format: $(VENV)/.check
 	$(BIN)/ruff format .
 
 bench: .venv-peers/.bench
-	for name in noise query accounting toolbox accuracy quantile_weights quantile_method quantile_lists audit tpch sql_accuracy latency groups; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
+	for name in noise query accounting toolbox accuracy quantile_weights quantile_method quantile_lists audit tpch sql_accuracy coverage_peers coverage latency groups; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
 
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml
 lock: | $(UV)

@@ -279,3 +279,7 @@ class LoadWarning(UserWarning):
 
     It says how much, exactly, so it is no more for analysts than the load report.
     """
+
+
+class WideBounds(UserWarning):
+    """A certified bound is farther from the other one than a thousandth: the budget of work for one reading ran out."""

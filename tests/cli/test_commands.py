@@ -139,6 +139,7 @@ def test_register_reports_what_sanitising_did(call: Any, raw: Path, register: tu
     assert report["clamped"]["age"] == 3
     assert report["replaced"]["region"] == 1
     assert report["beyond_max_rows_per_owner"] == 400
+    assert [words.partition(":")[0] for words in report["warnings"]] == ["in no answer at all"]
     again = call("refresh", "clinic", "visits", "visits.parquet")
     assert again.code == 0
     assert again.out.startswith("visits: 2,000 rows of 200 owners\n")
@@ -146,6 +147,8 @@ def test_register_reports_what_sanitising_did(call: Any, raw: Path, register: tu
     assert "clamped to the bounds, age: 3 (0.1%)" in again.out
     assert "did not fit, region: 1 (below 0.1%)" in again.out
     assert "beyond the rows kept of each owner: 400 (20.0%)" in again.out
+    assert again.out.count("WARNING: in no answer at all: 401 (20.0%) of the records") == 1
+    assert again.err == "", "said once"
 
 
 def test_progress_is_drawn_on_stderr_only_if_asked(call: Any, raw: Path, register: tuple[str, ...]) -> None:

@@ -241,6 +241,24 @@ def test_over_groups_is_shorter_where_they_are_many_and_never_the_default(curato
     assert each.covers == "each"
 
 
+def test_coverage_is_asked_for_and_nothing_else_is_understood(curator: dt.Curator) -> None:
+    asked = curator.sql(BY_PLACE, epsilon=1, rows_per_owner=3, coverage="groups")
+    assert asked.limited == 3
+    assert asked.covers == "groups"
+    before = curator.budget("visits").spent
+    again = curator.sql(BY_PLACE, epsilon=1, rows_per_owner=3)
+    assert not again.charged
+    assert again.covers == "each"
+    for coverage in ("all", "", None, 3):
+        with pytest.raises(dt.ParameterError, match="coverage"):
+            curator.sql(BY_PLACE, epsilon=1, coverage=coverage)  # type: ignore[arg-type]
+        with pytest.raises(dt.ParameterError, match="coverage"):
+            curator.explain(BY_PLACE, epsilon=1, coverage=coverage)  # type: ignore[arg-type]
+    assert curator.budget("visits").spent == before
+    assert "so many of the groups" in curator.explain(BY_PLACE, epsilon=1, coverage="groups").content["notes"][-1]
+    assert "so many of the groups" not in str(curator.explain(BY_PLACE, epsilon=1))
+
+
 # -- other questions, other releases -----------------------------------------------------------------------------------
 
 
@@ -342,4 +360,4 @@ def test_what_is_kept_of_an_error_asked_for(curator: dt.Curator) -> None:
     for error, keeps in ((Fraction(200), (True, False)), (Fraction(800), (True, True)), (Fraction(1), (False, False))):
         assert tuple(present.keeps(asked.question, stored, error, SURE) for stored in (plain, limited)) == keeps
     unknown = released(asked, *([[0]] * len(asked.measures)), left_out=LeftOut({text: (Side(), Side(unknown=True))}))
-    assert not present.keeps(asked.question, unknown, Fraction(10**9), SURE)
+    assert present.keeps(asked.question, unknown, Fraction(200), SURE)  # of the rows that count

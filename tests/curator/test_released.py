@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dither.answer.noisy_measures import NoisyMeasure, Released
+from dither.curator.answer_columns import Columns
 from dither.errors import LedgerError
 
 SMALL = NoisyMeasure('["CountRows", null]', np.array([3, -4, 2**63 - 1, -(2**63)]), {"mechanism": "Laplace"})
@@ -21,6 +24,16 @@ def test_it_reads_back_exactly() -> None:
         assert measure.values.tolist() == expected.values.tolist()
         assert measure.values.dtype == expected.values.dtype
     assert again.to_bytes() == RELEASED.to_bytes()
+
+
+def test_what_was_left_out_is_kept_and_not_known_of_earlier_releases() -> None:
+    assert Released.from_bytes(RELEASED.to_bytes()).left_out is None
+    for document in ({}, {"measures": {"n": [{}, {"unknown": True}]}, "histograms": {}}):
+        stored = replace(RELEASED, left_out=document).to_bytes()
+        assert Released.from_bytes(stored).left_out == document
+    newer = Columns(replace(RELEASED, left_out={"version": 2}))
+    with pytest.raises(LedgerError, match="version 2"):
+        _ = newer.left_out
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def _footer(answer: Answer) -> Iterator[str]:
         yield f"{claim(answer)}; digits below it are not shown"
         yield from lines(answer)
     if any(column.uninformative().any() for column in values):
-        yield "no information: the noise allows every value of the declared range, as in a group with hardly any rows"
+        yield "no information: the interval is all of the declared range, as in a group with hardly any rows"
     if any(unbounded(column) for column in values if column.noise is None):
         yield "± ?: no bound can be given, as where the noise allows a divisor of zero"
     if any(column.is_float and np.isnan(column.values).any() for column in values):

@@ -13,6 +13,7 @@ import numpy as np
 from dither.answer import NoiseScale, Value
 from dither.answer.noisy_measures import NoisyMeasure, Released
 from dither.mechanisms import KeySelection
+from dither.records.versions import LEFT_OUT, version_of
 from dither.sql.plan.aggregates import CountDistinctOwner
 from dither.sql.plan.measures import left_out_words, names, shown
 from dither.sql.plan.nodes import CountDistinct, CountRows, SumRows
@@ -56,7 +57,9 @@ class Columns:
 
     @cached_property
     def left_out(self) -> LeftOut:
-        return LeftOut.read(self.released.left_out or {})
+        document = self.released.left_out or {}
+        version_of(document, LEFT_OUT, "what a stored answer left out")
+        return LeftOut.read(document)
 
     def value(self, output: Output, allowance: Allowance) -> Value:
         """An output as it is shown, with the interval that holds the exact value and that of the noise alone."""
@@ -123,11 +126,8 @@ class Columns:
         if aggregate.coefficients is not None:
             left = [aggregate.remainder(errors), *(NOTHING for _ in errors[1:])]
         widths = [_farther(each.noise, ends) for each, ends in zip(errors, left, strict=True)]
-        if aggregate.depends_on_size:
-            return True
-        known = [width for width in widths if width is not None]
-        far = aggregate.half_width_at(0, known) if len(known) == len(widths) else None
-        return len(known) == len(widths) and (far is None or far <= error)
+        far = None if aggregate.depends_on_size else aggregate.half_width_at(0, widths)
+        return far is None or far <= error
 
     def _with_noise(self, output: Output, left: Sequence[MeasureError], missed: Fraction) -> list[MeasureError]:
         aggregate, needed = output.aggregate, self._needed(output)
@@ -186,9 +186,10 @@ def _shared(ends: Bounds, groups: Fraction) -> Bounds:
     return None if low is None else -low, high
 
 
-def _farther(noise: Fraction, ends: Bounds) -> Fraction | None:
+def _farther(noise: Fraction, ends: Bounds) -> Fraction:
+    """How far a measure may be off; where a side is open, an error was asked of the rows that count alone."""
     low, high = ends
-    return None if low is None or high is None else noise + max(abs(low), abs(high))
+    return noise if low is None or high is None else noise + max(abs(low), abs(high))
 
 
 def _length(error: MeasureError) -> Fraction:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dither.engines.load_report import LoadReport
 
 _LARGE_EPSILON = 10
-_FAR_BELOW = 100  # times smaller
+_FAR_BELOW = 10  # times smaller
 
 
 def with_budget(report: LoadReport, budget: Budget) -> LoadReport:

@@ -134,18 +134,14 @@ class Asked:
     def parts(self, find: Find) -> list[tuple[Part, bool]]:
         """Every histogram, and whether it can be asked for now: a second one needs the first, whose bins stand in for
         its own as long as they are not known."""
-        (rows,), of_columns = (
-            quantities(self.table),
-            [one for name in self.columns for one in quantities(self.table, name)],
-        )
-        found = [*self._steps(rows, self.total * (_FOR_ROWS if of_columns else 1), find)]
-        for quantity in of_columns:
-            found += self._steps(quantity, self.total * (1 - _FOR_ROWS) / len(of_columns), find)
-        return found
+        of_columns = [one for name in self.columns for one in quantities(self.table, name)]
+        costs = {one: self.total * (1 - _FOR_ROWS) / len(of_columns) for one in of_columns}
+        costs = dict.fromkeys(quantities(self.table), self.total * (_FOR_ROWS if of_columns else 1)) | costs
+        return [step for quantity, cost in costs.items() for step in self._steps(quantity, cost, find)]
 
     def _steps(self, quantity: Quantity, cost: Fraction, find: Find) -> list[tuple[Part, bool]]:
         """Each costs whole units of the ledger, rounded down: charges are rounded up, and all must fit the share."""
-        several = len(quantity.steps) > 1 and not self.table.row_level
+        several = len(quantity.steps) > 1
         edges = (1,) if self.table.row_level and quantity.kind == ROWS else quantity.first_edges
         first = Part(self.table, quantity, edges, quantity.steps[0], _units(cost * (_FOR_FIRST if several else 1)))
         if not several:

@@ -23,8 +23,11 @@ PLAN = 2
 STRATEGY = 1
 # What a plan leaves out, inside an answer. 1: as `LeftOut.document` writes it.
 LEFT_OUT = 1
-# What a charge bought. 1: a line of JSON, then the noisy numbers, as `Released.to_bytes` writes them.
+# What a charge bought. 1: a line of JSON, then the noisy numbers, as `Released.to_bytes` writes them. A line without
+# `left_out` is of code that did not say what plans leave out: its intervals cover the noise alone.
 RELEASE = 1
+# What a plan leaves out of its measures, inside a release. 1: as `LeftOut.document` writes it.
+LEFT_OUT = 1
 
 
 def version_of(document: Mapping[str, Any], newest: int, what: str) -> int:

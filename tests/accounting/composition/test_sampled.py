@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dither.accounting import PLD, ZCDP, Filter
+from dither.accounting import PLD, ZCDP, Filter, calibrate
 
 
 def log_normal(x, mean, sigma):
@@ -35,3 +35,9 @@ def test_a_budget_of_rho_pays_for_sampled_noise():
     account = Filter(ZCDP("0.25"))
     account.spend(step * 2)
     assert account.left.cost == 0
+
+
+def test_noise_is_found_for_a_budget_of_rho():
+    found = calibrate(lambda sigma: PLD.subsampled_gaussian(sigma, "0.1"), ZCDP("0.1"), 10)
+    assert found.total.zcdp().rho <= Fraction(1, 10)
+    assert float(found.noise) == pytest.approx(math.sqrt(50), rel=1e-6)

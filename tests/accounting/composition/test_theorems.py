@@ -166,6 +166,7 @@ def test_group_privacy():
     assert lost.epsilon == 3
     assert float(lost.delta) == pytest.approx(1e-6 * math.expm1(3) / math.expm1(1), rel=1e-12)
     assert group(ApproxDP(0, "1e-6"), 3).delta == Fraction(3, 10**6)
+    assert group(PLD.pure(1), 2).basic() == PureDP(2)
     for hopeless in (lambda: group(ApproxDP(20, "0.1"), 5), lambda: group(PureDP(1), 0)):
         with pytest.raises(ParameterError):
             hopeless()

@@ -145,6 +145,8 @@ def test_every_step_enters_every_sum_and_a_refusal_none():
     assert one.spent.epsilon == Fraction(1, 5)
     assert one.spent.delta == Fraction(6, 10**8)
     assert one.spent.divergences[1] >= 2 * Fraction(PureDP("0.1").renyi(32)) * Fraction(999999, 10**6)
+    assert one.left.delta == Fraction(4, 10**8)
+    assert one.left.epsilon == Fraction(4, 5)
     before = one.spent
     for refused, error in (
         (ApproxDP("0.1", "6e-8"), BudgetExceeded),
@@ -160,6 +162,17 @@ def test_every_step_enters_every_sum_and_a_refusal_none():
     assert granted_by(one, PureDP("0.1")) < 8
 
 
+def test_an_order_without_a_bound_is_closed_and_others_are_not():
+    step = RDP({2: "0.1", 16: "0.2"})
+    sums = RenyiSums.none([2, 16, 64]).of(step, step.relation)
+    assert list(map(float, sums.divergences[:2])) == [0.1, 0.2]
+    assert sums.divergences[2] is None
+    one = RenyiFilter(ApproxDP(2, "1e-6"), orders=(16, 64))
+    one.spend(step)
+    assert one.spent.divergences[1] is None
+    assert one.left.divergences[1] == 0 < one.left.divergences[0]
+
+
 def test_an_epsilon_with_two_events_counts_by_its_rho():
     stated = ApproxDP(1, "1e-9", proven_rho=Fraction(1, 100))
     sums = RenyiSums.none([4]).of(stated, stated.relation)
@@ -172,7 +185,14 @@ def test_an_epsilon_with_two_events_counts_by_its_rho():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"orders": ()}, {"orders": (1,)}, {"orders": (2, "nan")}, {"additive_delta": "1e-6"}, {"additive_delta": -1}],
+    [
+        {"orders": ()},
+        {"orders": (1, 2)},
+        {"orders": (2, 10**7)},
+        {"orders": (2, "nan")},
+        {"additive_delta": "1e-6"},
+        {"additive_delta": -1},
+    ],
     ids=str,
 )
 def test_what_promises_nothing_is_refused(wrong):
@@ -231,7 +251,9 @@ def test_the_sum_of_epsilons_is_shown_while_all_is_pure():
         meter.spend(PureDP(1))
     assert meter.epsilon == 5
     meter.spend(ApproxDP("0.01", "1e-10"))
-    assert meter.epsilon > 5
+    assert meter.epsilon > 5.1  # the sum, 5.01, is no bound any more
+    meter.spend(PureDP("0.01"))
+    assert meter.epsilon > 5.1
     assert meter.delta == Fraction(1, 10**6)
     with pytest.raises(BudgetExceeded, match="nothing was counted"):
         meter.spend(ApproxDP("0.01", "1e-6"))

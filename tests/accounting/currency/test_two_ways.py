@@ -144,7 +144,7 @@ def test_adding_up_grants_ten_tenths():
         account.spend(PureDP("0.1"))
     assert account.spent.cost > account.currency.cap_cost
     assert account.left == Balance(Fraction(0), Fraction(5, 10**7), Fraction(0))
-    with pytest.raises(BudgetExceeded, match="or 0 in epsilons that add"):
+    with pytest.raises(BudgetExceeded, match=r"left \(rho 0, delta 5e-07, or 0 in epsilons that add\)"):
         account.spend(PureDP("1e-15"))
 
 

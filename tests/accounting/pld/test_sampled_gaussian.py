@@ -11,7 +11,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from dither.accounting import GDP, PLD, PureDP, compose
-from dither.accounting.pld.sampled_gaussian import subsampled_gaussian_law
+from dither.accounting.pld.sampled.sampled_gaussian import subsampled_gaussian_law
 from dither.exact.balls import precision
 
 BITS = 200

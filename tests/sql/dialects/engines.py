@@ -32,9 +32,9 @@ class Engine:
 
 
 def _number(value: Any) -> Fraction:
-    """SUM over no values is 0 in dither, where SQL has NULL. What is infinite is more than dither ever has."""
-    if value in (math.inf, -math.inf):
-        return Fraction(10**40 if value > 0 else -(10**40))
+    """SUM over no values is 0 in dither, where SQL has NULL. What is not finite is none of dither's."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return Fraction(10**40)
     return Fraction(0 if value is None else value)
 
 

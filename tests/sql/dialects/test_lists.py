@@ -16,7 +16,7 @@ from dither.policy.catalog import Catalog, Table
 from dither.sql.binding.reading import read
 from dither.sql.text import grammar
 from dither.sql.text.dialects import operators
-from dither.sql.text.dialects.number_rules import COMMON
+from dither.sql.text.dialects.number_rules import COMMON, OF_ANSWERS
 from dither.sql.text.dialects.translation import SAME
 from dither.sql.text.dialects.vocabularies import VOCABULARIES
 
@@ -92,6 +92,21 @@ def test_positions_are_those_of_the_text() -> None:
     with pytest.raises(UnsupportedQuery, match="no column 'salary'") as caught:
         read(text, CATALOG, dialect="mysql")
     assert (caught.value.line, caught.value.column) == (4, 7)
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "ask" / "dialects.md"
+
+
+def test_the_page_lists_every_function() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    everywhere = set(re.findall(r"\b[A-Z_]{2,}\b", text.partition("and the functions")[2].partition(". Beyond")[0]))
+    assert everywhere == set(COMMON) | set(OF_ANSWERS)
+    rows = {row[1]: set(re.findall(r"`(\w+)`", row[2])) for row in re.finditer(r"\| `([a-z]+)` \| (.*) \|", text)}
+    assert rows.keys() == VOCABULARIES.keys()
+    for name, vocabulary in VOCABULARIES.items():
+        functions = vocabulary.functions
+        own = {called for called, rule in functions.items() if (COMMON | OF_ANSWERS).get(called) is not rule}
+        assert rows[name] == own, name
 
 
 # Planted bugs: facts of another dialect in the place of one's own

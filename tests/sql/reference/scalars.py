@@ -214,7 +214,7 @@ def _integer(node: exp.Expr) -> bool:
     if isinstance(node, (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Sign, exp.Extract)):
         return False
     if isinstance(node, exp.Cast):
-        return node.to.this.value in ("INT", "BIGINT", "SMALLINT")
+        return node.to.this.value not in ("DECIMAL", "DOUBLE", "FLOAT")
     if isinstance(node, exp.Literal):
         return "." not in str(node.this) and "e" not in str(node.this).lower()
     if isinstance(node, exp.Case):

@@ -14,6 +14,8 @@ from dither.exact.parameters import Number, non_negative
 from dither.neighbours import Relation
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from dither.accounting.composition.composition import Composition
     from dither.accounting.guarantees.approx import ApproxDP
     from dither.accounting.guarantees.pure import PureDP
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from dither.accounting.pld.distribution import Reals
     from dither.accounting.pld.pld import PLD
 
-
-Many = Iterable[Number]
+    Many = list[Any] | tuple[Any, ...] | npt.NDArray[Any]
 
 
 def read_order(order: float) -> float:

@@ -27,7 +27,7 @@ class Atoms(Law):
     reverse: Atoms | None = None
     slack: float = 0.0  # how far the largest loss may be off
     pair: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None  # where each release may go either way
-    unread: Fraction = Fraction(0)  # type: ignore[assignment]
+    unread: Fraction = Fraction(0)
 
     @property
     def symmetric(self) -> bool:

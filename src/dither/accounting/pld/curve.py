@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,12 +14,14 @@ from dither.accounting.pld.closed_forms import ContinuousLaplace, TwoPoint
 from dither.accounting.pld.distribution import UNDERFLOW, Law, U
 from dither.accounting.pld.far_losses import LARGEST, far_delta, far_epsilon
 from dither.accounting.pld.few_steps import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
-from dither.accounting.pld.inversion import Known, delta_bounds, epsilon_bounds
-from dither.accounting.pld.one_sample import sampled_delta, sampled_epsilon
+from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
+from dither.accounting.pld.reading import Known
 from dither.accounting.pld.response_tails import FEW, around_the_mean, binomial_delta, binomial_epsilon
-from dither.accounting.pld.sampled_gaussian import SampledGaussian
+from dither.accounting.pld.sampled.one_sample import sampled_delta, sampled_epsilon
+from dither.accounting.pld.sampled.sampled_gaussian import SampledGaussian
 from dither.accounting.pld.sums import Sum
-from dither.accounting.pld.work import budget
+from dither.accounting.pld.work import budget, exhausted
+from dither.errors import WideBounds
 from dither.exact.balls import ball, bounds, float_down, float_up
 
 Counted = tuple[tuple[Law, int], ...]
@@ -67,9 +70,12 @@ def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction, kno
         if quick is not None:
             return _ordered(quick)
     with budget():
-        if known is not None:
-            return _ordered(_epsilon(counted, mu_squared, delta, known))
-        return _ordered(_one_read_epsilon(counted, mu_squared, delta))
+        found = (
+            _one_read_epsilon(counted, mu_squared, delta)
+            if known is None
+            else (_epsilon(counted, mu_squared, delta, known), exhausted())
+        )
+    return _told("epsilon", *found)
 
 
 def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction, known: Found | None = None) -> Bracket:
@@ -83,9 +89,20 @@ def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction, kno
         if quick is not None:
             return _ordered(quick)
     with budget():
-        if known is not None:
-            return _ordered(_delta(counted, mu_squared, epsilon, known))
-        return _ordered(_one_read_delta(counted, mu_squared, epsilon))
+        found = (
+            _one_read_delta(counted, mu_squared, epsilon)
+            if known is None
+            else (_delta(counted, mu_squared, epsilon, known), exhausted())
+        )
+    return _told("delta", *found)
+
+
+def _told(what: str, bracket: Bracket, stopped: bool) -> Bracket:
+    low, high = _ordered(bracket)
+    if stopped and high - low > _WIDE * high:
+        text = f"{what} lies between {low:.6g} and {high:.6g}: to say more takes more work than one reading may."
+        warnings.warn(text, WideBounds, stacklevel=4)
+    return low, high
 
 
 def _ordered(bracket: Bracket) -> Bracket:
@@ -102,13 +119,14 @@ def _one_sampled_epsilon(law: SampledGaussian, delta: Fraction) -> Bracket | Non
 
 
 @lru_cache(_CACHE)
-def _one_read_epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> Bracket:
-    return _epsilon(counted, mu_squared, delta, {})
+def _one_read_epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction) -> tuple[Bracket, bool]:
+    """The bounds, and whether the budget of work ran out before they were narrow."""
+    return _epsilon(counted, mu_squared, delta, {}), exhausted()
 
 
 @lru_cache(_CACHE)
-def _one_read_delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> Bracket:
-    return _delta(counted, mu_squared, epsilon, {})
+def _one_read_delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -> tuple[Bracket, bool]:
+    return _delta(counted, mu_squared, epsilon, {}), exhausted()
 
 
 def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction, known: Found) -> Bracket:

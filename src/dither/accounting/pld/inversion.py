@@ -8,36 +8,24 @@ large losses, sums with and without a large one are read on lines of their own. 
 from __future__ import annotations
 
 import math
-from copy import copy
 
 import numpy as np
 
 from dither.accounting.pld import plain_bounds
 from dither.accounting.pld.crossing import least_above, most_below
-from dither.accounting.pld.distribution import U
-from dither.accounting.pld.line import CUT, Line
-from dither.accounting.pld.sums import GRID, Measure, Sum, best_order, markov
+from dither.accounting.pld.reading import LIKELY, WANTED, Known, Reading
+from dither.accounting.pld.sums import Measure, Sum, best_order, markov
 from dither.accounting.pld.work import exhausted
 
-# ln of what copies and cut-off tails may be, relative to delta.
-_NEGLIGIBLE = -13.0
-_FIRST = 256
 _LEVELS = 3
 _LOOKS = 3
-_MOST = 1 << 16
-_MOST_WORK = 1 << 24
-_WANTED = 3e-4
 _FAR = 0.2
 # A finer line that narrows the bounds less than so is lost in rounding.
 _GAIN = 0.7
 # ln of what no float can hold.
 _SMALLEST = -745.0
 _WIDE = 1e-3
-# ln of how much larger than delta the terms of the sum may be: rounding grows with it.
-_LARGER = 8.0
 _TRIES, _FAILED = 16, 8
-_LIKELY = -0.5
-_AROUND = np.geomspace(1 / 32, 2, 31)
 # How much of delta the left out losses may take.
 _TRIMMED, _TRIMMED_LESS = 2.0**-15, 2.0**-24
 _RARE = math.log(_TRIMMED)
@@ -45,99 +33,6 @@ _SHARE = math.log(2.0**-13)
 # Losses are looked at apart where the terms are this much (ln) larger than delta; bands by their mass beside delta.
 _TOO_LARGE = 10.0
 _BANDS = (-5.0, 0.0, 5.0, 10.0, 15.0)
-
-
-class Reading:
-    """The curve of some measures together, near an epsilon at which it is about delta."""
-
-    def __init__(self, measures: tuple[Measure, ...], epsilon: float, log_delta: float) -> None:
-        self.lines: list[Line] = []
-        self.small: list[tuple[float, float]] = []
-        for measure in measures:
-            near, bound = best_order(measure, epsilon, log_delta=False)
-            if bound > _LIKELY:  # below the mean loss no order is best at epsilon
-                near = best_order(measure, min(log_delta, _LIKELY), log_delta=True)[0]
-            if len(measures) > 1 and bound < log_delta + _NEGLIGIBLE:
-                self.small.append((near, bound + near * epsilon))
-                continue
-            # What is rare beside delta need not be sharp.
-            rare = math.exp(min(0.0, bound - log_delta) / 2) if len(measures) > 1 else 1.0
-            self.lines.append(_line(measure, near, epsilon, log_delta, rare))
-
-    @property
-    def theta(self) -> float:
-        """About how fast ln delta falls."""
-        return max((line.theta for line in self.lines), default=1.0)
-
-    def sharper(self, epsilon: float, wanted: float) -> Reading:
-        """The same with finer lines where these leave most in doubt at epsilon."""
-        total, other = self.log_above(epsilon), copy(self)
-        other.lines = []
-        for line in self.lines:
-            high, low = line.log_above(epsilon), line.log_below(epsilon)
-            doubt = math.exp(min(high - total, 0.0)) - math.exp(min(low - total, 0.0)) if total < math.inf else math.inf
-            doubt *= len(self.lines)
-            other.lines.append(_finer(line, _how_much_finer(doubt, wanted)) if doubt > wanted / 2 else line)
-        return other
-
-    def size(self, epsilon: float, log_delta: float) -> float:
-        """ln of how much larger than delta the terms of the sums are."""
-        return max((line.size(epsilon) - log_delta for line in self.lines), default=0.0)
-
-    def log_above(self, epsilon: float) -> float:
-        """At least ln delta(epsilon)."""
-        parts = [line.log_above(epsilon) for line in self.lines]
-        parts += [top - near * epsilon + 8 * U * (abs(top) + near * epsilon) for near, top in self.small]
-        return parts[0] if len(parts) == 1 else float(np.logaddexp.reduce(parts)) + 1e-14
-
-    def log_below(self, epsilon: float) -> float:
-        """At most ln delta(epsilon)."""
-        parts = [line.log_below(epsilon) for line in self.lines]
-        return parts[0] if len(parts) == 1 else float(np.logaddexp.reduce([-math.inf, *parts])) - 1e-14
-
-
-def _line(losses: Measure, near: float, epsilon: float, log_delta: float, finer: float) -> Line:
-    """The line with the narrowest window whose copies are negligible and whose terms are not much larger than delta.
-
-    Any choice is valid. A heavy tail wants a smaller theta than Markov's inequality does.
-    """
-    theta = near * _AROUND
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        cumulant, _ = losses.cumulant(theta)
-        size = cumulant - theta * epsilon + markov(theta)
-        grid, error = losses.on_grid
-        # Copies from above are negligible from this window on, for the best b on the grid.
-        # Markov's epsilon may be too large by a few 1/theta, so the window is made for a smaller one as well.
-        need = grid + error + markov(GRID) - GRID * (epsilon - 4 / theta[:, None]) - (log_delta + _NEGLIGIBLE)
-        gap = GRID - theta[:, None]
-        windows = np.where((gap > 0.02 * theta[:, None]) & np.isfinite(need), np.maximum(need, 0.0) / gap, np.inf)
-        mass = 1 + losses.log_mass - log_delta - _NEGLIGIBLE
-        window = np.maximum(windows.min(axis=1), mass / theta) + 1e-290
-    usable = np.isfinite(size) & np.isfinite(window)
-    if not usable.any():
-        return Line(losses, near, (1 - log_delta - _NEGLIGIBLE) / near, _FIRST)
-    least = size[usable].min()
-    best = int(np.argmin(np.where(usable & (size <= least + _LARGER), window, np.inf)))
-    chosen, width = float(theta[best]), float(window[best]) * 1.02
-    # The smoothing s moves ln delta by about (s theta)^2, which should be small beside theta epsilon, and stay below 1.
-    wanted = min(0.2, math.sqrt(_WANTED * max(chosen * epsilon, 0.5) / 2))
-    count, needed = _FIRST, CUT / (2 * math.pi) * (chosen + 1) * width / wanted * finer
-    while count < _MOST and count < needed:
-        count *= 2
-    return Line(losses, chosen, width, min(count, _most_count(losses)))
-
-
-Known = list[tuple[Reading, float]]  # with ln of the mass that each leaves out
-
-
-def _finer(line: Line, times: float) -> Line:
-    count = min(_most_count(line.losses), 1 << math.ceil(math.log2(len(line.t) * times)))
-    return Line(line.losses, line.theta, line.window, count) if count > len(line.t) else line
-
-
-def _most_count(losses: Measure) -> int:
-    laws = len(losses.laws) if isinstance(losses, Sum) else 1
-    return int(min(_MOST, max(8 * _FIRST, _MOST_WORK // (laws + 1))))
 
 
 def delta_bounds(above: Sum, below: Sum, epsilon: float, known: Known | None = None) -> tuple[float, float]:
@@ -162,7 +57,7 @@ def _delta_bounds(losses: Sum, epsilon: float, known: Known | None = None) -> tu
         low, high = max(low, bottom), min(high, top)
     # Markov's bound may be far too large: what is left out is then measured by what was found.
     for _ in range(_LOOKS):
-        if high - low <= _WANTED or high < _SMALLEST or exhausted():
+        if high - low <= WANTED or high < _SMALLEST or exhausted():
             break
         before = high - low
         high = _without_tails(losses, epsilon, high)
@@ -202,9 +97,9 @@ def _delta_near(
         for _ in range(_LEVELS):
             top, bottom = float(np.logaddexp(reading.log_above(epsilon), lost)) + 1e-14, reading.log_below(epsilon)
             low, high = max(low, bottom), min(high, top)
-            if high - low <= _WANTED or not top - bottom <= before * _GAIN or exhausted():
+            if high - low <= WANTED or not top - bottom <= before * _GAIN or exhausted():
                 break
-            before, reading = top - bottom, reading.sharper(epsilon, _WANTED)
+            before, reading = top - bottom, reading.sharper(epsilon, WANTED)
         if high - low <= _WIDE:
             if known is not None:
                 known.append((reading, lost))
@@ -212,14 +107,9 @@ def _delta_near(
     return low, high
 
 
-def _how_much_finer(width: float, wanted: float) -> float:
-    """The smoothing moves the curve by its square, beside an atom by itself."""
-    return min(max(2.0, 1.2 * math.sqrt(width / wanted)), 16.0) if width < math.inf else 4.0
-
-
 def _bands(losses: Sum, log_delta: float) -> tuple[Measure, ...]:
     masses = [min(log_delta, 0.0) + factor for factor in _BANDS]
-    return losses.bands([mass for mass in masses if mass < _LIKELY])
+    return losses.bands([mass for mass in masses if mass < LIKELY])
 
 
 def epsilon_bounds(
@@ -240,12 +130,12 @@ def _epsilon_bounds(
 ) -> tuple[float, float]:
     low, high = plain_bounds.epsilon_bounds(losses, largest)[0], plain_bounds.epsilon_bounds(losses, smallest)[1]
     for reading, lost in known or ():
-        if high - low > _WANTED * high and lost < smallest + _SHARE:
+        if high - low > WANTED * high and lost < smallest + _SHARE:
             target = smallest + math.log1p(-math.exp(lost - smallest)) - 1e-14
             high = min(high, least_above(reading, target, high))
             low = max(low, min(high, most_below(reading, largest, high)))
     for share in (_TRIMMED, _TRIMMED_LESS):
-        if high <= enough or high - low <= _WANTED * high or exhausted():
+        if high <= enough or high - low <= WANTED * high or exhausted():
             return min(low, high), high
         found = _near(losses, smallest, largest, enough, share, known)
         low, high = max(low, found[0]), min(high, found[1])
@@ -288,11 +178,11 @@ def _near(
             bottom = most_below(reading, largest, high)
             low = max(low, min(bottom, high))
             # More points sharpen the smoothing only: rounding stays as it is.
-            if high - low <= _WANTED * high or not top - bottom <= before * _GAIN:
+            if high - low <= WANTED * high or not top - bottom <= before * _GAIN:
                 break
             before = top - bottom
             # What is wanted of epsilon is so much of delta.
-            reading = reading.sharper(high, _WANTED * max(1.0, reading.theta * high))
+            reading = reading.sharper(high, WANTED * max(1.0, reading.theta * high))
         if high - low <= _WIDE * high / 2:
             if known is not None:
                 known.append((reading, -math.inf if kept is losses else smallest + math.log(share) + 1e-9))

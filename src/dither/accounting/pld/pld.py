@@ -18,10 +18,10 @@ from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplac
 from dither.accounting.pld.curve import Found, delta_bracket, epsilon_bracket, lost, sums
 from dither.accounting.pld.discrete_gaussian import DiscreteGaussian, discrete_gaussian_law
 from dither.accounting.pld.distribution import Law, Reals
-from dither.accounting.pld.replaced_record import ReplacedRecord
-from dither.accounting.pld.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
-from dither.accounting.pld.sampled_laplace import SampledLaplace, subsampled_laplace_law
-from dither.accounting.pld.sampled_noise import SampledNoise
+from dither.accounting.pld.sampled.replaced_record import ReplacedRecord
+from dither.accounting.pld.sampled.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
+from dither.accounting.pld.sampled.sampled_laplace import SampledLaplace, subsampled_laplace_law
+from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 from dither.accounting.pld.sums import Sum
 from dither.accounting.pld.three_point import ThreePoint
 from dither.errors import ParameterError
@@ -167,8 +167,8 @@ class PLD(Guarantee):
         law = make(first, second)
         if sure is not first or other is not second:
             # What a float may be above its lowest value is shown on one side only: nothing is worse.
-            nothing = [Fraction(0)]
-            worst = make([*sure, 1 - sum(sure), *nothing], [*other, *nothing, 1 - sum(other)])
+            none = Fraction(0)
+            worst = make([*sure, 1 - sum(sure, none), none], [*other, none, 1 - sum(other, none)])
             law = worst.above(law)
         return cls(((law, 1),), relation=Relation.read(relation))
 

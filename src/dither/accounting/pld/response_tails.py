@@ -8,7 +8,7 @@ from fractions import Fraction
 from dither.exact.balls import Ball, ball, bounds, float_down, float_up
 
 # Tails are cheap for few responses; past this a transform is faster and as good as exact.
-FEW = 64
+FEW = 1000
 _MOST_SEGMENTS = 400
 # Past this many responses a tail takes too long far out; the bounds of the transform stand.
 _MOST_RESPONSES = 10**6

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 # About two seconds of one core. What begins is finished, so a reading may take a little more.
-MOST = 240_000_000
+MOST = 150_000_000
 
 _spent: ContextVar[list[int] | None] = ContextVar("spent", default=None)
 

@@ -16,9 +16,8 @@ from dither.accounting.guarantees.gaussian_curve import epsilon_of_gaussian, pri
 from dither.sql.bounding.aggregations import measures
 from dither.sql.plan.nodes import Choice
 from dither.sql.plan.question import Question
-from dither.sql.planner.candidate import Plan
+from dither.sql.planner.candidate import Plan, reasons
 from dither.sql.planner.passes import decided
-from dither.sql.planner.sentences import reasons
 from dither.sql.planner.strategy import Strategy
 
 WORTH_IT = 0.9  # delta is spent for it: intervals, or epsilon, must be at least so much shorter

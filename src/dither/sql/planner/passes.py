@@ -14,7 +14,7 @@ from dither.sql.bounding.losses import certifiable
 from dither.sql.bounding.owner_limits import Limits
 from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Average, Sum
-from dither.sql.planner.candidate import Plan
+from dither.sql.planner.candidate import NOTHING_DECIDED, Plan
 from dither.sql.planner.split import least_error, shares, summed
 from dither.sql.planner.strategy import totalled
 from dither.sql.postprocess.left_out import ROWS
@@ -53,7 +53,8 @@ def owner_totals(plan: Plan) -> Plan:
             totals = (totalled(measure, max(-step, min(low, 0)), min(step, max(high, 0))) for step in sorted(steps))
             others = [plan.deciding(totals=(*plan.strategy.totals, (measure, total))) for total in totals]
             plan = _best(plan, others)
-    return plan
+    every = set(plan.moved) <= set(dict(plan.strategy.totals))
+    return plan.deciding(rows=None) if every else plan  # totals are of all rows that count
 
 
 def tighter_values(plan: Plan) -> Plan:
@@ -95,9 +96,18 @@ def shares_of_price(plan: Plan) -> Plan:
     return plan.deciding(shares=shares([*plan.moved], [*plan.moved.values()], plan.weights, plan.kind))
 
 
+def as_declared(plan: Plan) -> Plan:
+    """What is declared, if after all an interval would be longer than without the profile."""
+    if plan.stated is not None or plan.profile is None:
+        return plan
+    declared = decided(replace(plan, profile=None, strategy=NOTHING_DECIDED))
+    longer = any(mine > theirs for mine, theirs in zip(plan.lengths, declared.lengths, strict=True))
+    return replace(declared, profile=plan.profile) if longer else plan
+
+
 Pass = Callable[[Plan], Plan]
 LIMITS: tuple[Pass, ...] = (rows_as_stated, fewer_rows, owner_totals, tighter_values)
-PASSES: tuple[Pass, ...] = (*LIMITS, centred_sums, shares_of_price)
+PASSES: tuple[Pass, ...] = (*LIMITS, centred_sums, shares_of_price, as_declared)
 
 
 def decided(plan: Plan, passes: Iterable[Pass] = PASSES) -> Plan:

@@ -39,22 +39,17 @@ class Strategy:
 
     def document(self) -> dict[str, Any]:
         """What a recipe records; empty where nothing was decided."""
-        found: dict[str, Any] = {} if self.rows is None else {"rows_per_owner": self.rows}
-        if self.totals:
-            found["totals"] = [[asked.text, total.least, total.most] for asked, total in self.totals]
-        if self.centred:
-            found["centred"] = [asked.text for asked in self.centred]
-        if self.shares:
-            found["shares"] = [str(share) for share in self.shares]
-        if self.centres:
-            found["centres"] = [list(centre) for centre in self.centres]
-        if self.bounds:
-            found["bounds"] = [list(bounds) for bounds in self.bounds]
-        if self.gaussian:
-            found["noise"] = "Gaussian"
-        if self.every_row:
-            found["every_row"] = True
-        return found
+        found = {
+            "rows_per_owner": self.rows,
+            "totals": [[asked.text, total.least, total.most] for asked, total in self.totals],
+            "centred": [asked.text for asked in self.centred],
+            "shares": [str(share) for share in self.shares],
+            "centres": [list(centre) for centre in self.centres],
+            "bounds": [list(bounds) for bounds in self.bounds],
+            "noise": "Gaussian" if self.gaussian else None,
+            "every_row": self.every_row,
+        }
+        return {name: value for name, value in found.items() if value}
 
     @classmethod
     def read(cls, document: Mapping[str, Any], measures: Iterable[Measure]) -> Strategy:

@@ -13,10 +13,9 @@ from dither.exact.digits import decimal
 from dither.sensitivity import Sensitivity
 from dither.sql.plan.nodes import Choice, Measure
 from dither.sql.plan.question import Output, Question
-from dither.sql.planner.candidate import Plan, split_missed
+from dither.sql.planner.candidate import Plan, reasons, split_missed
 from dither.sql.planner.mechanism_choice import Mechanism
 from dither.sql.planner.passes import LIMITS, decided
-from dither.sql.planner.sentences import reasons
 from dither.sql.planner.strategy import Strategy
 from dither.sql.postprocess.measure_errors import errors_of
 

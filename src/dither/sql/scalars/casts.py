@@ -67,6 +67,8 @@ def _impossible(scalars: Scalars, node: exp.Expr, value: Value) -> Exception:
 
 def _whole(scalars: Scalars, node: exp.Expr, value: Value) -> Value:
     number = _number(scalars, node, value)
+    if number.scale:
+        scalars.no_float(node)
     number = rounding.rounded(number, 0)
     most = 2 ** _WHOLE[node.args["to"].this]
     return Value("number", _within(scalars, node, number, -most, most - 1))

@@ -46,6 +46,8 @@ def _to_decimals(
         given = node.args.get("decimals")
         decimals = 0 if given is None else scalars.constant(given, least=-MOST_DECIMALS, most=MOST_DECIMALS)
         number = scalars.number(node.this)
+        if isinstance(node, exp.Round) and given is None:
+            scalars.no_float(node)
         quotient = None if decimals else _quotient(scalars, node.this.unnest())
         return Value("number", build(number, decimals) if quotient is None else of_quotient(*quotient))
 

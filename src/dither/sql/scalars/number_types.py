@@ -1,9 +1,11 @@
-"""Whether PostgreSQL has a number as an integer: only integers divide without decimals.
+"""Which type PostgreSQL has a number in: only integers divide without decimals, and floats round a half to even.
 
 Rounding functions and EXTRACT give decimal or floating numbers there, though whole ones: FLOOR(7.5) / 2 is 3.5.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -11,7 +13,7 @@ _DECIMAL = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Sign, exp.Extract)
 _OF_ONE = (exp.Paren, exp.Neg, exp.Abs)
 _OF_TWO = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Nullif)
 _OF_SEVERAL = (exp.Coalesce, exp.Least, exp.Greatest)
-_INTEGERS = (exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
+_WITH_DECIMALS = (exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE)
 
 
 def is_integer(node: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
@@ -19,7 +21,7 @@ def is_integer(node: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
     if isinstance(node, _DECIMAL) or node.meta.get("exact"):  # so marked are quotients of other dialects
         return False
     if isinstance(node, exp.Cast):
-        return node.args["to"].this in _INTEGERS
+        return node.args["to"].this not in _WITH_DECIMALS
     if isinstance(node, exp.Literal):
         return node.is_string or str(node.this).isdigit()
     return all(is_integer(part, seen | {node.name.lower()}) for part in _parts(node, seen))
@@ -39,3 +41,18 @@ def _parts(node: exp.Expr, seen: frozenset[str]) -> list[exp.Expr]:
     if isinstance(node, exp.Column) and node.name.lower() not in seen:
         return [one.this for one in node.root().find_all(exp.Alias) if one.alias.lower() == node.name.lower()]
     return []
+
+
+def is_float(node: exp.Expr, scale: Callable[[exp.Expr], int], seen: frozenset[str] = frozenset()) -> bool:
+    """Whether PostgreSQL has a number as a float, of which it rounds a half to even: FLOOR(x) of an integer, DATE_PART.
+
+    `scale` tells how many decimals a piece of syntax has.
+    """
+    if isinstance(node, exp.Extract):
+        return bool(node.meta.get("float"))
+    if isinstance(node, _DECIMAL):
+        whole = is_integer(node.this) and scale(node.this) == 0
+        return node.args.get("decimals") is None and (whole or is_float(node.this, scale, seen))
+    if isinstance(node, exp.Cast):
+        return False
+    return any(is_float(part, scale, seen | {node.name.lower()}) for part in _parts(node, seen))

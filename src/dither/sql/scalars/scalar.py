@@ -31,7 +31,7 @@ from dither.sql.expressions import (
 from dither.sql.scalars import calendar, literals, rounding
 from dither.sql.scalars.labels import LabelReader
 from dither.sql.scalars.narrowing import Kept, narrowed
-from dither.sql.scalars.number_types import is_integer
+from dither.sql.scalars.number_types import is_float, is_integer
 from dither.sql.scalars.scope import Scope
 from dither.sql.text import grammar
 
@@ -123,6 +123,19 @@ class Scalars:
             f"a number is needed here, not {article(value.kind)}.",
             hints.get(value.kind, "Use an Int or Fixed column."),
         )
+
+    def no_float(self, node: exp.Expr) -> None:
+        """Refuse to round what PostgreSQL has as a float with decimals: it rounds a half to even there."""
+        inner = node.this
+        if not inner.root().meta.get("translated") and self._scale(inner) and is_float(inner, self._scale):
+            what = "PostgreSQL has this number as a float, and rounds a half to even."
+            raise self.refusal(node, what, "Cast what is rounded first: FLOOR(CAST(x AS NUMERIC)) for FLOOR(x).")
+
+    def _scale(self, node: exp.Expr) -> int:
+        try:
+            return self.number(node).scale
+        except UnsupportedQuery:  # of another query, whose columns are not known here
+            return 0
 
     def truth(self, node: exp.Expr) -> Boolean:
         value = self.value(node)

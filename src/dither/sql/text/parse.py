@@ -51,7 +51,21 @@ def checked(tree: exp.Expr, source: Source, catalog: Catalog) -> Parsed:
     return Parsed(tree, source)
 
 
-def tree(source: Source, parser: type[PostgresParser] = PostgresParser) -> exp.Expr:
+def _date_part(parser: Any) -> Any:
+    """DATE_PART, which is EXTRACT as a float."""
+    found = PostgresParser.FUNCTION_PARSERS["DATE_PART"](parser)
+    if isinstance(found, exp.Expr):
+        found.meta["float"] = True
+    return found
+
+
+class Grammar(PostgresParser):
+    """PostgreSQL's grammar, in which DATE_PART can be told from EXTRACT."""
+
+    FUNCTION_PARSERS = PostgresParser.FUNCTION_PARSERS | {"DATE_PART": _date_part}
+
+
+def tree(source: Source, parser: type[PostgresParser] = Grammar) -> exp.Expr:
     """The one syntax tree of the tokens, whatever it holds."""
     try:
         trees = parser(dialect=Postgres).parse(list(source.tokens), source.text)

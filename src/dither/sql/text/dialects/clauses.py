@@ -76,7 +76,8 @@ def _check_select(translation: Translation, node: exp.Select) -> None:
 def _item(select: exp.Select, node: exp.Expr) -> exp.Expr:
     """The select item that ORDER BY means by a number or an alias; else what it says."""
     if isinstance(node, exp.Literal) and str(node.this).isdigit() and 0 < int(node.this) <= len(select.expressions):
-        return select.expressions[int(node.this) - 1].unalias()
+        item: exp.Expr = select.expressions[int(node.this) - 1]
+        return item.unalias()
     return next((one.this for one in select.expressions if isinstance(one, exp.Alias) and one.alias == node.name), node)
 
 

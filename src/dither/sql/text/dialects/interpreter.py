@@ -23,6 +23,7 @@ def interpreted(text: str, vocabulary: Vocabulary, catalog: Catalog) -> Parsed:
     parse.shallow(tree, source)
     written = tree.copy()
     if isinstance(tree, (exp.Select, exp.Union)):  # anything else is refused below, whatever its words
+        tree.meta["translated"] = True
         tree = Translation(vocabulary, source, catalog, names.aliases([tree])).value(tree)
     parsed = parse.checked(tree, source, catalog)
     faithfulness.faithful_tree(written, source, dict(lexicon.types) | dict.fromkeys(lexicon.operators, "DIV"))

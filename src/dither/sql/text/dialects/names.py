@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
@@ -13,8 +13,14 @@ from dither.policy.columns import Category, Column, Fixed, Text
 
 def declared(catalog: Catalog, name: str) -> list[Column]:
     """Every declared column of that name."""
-    tables = [*catalog.tables.values(), *catalog.public.values()]
-    return [column for table in tables for known, column in table.columns.items() if known.lower() == name.lower()]
+    return [
+        column for columns in _columns(catalog) for known, column in columns.items() if known.lower() == name.lower()
+    ]
+
+
+def _columns(catalog: Catalog) -> list[Mapping[str, Column]]:
+    private = [table.columns for table in catalog.tables.values()]
+    return [*private, *(table.columns for table in catalog.public.values())]
 
 
 def all_decimal(catalog: Catalog, aliases: frozenset[str], name: str) -> bool:
@@ -42,9 +48,7 @@ def plain(label: str, *, ascii_only: bool) -> bool:
 
 def compared_alike(catalog: Catalog, name: str) -> bool:
     """Whether columns of this name are compared the same whatever a collation says: no texts, no labels that meet."""
-    every = [
-        column for table in (*catalog.tables.values(), *catalog.public.values()) for column in table.columns.values()
-    ]
+    every = [column for columns in _columns(catalog) for column in columns.values()]
     known = {label for column in every if isinstance(column, Category) for label in column.values}
     met = len({folded(label) for label in known}) < len(known)
     return not any(

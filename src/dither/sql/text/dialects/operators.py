@@ -54,10 +54,16 @@ def _quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
     translated = translation.with_translated(node)
     if translation.vocabulary.division == "exact" and not translated.this.find(exp.AggFunc, exp.Filter):
         translated.meta["exact"] = True  # also of integers
-        if translation.vocabulary.quotients_are_floats and not isinstance(translated.expression.unnest(), exp.Nullif):
+        if translation.vocabulary.quotients_are_floats and not _never_zero(translated.expression.unnest()):
             what = f"this divisor can be 0, where a quotient is infinite in {translation.vocabulary.name}."
             translated.meta["not_by_zero"] = what, "Write x / NULLIF(y, 0), which is NULL there."
     return translated
+
+
+def _never_zero(node: exp.Expr) -> bool:
+    """Whether this is NULLIF(x, 0)."""
+    zero = node.expression if isinstance(node, exp.Nullif) else None
+    return isinstance(zero, exp.Literal) and str(zero.this) == "0"
 
 
 def _fixed(translation: Translation, node: exp.Expr) -> bool:

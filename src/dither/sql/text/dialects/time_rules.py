@@ -9,8 +9,8 @@ from sqlglot import exp
 from dither.sql.text.dialects.call import Call, Rule, inside, whole
 
 Part = Callable[[exp.Expr], exp.Expr]
-Parts = Mapping[str, Part]
-Units = Mapping[str, str]
+Parts = dict[str, Part]
+Units = dict[str, str]
 
 
 def extracted(name: str) -> Part:

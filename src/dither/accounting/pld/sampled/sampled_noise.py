@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, Law, Reals, U
-from dither.accounting.pld.panels import ACROSS, ALONG, LOG_ERROR, nodes_and_weights
 from dither.accounting.pld.points import Points
+from dither.accounting.pld.sampled.panels import ACROSS, ALONG, LOG_ERROR, nodes_and_weights
 from dither.accounting.pld.work import charge
 
 _WIDEST = 1.0  # no panel is wider, in the units in which the density varies
@@ -104,10 +104,13 @@ class SampledNoise(Law):
         return np.full(len(theta), True)
 
     def parted(self, log_mass: float) -> tuple[Law, Law] | None:
+        border = self.border_of(log_mass)
+        return None if border is None else (self.within(self.start, border), self.within(border, self.end))
+
+    def border_of(self, log_mass: float) -> float | None:
+        """The outcome beyond which lies at most that mass of large losses; None if there is none such."""
         border = reach(log_mass, self._log_tail)
-        if self.added or not self.start < border < self.end:
-            return None
-        return self.within(self.start, border), self.within(border, self.end)
+        return border if not self.added and self.start < border < self.end else None
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         largest, edges, points = self._real_orders

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from dither.accounting.pld.distribution import Reals
-from dither.accounting.pld.sampled_noise import SampledNoise
+from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 
 _LARGEST = 700.0
 

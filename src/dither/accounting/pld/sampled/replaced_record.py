@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dither.accounting.pld.distribution import Complexes, Law, Reals
-from dither.accounting.pld.sampled_noise import SampledNoise
+from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 
 _HALF_KNOWN = 4e-12  # relative error of the mass of what says nothing
 
@@ -62,8 +62,11 @@ class ReplacedRecord(Law):
         return self if kept is self.removed else replace(self, removed=kept)
 
     def parted(self, log_mass: float) -> tuple[Law, Law] | None:
-        parts = self.removed.parted(log_mass)
-        return None if parts is None else (replace(self, removed=parts[0]), parts[1])
+        border = self.removed.border_of(log_mass)
+        if border is None:
+            return None
+        low, high = self.removed.within(-math.inf, border), self.removed.within(border, math.inf)
+        return replace(self, removed=low), high
 
     def log_moments(self, theta: Reals) -> Reals:
         # Above 1 the profile is that of a removed record, below 1 that of an added one: the excesses over 1 add up.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.pld.distribution import Reals
-from dither.accounting.pld.sampled_noise import SampledNoise, reach
+from dither.accounting.pld.sampled.sampled_noise import SampledNoise, reach
 
 _REACH = 40.0  # beyond it lie less than 1e-349 of the mass of N(0, 1)
 _FARTHEST = 3e3  # for orders that reach further, simpler bounds will do
