@@ -111,3 +111,18 @@ def test_proven_tokens_are_forgotten_when_there_are_many(tokens: Tokens, monkeyp
     for text in [tokens.make(ALICE) for _ in range(5)]:
         tokens.holder(text)
     assert len(tokens._proven) == 3
+
+
+def check_revoking(tokens: Tokens) -> None:
+    text = tokens.make(ALICE)
+    tokens.holder(text)
+    tokens.revoke(text.split("_")[1])
+    with pytest.raises(Stranger):
+        tokens.holder(text)
+
+
+def test_planted_bug_a_token_that_was_proven_stays_valid(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_revoking(tokens)
+    monkeypatch.setattr(Tokens, "valid", lambda self, identity: True)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_revoking(tokens)

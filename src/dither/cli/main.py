@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, serve, tables
+from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, tables
 from dither.cli.common import Formatter
 from dither.cli.error_words import words
 from dither.cli.output import visible_output
+from dither.cli.serving import serve, token
 from dither.cli.usage import Parser, UsageError
 from dither.errors import BudgetExceeded, DitherError, LedgerError, LoadWarning, QueryFailed
 from dither.escape import visible_lines
@@ -34,7 +35,7 @@ COMMANDS = (
     freeze.add_freeze,
     freeze.add_thaw,
     serve.add_serve,
-    serve.add_token,
+    token.add_token,
     price.add,
     audit.add,
 )

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from dither.client.remote_errors import error_from
 from dither.errors import DitherError, ParameterError
 
-_ATTEMPTS = 6
+_ATTEMPTS = 10
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _AGAIN = (429, 502, 503, 504)  # the server is busy, starting or restarting; nothing was charged
 

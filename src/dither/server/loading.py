@@ -18,7 +18,9 @@ from dither.escape import json_text
 
 
 class LoadFailed(PolicyError):
-    """What a loading process said was wrong, with its code and fields."""
+    """A file could not be loaded; the document is what the loading process said, with its own code."""
+
+    code = "load_failed"
 
     def __init__(self, document: dict[str, Any]) -> None:
         super().__init__(document["message"])

@@ -1,0 +1,1 @@
+"""Commands of those who serve a folder."""

@@ -1,0 +1,125 @@
+"""What a load over HTTP may read: plain files below one folder, and uploads, which are gone afterwards."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dither.errors import PolicyError
+from dither.server import data_files
+from dither.server.data_files import below
+
+PARQUET = "application/vnd.apache.parquet"
+COLUMNS = {"x": {"kind": "int", "lower": 0, "upper": 10}}
+HOSTILE = [
+    "",
+    ".",
+    "..",
+    "../secret.parquet",
+    "inner/../../secret.parquet",
+    "/etc/passwd",
+    "*.parquet",
+    "data?.parquet",
+    "[d]ata.parquet",
+    "link.parquet",
+    "folder/data.parquet",
+    "inner",
+    "data.duckdb",
+    "data.txt",
+    "data.parquet\0.csv",
+    "nosuch.parquet",
+]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A data folder with a file, a folder, a link to a file outside and a link to the folder outside."""
+    root = tmp_path / "root"
+    (root / "inner").mkdir(parents=True)
+    for path in (
+        root / "data.parquet",
+        root / "inner" / "data.csv",
+        tmp_path / "secret.parquet",
+        tmp_path / "data.parquet",
+    ):
+        path.write_bytes(b"x")
+    for name in ("data.duckdb", "data.txt"):
+        (root / name).write_bytes(b"x")
+    (root / "link.parquet").symlink_to(tmp_path / "secret.parquet")
+    (root / "folder").symlink_to(tmp_path)
+    return root
+
+
+def refuses_all(root: Path) -> None:
+    for stated in HOSTILE:
+        with pytest.raises(PolicyError, match="sources are Parquet"):
+            below(root, stated)
+
+
+def test_only_plain_files_below_the_folder_are_read(root: Path) -> None:
+    assert below(root, "data.parquet") == root / "data.parquet"
+    assert below(root, "inner/data.csv") == root / "inner" / "data.csv"
+    refuses_all(root)
+    with pytest.raises(PolicyError, match="sources are Parquet"):
+        below(None, "data.parquet")
+
+
+def test_planted_bug_links_are_followed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files.Path, "lstat", lambda self: os.stat(self))
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        refuses_all(root)
+
+
+def policy(source: str, **column: Any) -> dict[str, Any]:
+    declared = {"source": source, "people": "patients", "owner": "pid", "max_rows_per_owner": 1}
+    return {"policy": {"tables": {"more": {**declared, "columns": {"x": {**COLUMNS["x"], **column}}}}}}
+
+
+def parquet(rows: int = 3) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"pid": range(rows), "x": [1] * rows}), sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def upload(served: Any, content: bytes, kind: str = PARQUET, who: str = "curator") -> Any:
+    return served.call(who, "POST", "/v1/uploads", raw=content, content_type=kind)
+
+
+def test_an_upload_is_loaded_and_then_gone(own: Any) -> None:
+    name = upload(own, parquet()).json["upload"]
+    (kept,) = (own.folder / "uploads").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    loaded = own.call("curator", "POST", "/v1/tables", policy(f"upload:{name}")).json["loaded"]["more"]
+    assert loaded["rows"] == 3
+    assert not list((own.folder / "uploads").iterdir())
+    again = own.call("curator", "POST", "/v1/tables/more/refresh", {"source": f"upload:{name}"})
+    assert (again.status, again.code) == (400, "policy_invalid")
+
+
+def test_sources_that_are_none_are_refused_and_nothing_is_made(served: Any) -> None:
+    tables = served.call("curator", "GET", "/v1/tables").body
+    for source in [*HOSTILE, "upload:", "upload:../ledger.key", "upload:" + "0" * 32 + ".parquet"]:
+        reply = served.call("curator", "POST", "/v1/tables", policy(source))
+        assert (reply.status, reply.code) == (400, "policy_invalid"), source
+    reply = served.call("curator", "POST", "/v1/tables", policy("x.parquet", labels_file="/etc/passwd"))
+    assert reply.status == 400
+    assert served.call("curator", "GET", "/v1/tables").body == tables
+
+
+def test_uploads_of_other_kinds_and_of_analysts_are_refused(served: Any) -> None:
+    assert upload(served, parquet(), "application/x-duckdb").status == 400
+    assert upload(served, parquet(), who="alice").status == 403
+
+
+def test_a_damaged_upload_is_refused_without_its_content(own: Any) -> None:
+    name = upload(own, b"PAR1" + b"canary" * 1000).json["upload"]
+    reply = own.call("curator", "POST", "/v1/tables", policy(f"upload:{name}"))
+    assert reply.status == 400
+    assert b"canary" not in reply.body
+    assert not list((own.folder / "uploads").iterdir())
