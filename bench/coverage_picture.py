@@ -46,9 +46,8 @@ def draw(figures: Figures, path: Path) -> None:
     title = alt.TitleParams(
         "How often 95% intervals held the exact answer",
         subtitle=[
-            f"every group of the tables, budgets and prices that were run: at least {repetitions} repetitions each; "
-            "larger dots for more groups",
-            "the line is at 95%; dots scatter around their coverage by chance",
+            f"every group of the tables, budgets and prices that were run, at least {repetitions} repetitions each",
+            "larger dots for more groups; the line is at 95%; dots scatter around their coverage by chance",
         ],
     )
     data = alt.Data(values=rows)
