@@ -32,6 +32,9 @@ from dither.accounting import (
 from dither.errors import DitherError, ParameterError
 from dither.mechanisms import Laplace
 
+# So many steps take more work than one reading may: then what holds without it is looked at.
+pytestmark = pytest.mark.filterwarnings("ignore::dither.errors.WideBounds")
+
 
 def test_what_is_smaller_than_floats_is_not_nothing():
     assert compose([GDP("1e-200"), PureDP("1e-200")]).epsilon_at(0) == math.inf
