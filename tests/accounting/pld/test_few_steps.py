@@ -120,7 +120,7 @@ def test_closed_forms_and_transforms_agree(epsilon, count, delta):
     for law, quick in ((ContinuousLaplace(epsilon), laplace_epsilon), (TwoPoint(epsilon), responses_epsilon)):
         found = quick(epsilon, count, delta)
         (above, below), *_ = curve.sums(((law, count),), Fraction(0))
-        low, high = curve._one_epsilon(above, below, delta, 0.0)
+        low, high = curve._one_epsilon(above, below, delta, 0.0, [])
         if found is not None:
             assert found[0] <= high
             assert low <= found[1]
