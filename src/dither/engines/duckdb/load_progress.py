@@ -57,7 +57,8 @@ def watched(
     except BaseException:
         if worker.ident is not None:
             connection.interrupt()
-            ended.wait()
+            while not ended.wait(_INTERVAL):  # one that comes while the engine begins a statement is lost
+                connection.interrupt()
         raise
     if failed:
         raise failed[0]
