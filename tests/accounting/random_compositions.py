@@ -125,7 +125,7 @@ def check(seed):
         low, high = whole.bounds_at(**ask)
     assert 0 <= low <= high, (seed, low, high)
     assert high <= max(trivial_bound(parts, ask), 0.0) * (1 + 1e-9) + 1e-307, (seed, high)
-    assert max(spent) <= 2 * work.MOST, (seed, max(spent))
+    assert max(spent) <= 3 * work.MOST, (seed, max(spent))  # what is begun when the budget ends is finished
     return high - low <= WIDE * high or high <= SMALL or low == high
 
 
