@@ -108,14 +108,14 @@ def test_a_warning_changes_nothing_for_analysts(tmp_path: Path, name: str, monke
 
 def test_planted_warning_in_the_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a load warned of is shown with the declarations."""
-    said, heard = tables._said, list[str]()
+    said, heard = tables._formatted, list[str]()
 
     def listening(report: Any, budget: Any) -> Any:
         heard[:] = report.warnings
         return report
 
     monkeypatch.setattr(registration, "with_budget", listening)
-    monkeypatch.setattr(tables, "_said", lambda table: "\n".join([said(table), *heard]))
+    monkeypatch.setattr(tables, "_formatted", lambda table: "\n".join([said(table), *heard]))
     with pytest.raises(AssertionError, match="an analyst is shown what a load saw"):
         check_look_alike(tmp_path, "rows beyond the limit", monkeypatch)
 
