@@ -22,7 +22,7 @@ from dither.sql.lowering.statement import schema_name
 from dither.sql.lowering.writer import Writer
 
 Pairs = dict[str, tuple[Side, Side]]
-QUESTIONS = 120 * population.CAMPAIGN
+QUESTIONS = 40 * population.CAMPAIGN
 JOINED = "FROM t AS a LEFT JOIN t AS b ON a.uid = b.uid AND b.mark = 74"
 SUMS = [
     f"SELECT OWNER_SUM(a.top, -74, 75) {JOINED}",
