@@ -66,7 +66,9 @@ SMOOTH = [
 def test_moments_of_smooth_noise_are_integrals_of_its_tails(mechanism, order):
     """E|eta|^p = 2p int t^(p-1) P(eta > t) dt, on a logarithmic grid."""
     points = np.linspace(-10, 14, 400)
-    tails = np.array([float(bounds(lambda t=t: mechanism.distribution.above(Fraction(t)), 20)[1]) for t in np.exp(points)])
+    tails = np.array(
+        [float(bounds(lambda t=t: mechanism.distribution.above(Fraction(t)), 20)[1]) for t in np.exp(points)]
+    )
     integral = np.trapezoid(2 * order * np.exp(order * points) * tails, points)
     assert mechanism.moment(order) * float(mechanism.divisor) ** order == pytest.approx(integral, rel=2e-3)
 
