@@ -336,6 +336,7 @@ def test_delta_at_0_is_total_variation_and_orders_mirror_each_other(masses, data
             assert abs(one - (1 - number(epsilon).exp() * (1 - other))) < 1e-40
 
 
+@pytest.mark.filterwarnings("ignore::dither.errors.WideBounds")
 @pytest.mark.parametrize("delta", ["1e-300", "1e-30", "0.5", "0.999"])
 @pytest.mark.parametrize("count", [1, 7, 10**3, 10**9])
 def test_extremes_are_right_or_refused(delta, count):
