@@ -141,15 +141,18 @@ class Store:
 
 @contextmanager
 def undoing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Take back what is done inside, and nothing else of the transaction, if it is refused."""
+    """Take back what is done inside, and nothing else of the transaction, if it is refused.
+
+    Whatever else goes wrong undoes the whole transaction, if the database has not done so already.
+    """
     connection.execute("SAVEPOINT change")
     try:
         yield
     except DitherError:
         connection.execute("ROLLBACK TO change")
-        raise
-    finally:
         connection.execute("RELEASE change")
+        raise
+    connection.execute("RELEASE change")
 
 
 def _configure(connection: sqlite3.Connection) -> None:
