@@ -1,7 +1,8 @@
 """What compositions cost, and how long it takes to say so, beside dp-accounting, prv-accountant and autodp.
 
 Every measurement runs in a child process of its own with a time limit: epsilon at delta = 1e-6, the best of several
-runs, and how much memory the child needed beyond importing. Peers that are not installed are left out. PASS means:
+runs in processor time, and how much memory the child needed beyond importing. A peer that was cut off after its first
+run counts with that run. Peers that are not installed are left out. PASS means:
 
 - the bracket is at most 1e-3 of epsilon wide,
 - epsilon is not above the best peer's by more than the bracket,
@@ -220,14 +221,16 @@ def _child(answer: Any, make: Callable[..., Callable[[], Bounds]], parts: list[t
         found, best, total, runs = None, math.inf, 0.0, 0
         while runs < 2 or (total < 1.5 and runs < 12):
             forget()
-            start = time.perf_counter()
+            start = time.process_time()
             found = run()
-            took = time.perf_counter() - start
+            took = time.process_time() - start
             best, total, runs = min(best, took), total + took, runs + 1
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        answer.put((found, best, grown, ""))
+            grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+            answer.put((found, best, grown, ""))
+        answer.put(None)
     except Exception as error:  # noqa: BLE001 - a peer's failure is a result
         answer.put((None, math.inf, 0.0, f"{type(error).__name__}: {str(error)[:80]}"))
+        answer.put(None)
 
 
 def measure(name: str, make: Callable[..., Callable[[], Bounds]], parts: Any, limit: float) -> Measured:
@@ -235,13 +238,14 @@ def measure(name: str, make: Callable[..., Callable[[], Bounds]], parts: Any, li
     answer = context.Queue()
     child = context.Process(target=_child, args=(answer, make, parts))
     child.start()
+    last, end = (None, math.inf, 0.0, f"more than {limit:g} s"), time.monotonic() + limit
     try:
-        found, seconds, megabytes, trouble = answer.get(timeout=limit)
+        while (found := answer.get(timeout=max(0.0, end - time.monotonic()))) is not None:
+            last = found
     except queue.Empty:
-        found, seconds, megabytes, trouble = None, math.inf, 0.0, f"more than {limit:g} s"
         child.kill()
     child.join()
-    return Measured(name, found, seconds, megabytes, trouble)
+    return Measured(name, *last)
 
 
 def tightest(ours: Measured, peers: list[Measured]) -> Measured | None:
@@ -290,9 +294,9 @@ def calibration() -> bool:
     best = math.inf
     for _ in range(10):
         forget()
-        start = time.perf_counter()
+        start = time.process_time()
         calibrate("gaussian", ApproxDP(1, "1e-6"), 1000)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     print(f"\ncalibrate 1000 Gaussians to (1, 1e-6): {best * 1e3:.2f} ms  {'PASS' if best < 0.005 else 'FAIL'}")
     return best < 0.005
 
@@ -306,16 +310,18 @@ def many_places() -> None:
     times = []
     for read in (lambda: guarantee.delta_at(places), lambda: [guarantee.delta_at(place) for place in places]):
         forget()
-        start = time.perf_counter()
+        start = time.process_time()
         read()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     print(f"\n100 places of a curve: {times[0] * 1e3:.0f} ms at once, {times[1] * 1e3:.0f} ms one by one")
 
 
 def main() -> int:
     limit = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
     there = {name: peer for name, (package, peer) in PEERS.items() if importlib.util.find_spec(package)}
-    print("peers: " + (", ".join(there) or "none installed"))
+    for make in (dither, *there.values()):
+        make([])  # imports what it needs, which is not measured
+    print(f"at most {limit:g} s for each measurement; peers: " + (", ".join(there) or "none installed"))
     failed = 0
     for case, parts in CASES.items():
         print(f"\n{case}")

@@ -2,15 +2,17 @@
 
     python bench/coverage_peers.py [--only TABLE ...]
 
-Everything here is computed from distributions, nothing is sampled. Peers do what their documentation says, as in
-sql_accuracy.py: OpenDP and SmartNoise keep K rows of an owner, Tumult and PipelineDP may keep g groups with k rows in
-each, Qrlew scales an owner's counts or sums down to a norm of C. All of them state intervals of the noise alone.
+Everything here is computed from distributions, nothing is sampled. How much noise OpenDP, diffprivlib and PyDP add, and
+which interval they state, they are asked themselves (peer_noise.py, the first table). Which rows peers keep is as
+their documentation says, as in sql_accuracy.py: OpenDP and SmartNoise keep K rows of an owner, Tumult and PipelineDP
+may keep g groups with k rows in each, Qrlew scales an owner's counts or sums down to a norm of C. All state intervals
+of the noise alone.
 
-The first table is for one question at epsilon = 1 with K rows of an owner: the standard deviation of dither's noise
+The next table is for one question at epsilon = 1 with K rows of an owner: the standard deviation of dither's noise
 over the least of any peer's, to first order where a value is not a sum (an average of a group of typical size). The
-second has for each peer the limit with the least root-mean-square error on this very table, which no peer is told, and
-how often its 95% intervals hold the exact answer there: of all groups, and of the worst. Exits 1 if dither's noise is
-larger than the best peer's.
+last one has for each peer the limit with the least root-mean-square error on this very table, which no peer is told,
+and how often its 95% intervals hold the exact answer there: of all groups, and of the worst. Exits 1 if dither's noise
+is larger than the best peer's.
 """
 
 from __future__ import annotations
@@ -32,10 +34,12 @@ from coverage_tables import TABLES, Subject
 from coverage_visits import HIGHEST, REGIONS, VISITS
 from dither.accounting.currency.currency import Currency
 from dither.answer.columns import NoiseScale
+from peer_noise import BY_RHO, Stated, of_peers
 from sql_accuracy import CLASSIC, GAUSSIAN, LAPLACE, SOME_ROWS, Noise, dict_rank, ranks, rms
 
 ROWS = 20  # of an owner, in the first table
 SIZE, MEAN, VARIANCE, PART = 1000, 300.0, 40_000.0, 0.2  # a group: rows, mean, variance, share that a formula counts
+RHO = float(Currency.of(BUDGETS["ApproxDP"]).price_of(epsilon=1).cost)
 UNEQUAL = 1.001  # a rounded Gaussian has a variance of 1/12 more than a discrete one
 
 
@@ -114,16 +118,16 @@ def _twice(*parts: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple(len(parts) * part for part in parts), tuple(len(parts) ** 0.5 * part for part in parts)
 
 
-def peers_noise(budget: str) -> tuple[Noise, ...]:
+def peers_noise(budget: str, asked: Sequence[Stated]) -> tuple[Noise, ...]:
+    """That of peers who were asked, and what a peer could have at best."""
     if budget == "PureDP":
-        return (LAPLACE,)
+        return (LAPLACE, *(one for one in asked if one.name == "Laplace"))
     if budget == "basic":
-        return LAPLACE, GAUSSIAN
-    rho = float(Currency.of(BUDGETS[budget]).price_of(epsilon=1).cost)
-    return (Noise("Gaussian", 1 / math.sqrt(2 * rho), True),)
+        return LAPLACE, GAUSSIAN, *(one for one in asked if one.name in ("Laplace", "Gaussian"))
+    return Noise("Gaussian", 1 / math.sqrt(2 * RHO), True), *(one for one in asked if one.name == BY_RHO)
 
 
-def compare_noise(template: Template) -> Iterator[tuple[str, float, float, str]]:
+def compare_noise(template: Template, asked: Sequence[Stated]) -> Iterator[tuple[str, float, float, str]]:
     """By kind: dither's deviation, the least of a peer, and with which noise."""
     for kind in kinds():
         with template.fresh(f"noise {kind.name}") as curator:
@@ -131,7 +135,7 @@ def compare_noise(template: Template) -> Iterator[tuple[str, float, float, str]]
             column: Any = curator.sql(kind.text, epsilon=1, rows_per_owner=ROWS, **stated).column("n")
         scales: Sequence[NoiseScale] = column.scale
         own = kind.combined([deviation(column.mechanism, part.scale) for part in scales])
-        made = [(kind.of_peer(noise), noise.name) for noise in peers_noise(template.budget)]
+        made = [(kind.of_peer(noise), noise.name) for noise in peers_noise(template.budget, asked)]
         yield kind.name, own, *min(made)
 
 
@@ -158,10 +162,12 @@ class Limited:
         shape = norm if self.noise.euclidean else laplace
         scale = self.deviation if self.noise.euclidean else self.deviation / math.sqrt(2)
         width = shape.ppf(0.975) * scale
+        if isinstance(self.noise, Stated) and self.noise.half_width is not None:
+            width = self.noise.half_width * self.deviation / self.noise.deviation
         return shape.cdf((width - self.off) / scale) - shape.cdf((-width - self.off) / scale)
 
 
-def limited(owner: Any, group: Any, value: Any, highest: float, noise: Noise) -> Iterator[Limited]:
+def limited(owner: Any, group: Any, value: Any, highest: float, noise: Noise, of_opendp: Noise) -> Iterator[Limited]:
     """Every peer at every limit, for a sum of `value` in each group."""
     size = int(group.max()) + 1
     exact = np.bincount(group, weights=value, minlength=size)
@@ -169,7 +175,7 @@ def limited(owner: Any, group: Any, value: Any, highest: float, noise: Noise) ->
     for rows in sorted({round(2 ** (step / 3)) for step in range(40)}):
         kept = rank < rows
         off = np.bincount(group[kept], weights=value[kept], minlength=size) - exact
-        yield Limited("OpenDP, SmartNoise", f"K = {rows}", off, noise, noise.deviation * rows * highest)
+        yield Limited("OpenDP, SmartNoise", f"K = {rows}", off, of_opendp, of_opendp.deviation * rows * highest)
         if rows >= most:
             break
     pair = owner * size + group
@@ -189,10 +195,10 @@ def limited(owner: Any, group: Any, value: Any, highest: float, noise: Noise) ->
         for clamp in np.geomspace(0.5, 1024, 45) * highest:
             part = np.minimum(1, clamp / np.maximum(norms, 1e-9))[pairs // size]
             off = np.bincount(pairs % size, weights=totals * part, minlength=size) - exact
-            yield Limited("Qrlew", f"norm {clamp:.3g}", off, noise, CLASSIC.deviation * clamp)
+            yield Limited("Qrlew", f"norm {float(f'{clamp:.3g}'):,.10g}", off, noise, CLASSIC.deviation * clamp)
 
 
-def best_limits(subject: Subject, folder: Path) -> Iterator[tuple[str, Limited]]:
+def best_limits(subject: Subject, folder: Path, asked: Sequence[Stated]) -> Iterator[tuple[str, Limited]]:
     with subject.plain(folder) as plain:
         columns = [column.to_numpy(zero_copy_only=False) for column in plain.sql(subject.rows).to_arrow_table().columns]
     owner, group = (np.unique(np.asarray(column, dtype=str), return_inverse=True)[1] for column in columns[:2])
@@ -200,7 +206,8 @@ def best_limits(subject: Subject, folder: Path) -> Iterator[tuple[str, Limited]]
     for question, added, highest in (("COUNT", np.ones(len(value)), 1.0), ("SUM", value, float(subject.highest))):
         for noise in (LAPLACE, GAUSSIAN):
             best: dict[str, Limited] = {}
-            for one in limited(owner, group, added, highest, noise):
+            theirs = (one for one in asked if (one.peer, one.name) == ("OpenDP", noise.name))
+            for one in limited(owner, group, added, highest, noise, next(theirs, noise)):
                 if one.peer not in best or one.error < best[one.peer].error:
                     best[one.peer] = one
             yield from ((question, one) for one in best.values())
@@ -210,19 +217,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[], metavar="TABLE")
     options = parser.parse_args(arguments)
-    worse = 0
+    worse, asked = 0, list(of_peers(RHO))
+    print("Noise by sensitivity at epsilon 1 (Gaussian: delta 1e-6, or the rho of ApproxDP), as peers say themselves\n")
+    print("| peer | noise | deviation | stated half-width at 95% | it holds |\n|---|---|---|---|---|")
+    for one in asked:
+        held = "none | " if one.half_width is None else f"{one.half_width:.3f} | {one.coverage:.1%}"
+        print(f"| {one.peer} | {one.name} | {one.deviation:.3f} | {held} |")
     with tempfile.TemporaryDirectory(prefix="dither-peers-") as scratch:
         subject, data = VISITS["clustered"], Path(scratch) / "clustered"
         data.mkdir()
         subject.make(data)
-        print(f"Deviation of the noise at epsilon 1 with K = {ROWS}, over that of the best peer\n")
+        print(f"\nDeviation of the noise at epsilon 1 with K = {ROWS}, over that of the best peer\n")
         print("| question | " + " | ".join(BUDGETS) + " |\n|---" + "|---" * len(BUDGETS) + "|")
         cells: dict[str, list[str]] = {}
         for budget in BUDGETS:
             folder = Path(scratch) / budget
             folder.mkdir()
             template = Template(subject, budget, data, folder)
-            for kind, own, best, noise in compare_noise(template):
+            for kind, own, best, noise in compare_noise(template, asked):
                 worse += own > UNEQUAL * best
                 cells.setdefault(kind, []).append(f"{own / best:.3f} ({noise})")
             template.engine.end()
@@ -236,7 +248,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             data = Path(scratch) / f"data {name}"
             data.mkdir()
             one.make(data)
-            found = {(question, f"{best.peer}, {best.noise.name}"): best for question, best in best_limits(one, data)}
+            found = {
+                (question, f"{best.peer}, {best.noise.name}"): best for question, best in best_limits(one, data, asked)
+            }
             for question in ("COUNT", "SUM"):
                 held = [found[question, peer] for peer in _PEERS]
                 shown = [f"{b.coverages.mean():.0%}, {b.coverages.min():.0%} ({b.limit})" for b in held]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from coverage_report import PROFILES, Figures
+from coverage_report import PROFILES
+from coverage_results import Figures
 from dither.plot import style
 
 LEVEL, STEP = "0.95", 0.005

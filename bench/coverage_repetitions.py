@@ -1,10 +1,11 @@
 """One repetition: a fresh curator, a fresh profile, every question once, and its intervals at every level.
 
-What is production code: all of it but three shortcuts. Opening a folder, profiling, reading, planning, pricing,
-charging, noise, settling and presenting are those of `Curator.open`, `profile` and `sql`. The shortcuts: a repetition's
-folder is a copy of one in which the tables were registered once, so that ranks within owners are the same in all; exact
-aggregates, which have no randomness, are remembered by statement, sealed as they are; and other levels than the first
-are presented from the stored release at once, as the same question asked again would be, which is free.
+What is random is made anew in each repetition by production code: a curator's folder, the profile with its charges,
+the plans that follow from it, noise, and how an answer is presented. What is not random is done once, and remembered:
+a folder is a copy of one in which the tables were registered; what a text asks, and its price where there is no
+profile; and exact aggregates by statement, sealed as they are. Other levels than the first are presented from the same
+release, as the same question asked again would be, which is free. From the second repetition of a run on, an answer is
+presented from its bytes as they would be stored, without a charge; in the first it is charged, settled and read back.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from coverage_tables import Asked, Subject
 from dither.accounting.currency.currency import Currency
 from dither.answer import Answer
 from dither.curator.present import present
+from dither.curator.run import release
+from dither.sql.binding.reading import Readings
+from dither.sql.pricing.price import PricedQuestion
 
 Floats = NDArray[np.float64]
 LEVELS = ("0.95", "0.5", "0.9", "0.99")  # asked at the first, which the plan is made for
@@ -86,18 +90,34 @@ class Shown:
     upper: Floats
 
 
+class Prices:
+    """What a text asks at a price, if no profile decides how it is planned: the same in all repetitions."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+
+    def of(self, price: Callable[..., Any], *asked: Any, **stated: Any) -> Any:
+        key = (*asked, *sorted(stated.items()))
+        if key not in self._known:
+            self._known[key] = price(*asked, **stated)
+        return self._known[key]
+
+
 class Template:
     """A folder with registered tables and one budget, from which each repetition starts afresh."""
 
     def __init__(self, subject: Subject, budget: str, data: Path, folder: Path) -> None:
         from dither.engines.duckdb.engine import DuckDBEngine
+        from dither.engines.routing import Engines
 
         self.subject, self.budget, self._folder, self._scratch = subject, budget, folder / "template", folder
         with dt.Curator.open(self._folder) as curator, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a budget of 100 is for a bench
             curator.people("all", budget=BUDGETS[budget])
             subject.register(curator, data)
-        self.engine = Remembering(DuckDBEngine(self._folder / "snapshots"))
+        snapshots = self._folder / "snapshots"
+        self.engine = Remembering(Engines(DuckDBEngine(snapshots), snapshots))
+        self._readings, self._prices = Readings(), Prices()
 
     def fresh(self, name: str) -> dt.Curator:
         """A curator who has never been asked anything."""
@@ -106,6 +126,7 @@ class Template:
         curator = dt.Curator.open(folder)
         curator._engine.close()
         curator._engine = self.engine
+        curator._walk._readings = self._readings
         return curator
 
     def profile(self, curator: dt.Curator, setting: Setting) -> None:
@@ -127,6 +148,8 @@ class Template:
         name = f"repetition {number}"
         with self.fresh(name) as curator:
             self.profile(curator, setting)
+            if setting.profile == "none":
+                curator._walk.price = partial(self._prices.of, curator._walk.price)  # type: ignore[method-assign]
             for one in asked:
                 yield from read(curator, one, setting.epsilon, levels)
         shutil.rmtree(self._scratch / name)
@@ -135,14 +158,28 @@ class Template:
 Read = Callable[[dt.Curator, Asked, str, Sequence[str]], Iterator[Shown]]
 
 
-def stated(curator: dt.Curator, asked: Asked, epsilon: str, levels: Sequence[str]) -> Iterator[Shown]:
+def charged(curator: dt.Curator, asked: Asked, epsilon: str, levels: Sequence[str]) -> Iterator[Shown]:
     """The intervals that an answer states: what `Walk.ask` does, but at several levels."""
-    walk = curator._walk
-    first, limited = Fraction(levels[0]), asked.rows_per_owner
-    pricing = partial(walk.price, asked.sql, None, epsilon=epsilon, confidence=first, rows_per_owner=limited)
-    priced, stored, _ = walk.answer(None, pricing, None, asked.sql)
+    priced, stored, _ = curator._walk.answer(None, _pricing(curator, asked, epsilon, levels), None, asked.sql)
+    yield from _presented(asked, priced, stored, levels)
+
+
+def stated(curator: dt.Curator, asked: Asked, epsilon: str, levels: Sequence[str]) -> Iterator[Shown]:
+    """The same without a charge."""
+    priced = _pricing(curator, asked, epsilon, levels)()
+    limits = curator.limits()
+    stored = release(priced, curator._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
+    yield from _presented(asked, priced, stored, levels)
+
+
+def _pricing(curator: dt.Curator, asked: Asked, epsilon: str, levels: Sequence[str]) -> Callable[[], PricedQuestion]:
+    named = {"rows_per_owner": asked.rows_per_owner, "over_groups": asked.over_groups}
+    return partial(curator._walk.price, asked.sql, None, epsilon=epsilon, confidence=Fraction(levels[0]), **named)
+
+
+def _presented(asked: Asked, priced: PricedQuestion, stored: bytes, levels: Sequence[str]) -> Iterator[Shown]:
     for level in levels:
-        named = {"rows_per_owner": limited, "over_groups": asked.over_groups}
+        named = {"rows_per_owner": asked.rows_per_owner, "over_groups": asked.over_groups}
         answer = present(priced.question, stored, Fraction(level), **named)
         yield from shown(asked, answer, level, answer.interval)
 
@@ -168,13 +205,14 @@ def measure(
     asked: Sequence[Asked],
     repetitions: int,
     levels: Sequence[str] = LEVELS,
-    read: Read = stated,
+    read: Read | None = None,
 ) -> dict[tuple[str, int, str], Tally]:
-    """By question, column and level, how often the exact answer was inside."""
+    """By question, column and level, how often the exact answer was inside of the intervals that are read."""
     tallies: dict[tuple[str, int, str], Tally] = {}
     pick = np.random.default_rng()
     for number in range(repetitions):
-        for cell in template.repetition(setting, number, asked, levels, read):
+        reading = read or (stated if number else charged)
+        for cell in template.repetition(setting, number, asked, levels, reading):
             known = exact[cell.asked.sql]
             truth = np.array([known[k][cell.column] if k in known else cell.asked.empty for k in cell.keys])
             tally = tallies.setdefault((cell.asked.sql, cell.column, cell.level), Tally())

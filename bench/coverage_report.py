@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from coverage_results import Figures, Place
 from coverage_statistics import FAMILY, Claim, Tally, claims, detectable, rejected
 
 LEVELS = ("0.5", "0.9", "0.95", "0.99")
@@ -18,37 +17,8 @@ PROFILES = {
     "rows": "After a profile of rows",
     "columns": "After a profile of rows and a column",
 }
+ERRORS = 5  # standard errors: hundreds of widths that follow from noisy numbers are compared
 TENFOLD, HALF = "flights6000", 0.5  # its declared maximum is ten times too large
-
-
-class Place(NamedTuple):
-    """Where a column of numbers was asked for: the setting, and the question."""
-
-    table: str
-    budget: str
-    epsilon: str
-    profile: str
-    kind: str
-    sql: str
-    column: int
-    selects: bool
-
-    def __str__(self) -> str:
-        return f"{self.table}, {self.budget}, epsilon {self.epsilon}, profile {self.profile}: {self.sql}"
-
-
-Figures = Mapping[Place, Mapping[str, Tally]]
-
-
-def read(path: Path) -> Figures:
-    """By place, by level, what all runs in a file found together."""
-    found: dict[Place, dict[str, Tally]] = {}
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            record = json.loads(line)
-            place = Place(*(record[name] for name in Place._fields))
-            found.setdefault(place, {}).setdefault(record["level"], Tally()).merge(record)
-    return found
 
 
 def report(figures: Figures) -> int:
@@ -106,7 +76,7 @@ class Width:
     place: Place
     ratio: float
     widest: float
-    chance: float  # how much larger the ratio may be by chance: three standard errors
+    chance: float  # how much larger the ratio may be by chance
 
     def __str__(self) -> str:
         return f"{self.ratio:.2f} ({self.widest:.2f})"
@@ -131,7 +101,7 @@ def widths(figures: Figures) -> Iterator[Width]:
         if 0 < mean < float("inf"):
             steady = min(plain.widths) == widest
             errors = [statistics.pstdev(one.widths) / len(one.widths) ** 0.5 for one in (plain, tally)]
-            chance = 0.0 if steady else 3 * math.hypot(*errors) / mean
+            chance = 0.0 if steady else ERRORS * math.hypot(*errors) / mean
             yield Width(place, statistics.fmean(tally.widths) / mean, max(tally.widths) / widest, chance)
 
 

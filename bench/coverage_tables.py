@@ -104,6 +104,12 @@ def questions(
             rows_per_owner=few,
             over_groups=True,
         ),
+        Asked(
+            "so many per cent of groups",
+            f"SELECT {many}, COUNT(*) AS part FROM {table} GROUP BY {many}",
+            selects=True,
+            over_groups=True,
+        ),
         Asked("HAVING", f"{shown} HAVING COUNT(*) > {most}", shown, selects=True),
         Asked("LIMIT", f"{shown} ORDER BY n DESC LIMIT 5", shown, selects=True),
         Asked("private keys", shown.replace(many, text), selects=True, private_keys=True),

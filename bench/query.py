@@ -14,6 +14,7 @@ import math
 import os
 import resource
 import secrets
+import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -37,6 +38,7 @@ QUERIES = {
 }
 ROUNDS = 15
 SLOWEST_ENGINE, LONGEST_WALK, LARGEST_MEMORY = 1.0, 10.0, 1.5  # ratio, milliseconds, ratio
+SLOWEST_LOAD, LOADS = 6.0, 3  # ratio, rounds
 
 
 def make_visits(path: Path, rows: int) -> None:
@@ -66,7 +68,20 @@ def open_curator(folder: Path) -> Any:
     return dt.Curator.open(folder / "clinic")
 
 
-def register(folder: Path, rows: int) -> None:
+def load(folder: Path, rows: int) -> bool:
+    """Registering, verification included, against a plain CREATE TABLE AS of the same file; the last ones stay."""
+    plain, private = [], []
+    for _ in range(LOADS):
+        (folder / "raw.duckdb").unlink(missing_ok=True)
+        shutil.rmtree(folder / "clinic", ignore_errors=True)
+        plain.append(milliseconds(lambda: plain_connection(folder).close()))
+        private.append(register(folder))
+    seconds = statistics.median(private) / 1000
+    print(f"registering        {rows:,} rows in {seconds:.1f} s: {rows / seconds:,.0f} rows/s")
+    return verdict("loading", statistics.median(private) / statistics.median(plain), SLOWEST_LOAD, "x")
+
+
+def register(folder: Path) -> float:
     import dither as dt
 
     with open_curator(folder) as curator:
@@ -85,8 +100,7 @@ def register(folder: Path, rows: int) -> None:
                 "age": dt.Int(0, 120),
             },
         )
-        seconds = time.perf_counter() - started
-    print(f"registering        {rows:,} rows in {seconds:.1f} s: {rows / seconds:,.0f} rows/s")
+        return 1000 * (time.perf_counter() - started)
 
 
 def plain_connection(folder: Path) -> Any:
@@ -247,9 +261,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not (folder / "visits.parquet").exists():
             make_visits(folder / "visits.parquet", options.rows)
         with Syncs(folder) as syncs:  # before dither is imported, so that no call escapes it
-            if not (folder / "clinic").exists():
-                register(folder, options.rows)
-            held = compare(folder, syncs)
+            held = [] if (folder / "clinic").exists() else [load(folder, options.rows)]
+            held += compare(folder, syncs)
         plain, private = (peak_memory(folder, side) for side in ("plain", "private"))
         print(f"peak memory        plain {plain:.0f} MB   private {private:.0f} MB")
         held.append(verdict("memory", private / plain, LARGEST_MEMORY, "x"))

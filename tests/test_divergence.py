@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dither import divergence
-from dither.accounting import PLD
+from dither.accounting import PLD, advanced, azuma
 from dither.errors import ParameterError
 from dither.mechanisms import Gaussian, Laplace
 
@@ -139,3 +139,54 @@ def test_every_probability_of_a_window_is_right_to_nine_digits(mechanism, ends):
     below = sum(mechanism.pmf(step)[0] for step in range(-far, low + 1))
     assert float(found[high]) == pytest.approx(float(above), rel=1e-9)
     assert float(found[low]) == pytest.approx(float(below), rel=1e-9)
+
+
+@given(masses, masses, st.integers(0, 20))
+@settings(deadline=None, max_examples=60)
+def test_a_witness_proves_the_approximate_max_divergence(weights, others, twentieths):
+    p, q, delta = distribution(weights), distribution(others), Fraction(twentieths, 20)
+    found = divergence.approximate_max(p, q, delta, witness=True)
+    assert found.value == divergence.approximate_max(p, q, delta)
+    attained = sum(p[x] for x in found.outcomes), sum(q[x] for x in found.outcomes)
+    if found.value.upper == math.inf:
+        assert found.modified is None
+        assert attained[1] == 0
+        assert attained[0] > delta
+        return
+    near = divergence.total_variation(dict(enumerate(p)), found.modified)
+    assert near.lower <= delta, "the modified distribution is within delta"
+    assert sum(found.modified.values()) == 1
+    assert divergence.max(found.modified, dict(enumerate(q))).upper <= max(0.0, found.value.upper) + 1e-12
+    if found.value.upper > -math.inf:
+        value = math.log(attained[0] - delta) - math.log(attained[1])
+        assert found.value.lower - 1e-12 <= value <= found.value.upper + 1e-12
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 2), (2, 1), ("0.1", 3), (0, 1)])
+def test_the_largest_kl_between_two_max_divergences(a, b):
+    """No pair of two or three outcomes with such losses has more, and a pair of two has as much."""
+    most, up, down = divergence.largest_kl(a, b), math.exp(float(Fraction(a))), math.exp(-float(Fraction(b)))
+    ratios = [down + (up - down) * i / 12 for i in range(13)]
+    largest = 0.0
+    for low, middle, high in itertools.combinations_with_replacement(ratios, 3):
+        for share in (0, 0.2, 0.5):  # of Q at the middle; the rest such that P adds up to 1
+            if high - low > 1e-12:
+                top = (1 - share * middle - (1 - share) * low) / (high - low)
+                if 0 <= top <= 1 - share:
+                    q = (1 - share - top, share, top)
+                    largest = max(
+                        largest, sum(x * r * math.log(r) for x, r in zip(q, (low, middle, high), strict=True))
+                    )
+    assert largest <= most.upper + 1e-12
+    assert largest >= most.lower - 1e-12
+    assert most.upper <= float(Fraction(a)) * math.expm1(float(max(Fraction(a), Fraction(b)))) + 1e-12
+
+
+def test_azuma_is_what_advanced_composition_rests_on():
+    losses = {"largest": "0.1", "mean": 0.1 * math.tanh(0.05), "k": 100, "failure": "1e-6"}
+    found = azuma(**losses)
+    assert found == pytest.approx(float(advanced(epsilon="0.1", k=100, delta_prime="1e-6").epsilon), rel=1e-12)
+    # Of fair coins of +-1, 100 times: the exact probability to exceed the bound is no more than was allowed.
+    bound = azuma(largest=1, mean=0, k=100, failure="0.01")
+    beyond = sum(math.comb(100, heads) for heads in range(101) if 2 * heads - 100 > bound) / 2**100
+    assert 0 < beyond <= 0.01

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import rlcompleter
 import subprocess
 import sys
 
@@ -65,3 +66,38 @@ def test_a_question_does_not_import_pandas(tmp_path):
         clinic.register("t", rows, people="patients", owner="who", max_rows_per_owner=2, columns=columns)
     done = subprocess.run([sys.executable, "-c", ASKED, tmp_path / "clinic"], check=False, capture_output=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "package", [dt, dt.stats, dt.graph, dt.sensitivity, dt.accounting, dt.divergence, dt.mechanisms]
+)
+def test_packages_list_their_public_names_and_nothing_else(package):
+    assert dir(package) == sorted(package.__all__)
+    assert all(getattr(package, name) is not None for name in dir(package))
+
+
+def test_completion_offers_what_there_is_to_call():
+    """The completer of Python's own prompt, which asks as IPython's does: for `dir`, and for each attribute."""
+    complete = rlcompleter.Completer({"dt": dt}).complete
+
+    def offered(text):
+        found = []
+        while (one := complete(text, len(found))) is not None:
+            found.append(one)
+        return found
+
+    assert [name.rstrip("(") for name in offered("dt.Smooth")] == [
+        "dt.SmoothCauchy",
+        "dt.SmoothGaussian",
+        "dt.SmoothLaplace",
+        "dt.SmoothLaplaceLogNormal",
+        "dt.SmoothLomax",
+        "dt.SmoothStudentT",
+    ]
+    assert [name.split("(")[0] for name in offered("dt.stats.m")] == [
+        "dt.stats.mean",
+        "dt.stats.median",
+        "dt.stats.mode",
+        "dt.stats.model_selection",
+    ]
+    assert not any("HOMES" in name or "annotations" in name for name in offered("dt."))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dither.lazy import homes, loader
+from dither.lazy import homes, listing, loader
 
 if TYPE_CHECKING:
     from dither import accounting as accounting
@@ -28,12 +28,17 @@ if TYPE_CHECKING:
     from dither.curator.analyst import Analyst as Analyst
     from dither.curator.budgets import BudgetView as BudgetView
     from dither.curator.curator import Curator as Curator
+    from dither.curator.folders import FolderMade as FolderMade
+    from dither.engines.postgres.settings import PostgreSQL as PostgreSQL
+    from dither.engines.postgres.source import PostgresTable as PostgresTable
+    from dither.engines.spark.settings import Spark as Spark
     from dither.errors import BudgetExceeded as BudgetExceeded
     from dither.errors import Busy as Busy
     from dither.errors import DitherError as DitherError
     from dither.errors import LedgerCorrupt as LedgerCorrupt
     from dither.errors import LedgerError as LedgerError
     from dither.errors import LoadWarning as LoadWarning
+    from dither.errors import NotComputed as NotComputed
     from dither.errors import NotPublic as NotPublic
     from dither.errors import ParameterError as ParameterError
     from dither.errors import PeopleFrozen as PeopleFrozen
@@ -43,6 +48,9 @@ if TYPE_CHECKING:
     from dither.errors import Stranger as Stranger
     from dither.errors import UnsupportedQuery as UnsupportedQuery
     from dither.lab import audit as audit
+    from dither.ledger.officer.refusals import AccountClosed as AccountClosed
+    from dither.ledger.officer.refusals import AnalystFrozen as AnalystFrozen
+    from dither.ledger.officer.refusals import SignatureRefused as SignatureRefused
     from dither.mechanisms import REFUSED as REFUSED
     from dither.mechanisms import BoundedLocalSensitivity as BoundedLocalSensitivity
     from dither.mechanisms import Exponential as Exponential
@@ -51,6 +59,7 @@ if TYPE_CHECKING:
     from dither.mechanisms import Laplace as Laplace
     from dither.mechanisms import ListedQuantile as ListedQuantile
     from dither.mechanisms import ListedQuantiles as ListedQuantiles
+    from dither.mechanisms import LocalHashing as LocalHashing
     from dither.mechanisms import NoisyMax as NoisyMax
     from dither.mechanisms import PermuteAndFlip as PermuteAndFlip
     from dither.mechanisms import ProposeTestRelease as ProposeTestRelease
@@ -89,16 +98,21 @@ HOMES = homes(
         "dither.curator.budgets": "BudgetView",
         "dither.policy.columns": "Bool Category Date Fixed Int Text Timestamp",
         "dither.curator.curator": "Curator",
+        "dither.curator.folders": "FolderMade",
         "dither.divergence": "divergence",
+        "dither.engines.postgres.settings": "PostgreSQL",
+        "dither.engines.postgres.source": "PostgresTable",
+        "dither.engines.spark.settings": "Spark",
         "dither.errors": (
-            "BudgetExceeded Busy DitherError LedgerCorrupt LedgerError LoadWarning NotPublic ParameterError "
-            "PeopleFrozen PolicyError QueryFailed RelationMismatch Stranger UnsupportedQuery"
+            "BudgetExceeded Busy DitherError LedgerCorrupt LedgerError LoadWarning NotComputed NotPublic "
+            "ParameterError PeopleFrozen PolicyError QueryFailed RelationMismatch Stranger UnsupportedQuery"
         ),
         "dither.graph": "graph",
+        "dither.ledger.officer.refusals": "AccountClosed AnalystFrozen SignatureRefused",
         "dither.policy.limits": "Limits",
         "dither.mechanisms": (
             "BoundedLocalSensitivity Exponential Gaussian KeySelection Laplace ListedQuantile "
-            "ListedQuantiles NoisyMax PermuteAndFlip ProposeTestRelease Quantile Quantiles "
+            "ListedQuantiles LocalHashing NoisyMax PermuteAndFlip ProposeTestRelease Quantile Quantiles "
             "RandomizedResponse REFUSED SmoothCauchy SmoothGaussian SmoothLaplace SmoothLaplaceLogNormal "
             "SmoothLomax SmoothStudentT SparseVector StableRelease"
         ),
@@ -110,3 +124,4 @@ HOMES = homes(
 )
 __all__ = [*HOMES]
 __getattr__ = loader(__name__, HOMES)
+__dir__ = listing(__all__)

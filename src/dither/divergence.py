@@ -18,11 +18,26 @@ import builtins
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, overload
 
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, float_down, float_up
 from dither.exact.parameters import Number, exact, non_negative, whole
+from dither.lazy import listing
+
+__all__ = [
+    "Bounds",
+    "Witness",
+    "approximate_max",
+    "distribution",
+    "hockey_stick",
+    "kl",
+    "largest_kl",
+    "max",
+    "renyi",
+    "total_variation",
+]
+__dir__ = listing(__all__)
 
 Probabilities = Mapping[Hashable, Number] | Sequence[Number]
 
@@ -60,18 +75,53 @@ def max(p: Probabilities, q: Probabilities) -> Bounds:
     return _log(builtins.max(a / b for a, b in pairs))
 
 
-def approximate_max(p: Probabilities, q: Probabilities, delta: Number) -> Bounds:
+def largest_kl(a: Number, b: Number) -> Bounds:
+    """The largest KL divergence of P from Q if ln p/q lies between -b and a: max(P, Q) <= a and max(Q, P) <= b.
+
+    (a (e^b - 1) - b (1 - e^-a)) / (e^b - e^-a), attained by two outcomes with the losses a and -b. For a = b it is
+    a tanh(a/2), where textbooks have the larger a (e^a - 1).
+
+    >>> round(largest_kl(1, 1).upper, 6), round(largest_kl(1, 2).upper, 6)
+    (0.462117, 0.729908)
+    """
+    above, below = non_negative(a, "a"), non_negative(b, "b")
+    if not above or not below:  # a loss that never gains, or never falls, is 0 everywhere
+        return Bounds(0.0, 0.0)
+
+    def value() -> Ball:
+        gain, fall = ball(below).expm1(), -(-ball(above)).expm1()
+        return (ball(above) * gain - ball(below) * fall) / (gain + fall)
+
+    return _enclosed(value)
+
+
+class Witness(NamedTuple):
+    """Why an approximate max divergence is what it is.
+
+    `outcomes`: a set E that attains it. `modified`: a distribution within total variation delta of P whose max
+    divergence from Q is that value, or 0 where that is negative; None where the value is infinite.
+    """
+
+    value: Bounds
+    outcomes: frozenset[Hashable]
+    modified: Mapping[Hashable, Fraction] | None
+
+
+@overload
+def approximate_max(p: Probabilities, q: Probabilities, delta: Number) -> Bounds: ...
+@overload
+def approximate_max(p: Probabilities, q: Probabilities, delta: Number, *, witness: Literal[True]) -> Witness: ...
+def approximate_max(p: Probabilities, q: Probabilities, delta: Number, *, witness: bool = False) -> Bounds | Witness:
     """The largest ln (P(E) - delta)/Q(E) over all *sets* with P(E) > delta; (epsilon, delta)-DP bounds both orders.
 
     Single outcomes are not enough. The best set is one of those with the largest likelihood ratios. Negative values are
-    possible; minus infinity if no set has probability above delta.
+    possible; minus infinity if no set has probability above delta. With witness=True the set comes with it, and the
+    distribution near P that proves the value (Dwork and Roth 2014, Lemma 3.17).
     """
     level = non_negative(delta, "delta")
     if not level <= 1:
         raise ParameterError(f"delta must be at most 1; got {float(level):g}.")
     pairs, outside = _pairs(p, q)
-    if outside > level:
-        return Bounds(math.inf, math.inf)
     best: Fraction | None = None
     mass, other = outside, Fraction(0)
     for a, b in sorted(pairs, key=lambda pair: pair[0] / pair[1], reverse=True):
@@ -79,7 +129,27 @@ def approximate_max(p: Probabilities, q: Probabilities, delta: Number) -> Bounds
         if mass > level:
             ratio = (mass - level) / other
             best = ratio if best is None else builtins.max(best, ratio)
-    return Bounds(-math.inf, -math.inf) if best is None else _log(best)
+    endless = outside > level
+    value = Bounds(-math.inf, -math.inf) if best is None else _log(best)
+    value = Bounds(math.inf, math.inf) if endless else value
+    return _witness(_read(p, "p"), _read(q, "q"), None if endless else best, value) if witness else value
+
+
+def _witness(
+    p: dict[Hashable, Fraction], q: dict[Hashable, Fraction], ratio: Fraction | None, value: Bounds
+) -> Witness:
+    """The set beyond the ratio; and P with what is beyond it moved to where there is room below."""
+    if ratio is None and value.upper > 0:
+        return Witness(value, frozenset(x for x, mass in p.items() if mass and not q.get(x)), None)
+    if ratio is None:
+        return Witness(value, frozenset(), q)
+    chosen = frozenset(x for x, mass in p.items() if mass and mass >= ratio * q.get(x, 0))
+    factor = builtins.max(ratio, Fraction(1))
+    limit = {x: factor * q.get(x, Fraction(0)) for x in {**p, **q}}
+    kept = {x: builtins.min(p.get(x, Fraction(0)), most) for x, most in limit.items()}
+    moved, room = 1 - sum(kept.values()), sum(limit.values()) - sum(kept.values())
+    share = Fraction(moved / room) if room else Fraction(0)
+    return Witness(value, chosen, {x: kept[x] + (limit[x] - kept[x]) * share for x in limit})
 
 
 def total_variation(p: Probabilities, q: Probabilities) -> Bounds:

@@ -209,7 +209,8 @@ class BudgetExceeded(DitherError):
     ) -> None:
         stated = ", ".join(f"{name}={value}" for name, value in (asked or {}).items())
         super().__init__(f"the price {stated} {what}" if stated else what)
-        self.what, self.asked, self.left, self.whose = what, asked and dict(asked), left and dict(left), whose
+        self.asked, self.left, self.whose = asked and dict(asked), left and dict(left), whose
+        self.predicate = what  # for edges that write a price in their own way
 
 
 class PeopleFrozen(DitherError):
@@ -249,6 +250,20 @@ class QueryFailed(DitherError):
 
     def __init__(self) -> None:
         super().__init__("the query failed after it was charged; the charge stands and no answer exists")
+
+
+class NotComputed(DitherError):
+    """What was to be computed from noisy answers failed on their values; they are stored, and free to read."""
+
+    code, fields = "not_computed", ("questions",)
+
+    def __init__(self, questions: list[str], why: str = "") -> None:
+        super().__init__(
+            f"what is computed from the noisy answer failed on its values{f' ({why})' if why else ''}; the answer "
+            "itself was paid for and is stored.",
+            hint=f"To read it, ask at the same price, which is free: {'; '.join(questions)}",
+        )
+        self.questions = questions
 
 
 class LedgerError(DitherError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 
@@ -26,6 +26,11 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
         return found
 
     return load
+
+
+def listing(names: Iterable[str]) -> Callable[[], list[str]]:
+    """A package's `__dir__`: its public names and nothing else, so that completion offers what there is to call."""
+    return lambda: sorted(names)
 
 
 def homes(names: Mapping[str, str]) -> dict[str, str]:

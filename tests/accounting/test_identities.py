@@ -16,19 +16,22 @@ from dither.exact.balls import precision
 
 small = st.fractions(Fraction(1, 1000), 2, max_denominator=1000)
 deltas = st.sampled_from([Fraction(1, 10**k) for k in (1, 3, 6, 9, 14)])
-laws = st.lists(st.integers(0, 12), min_size=3, max_size=6).filter(any)
+distributions = st.lists(st.integers(0, 12), min_size=3, max_size=6).filter(any)
 
 
 def stick(p, q, epsilon):
     return hockey_stick(dict(enumerate(p)), dict(enumerate(q)), epsilon=epsilon).upper
 
 
-@given(laws, laws, st.lists(st.fractions(0, 3, max_denominator=20), min_size=2, max_size=4))
+@given(distributions, distributions, st.lists(st.fractions(0, 3, max_denominator=20), min_size=2, max_size=4))
 @settings(max_examples=12, deadline=None)
 def test_profiles(first, second, points):
     """delta(0) is the total variation distance, delta falls, and the two orders mirror each other."""
     size = min(len(first), len(second))
-    p, q = ([Fraction(x + 1, sum(law[:size]) + size) for x in law[:size]] for law in (first, second))
+    p, q = (
+        [Fraction(x + 1, sum(distribution[:size]) + size) for x in distribution[:size]]
+        for distribution in (first, second)
+    )
     pair = PLD.from_pmf(p, q)
     variation = sum((abs(a - b) for a, b in zip(p, q, strict=True)), Fraction(0)) / 2
     low, high = pair.bounds_at(epsilon=0)

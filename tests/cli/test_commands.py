@@ -98,7 +98,7 @@ def test_frozen_people_are_refused_until_they_are_thawed(clinic: Any) -> None:
     assert (done.code, "'patients' are frozen" in done.err, "Nothing was charged" in done.err) == (2, True, True)
     assert json.loads(clinic("thaw", "clinic", "patients", "--json").out) == {"thawed": "patients"}
     assert clinic("query", "clinic", BY_REGION, "--epsilon", "0.5").code == 0
-    shown = clinic("ledger", "show", "clinic").out
+    shown = clinic("ledger", "show", "clinic", "--entries").out
     assert "freeze    incidents 0, people patients" in shown
     assert clinic("thaw", "clinic", "nobody").code == 2
 
@@ -114,17 +114,27 @@ def test_a_dropped_table_is_forgotten_and_what_was_spent_is_not(clinic: Any, tmp
     assert clinic("drop", "clinic", "visits").code == 2
 
 
+def test_the_schema_is_shown_and_set(clinic: Any) -> None:
+    asked = "SELECT COUNT(*) FROM records.visits", "--epsilon", "0.5"
+    assert clinic("schema", "clinic").out == "tables may be called public.table.\n"
+    assert "there is no schema 'records'" in clinic("query", "clinic", *asked).err
+    assert json.loads(clinic("schema", "clinic", "records", "--json").out) == {"schema": "records"}
+    assert clinic("query", "clinic", *asked).code == 0
+    assert "tables are in 'records'" in clinic("query", "clinic", "SELECT COUNT(*) FROM public.visits", *asked[1:]).err
+    assert clinic("schema", "clinic", "1st").code == 2
+
+
 def test_ledger_show_has_a_line_for_each_entry(clinic: Any) -> None:
     clinic("init", "clinic", "--people", "patients", "--analyst", "alice", "--epsilon", "1")
     clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--analyst", "alice", "--request", "r1")
-    lines = clinic("ledger", "show", "clinic").out.splitlines()
+    lines = clinic("ledger", "show", "clinic", "--entries").out.splitlines()
     kinds = ["create", "account", "register", "account", "reserve", "settle"]
     assert [line.split()[:2] for line in lines] == [[str(n), kind] for n, kind in enumerate(kinds, 1)]
     assert "patients: epsilon 4, delta 1e-6, zcdp" in lines[1]
     assert "alice (of patients): cost" in lines[4]
     assert "request r1" in lines[4]
     assert lines[5].endswith("question 5")
-    entries = json.loads(clinic("ledger", "show", "clinic", "--json").out)
+    entries = json.loads(clinic("ledger", "show", "clinic", "--entries", "--json").out)
     assert [entry["kind"] for entry in entries] == kinds
     assert entries[4]["body"]["analyst"] == "alice"
 
@@ -233,6 +243,20 @@ def test_explain_spends_nothing(clinic: Any) -> None:
     assert clinic("budget", "clinic", "--json").out == before
 
 
+def test_rows_are_limited_before_where_if_asked(clinic: Any) -> None:
+    text = "SELECT COUNT(*) AS n FROM visits WHERE age > 50"
+    limited = ("explain", "clinic", text, "--epsilon", "0.5", "--rows-per-owner", "2", "--json")
+    before, after = (json.loads(clinic(*limited, *more).out) for more in (("--limit-rows", "before_where"), ()))
+    assert before != after
+    assert clinic(*limited, "--limit-rows", "sometimes").code == 2
+
+
+def test_the_price_may_stand_in_the_text(clinic: Any) -> None:
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5, delta=1e-7) COUNT(*) AS n FROM visits"
+    assert "price: epsilon 0.5" in clinic("query", "clinic", text, "--dialect", "bigquery").out
+    assert clinic("query", "clinic", "SELECT COUNT(*) AS n FROM visits", "--dialect", "bigquery").code != 0
+
+
 def test_an_analyst_pays_from_both_budgets(clinic: Any) -> None:
     clinic("init", "clinic", "--people", "patients", "--analyst", "alice", "--epsilon", "1", "--delta", "1e-6")
     assert clinic("query", "clinic", BY_REGION, "--epsilon", "0.5", "--analyst", "alice").code == 0
@@ -248,7 +272,7 @@ def test_budget_has_a_bar_that_shows_any_spending(clinic: Any) -> None:
     shown = clinic("budget", "clinic", "--people", "patients").out
     assert "[#" + "." * 29 + "]" in shown
     assert "patients: epsilon 4, delta 1e-6" in shown
-    assert "left: epsilon" in shown
+    assert "  rho: 0.296131 granted = 1e-6 spent + 0.29613 left   [#" in shown
 
 
 def test_ledger_verify(clinic: Any) -> None:
@@ -276,7 +300,7 @@ def test_an_anchor_elsewhere_notices_a_folder_restored_from_a_backup(call: Any, 
     done = call("ledger", "restore", "c", *anchor)
     assert (done.code, done.out) == (0, "what the anchor of c has seen spent is spent; all people are frozen.\n")
     assert call("ledger", "verify", "c", *anchor).code == 0
-    assert "restore   goes on after entry 3" in call("ledger", "show", "c", *anchor).out
+    assert "restore   goes on after entry 3" in call("ledger", "show", "c", "--entries", *anchor).out
     done = call("ledger", "restore", "c", *anchor, "--json")
     assert done.code == 4
     assert "not behind its anchor" in done.err
@@ -295,6 +319,7 @@ def test_version_and_help(call: Any) -> None:
         "budget",
         "ledger",
         "tables",
+        "schema",
         "drop",
         "price",
     ):

@@ -8,6 +8,7 @@ import pytest
 
 from dither import errors as e
 from dither.cli.error_words import _WORDS, words
+from dither.ledger.officer.refusals import AnalystFrozen
 
 SAID = [
     (e.ParameterError.of("max_rows_per_owner", "must be at least 1; got 0."), "--max-rows-per-owner must be at least"),
@@ -26,6 +27,7 @@ SAID = [
     (e.AnalystMissing("bob", [], ["patients", "staff"]), "known are: none. .* --people PEOPLE"),
     (e.CapMissing("alice", "staff"), "has no cap .* dither init here --people staff --analyst alice"),
     (e.PeopleFrozen("patients"), "Nothing was charged; .* dither thaw here patients"),
+    (AnalystFrozen("patients", "alice"), "Nothing was charged; .* dither thaw here patients --analyst alice"),
     (e.LedgerMissing("nosuch", exists=False), "no folder nosuch .* `dither init`, or check the path."),
     (e.LedgerMissing("empty", exists=True), "no ledger in empty; .* check the path, or restore the folder."),
 ]  # fmt: skip

@@ -46,7 +46,7 @@ def test_a_wrong_name_makes_no_folder(call: Any, tmp_path: Path) -> None:
 
 def test_a_budget_is_never_changed(clinic: Any) -> None:
     done = clinic("init", "clinic", "--people", "patients", "--epsilon", "40", "--delta", "1e-6")
-    assert_refused(done, 2, "never changed")
+    assert_refused(done, 2, "never changes")
 
 
 def test_a_foreign_folder_is_left_alone(call: Any, tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from fractions import Fraction
 import pytest
 
 from dither.accounting import GDP, ApproxDP, PureDP
+from dither.accounting.currency import price_plan
 from dither.accounting.currency.price_list import growth, prices
+from dither.accounting.currency.price_plan import read_plan
 from dither.cli.price import _shown, repetitions
-from dither.cli.pricing import price_plan
-from dither.cli.pricing.price_plan import read_plan
 from dither.cli.pricing.price_plot import draw
 from dither.errors import ParameterError
 

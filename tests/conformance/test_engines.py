@@ -17,9 +17,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests_spark_cluster import running
 
 from dither.engines.duckdb.engine import DuckDBEngine
-from dither.engines.protocol import Engine
+from dither.engines.postgres.engine import PostgresEngine
+from dither.engines.protocol import Holder
+from dither.engines.spark.engine import SparkEngine
 from dither.mechanisms.sealed_values import _unseal
 from dither.policy.catalog import Catalog, Table
 from dither.policy.columns import Bool, Category, Date, Fixed, Int, Text, Timestamp
@@ -28,9 +31,18 @@ from dither.sql.bounding.aggregations import plan
 from dither.sql.guard.check import check
 from dither.sql.lowering.lower import lower
 
-ENGINES: dict[str, Callable[[Path], Engine]] = {
-    "duckdb": DuckDBEngine,
+
+def _postgres(folder: Path, clusters: Callable[[str], Any]) -> Holder:
+    return PostgresEngine(folder, clusters("first").settings())
+
+
+ENGINES: dict[str, Callable[[Path, Any], Holder]] = {
+    "duckdb": lambda folder, _: DuckDBEngine(folder),
+    "postgres": _postgres,
+    "spark": lambda folder, _: SparkEngine(running().session, folder / "lake", folder),
 }
+
+NAMES = [pytest.param(name, marks=[pytest.mark.spark] if name == "spark" else []) for name in ENGINES]
 
 Row = dict[str, Any]
 REGIONS = ["north", "south", "it's"]
@@ -114,9 +126,9 @@ CLEAN = [clean(row) for row in RECORDS if row["patient"] is not None]
 FIRST_DAY = 18262
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    made = ENGINES[request.param](tmp_path_factory.mktemp("snapshots"))
+@pytest.fixture(scope="module", params=NAMES)
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, clusters: Any) -> Any:
+    made = ENGINES[request.param](tmp_path_factory.mktemp("snapshots"), clusters)
     report = made.load(TABLE, pa.Table.from_pylist(RECORDS, schema=schema()))
     assert (report.rows, report.dropped_without_owner) == (len(CLEAN), 1)
     yield made
@@ -133,7 +145,7 @@ def schema() -> pa.Schema:
     )  # fmt: skip
 
 
-def exact(engine: Engine, sql: str, rows_per_owner: int | None = None) -> list[list[int]]:
+def exact(engine: Holder, sql: str, rows_per_owner: int | None = None) -> list[list[int]]:
     """Every measure of the query, before any noise."""
     aggregates = plan(read(sql, CATALOG), rows_per_owner=rows_per_owner)
     check(aggregates)
@@ -188,7 +200,7 @@ UNGROUPED: list[tuple[str, Callable[[Row], Any], list[Callable[[list[Row]], int]
 
 @pytest.mark.parametrize(("sql", "kept", "measures"), UNGROUPED)
 def test_ungrouped(
-    engine: Engine, sql: str, kept: Callable[[Row], Any], measures: list[Callable[[list[Row]], int]]
+    engine: Holder, sql: str, kept: Callable[[Row], Any], measures: list[Callable[[list[Row]], int]]
 ) -> None:
     rows = [row for row in CLEAN if kept(row)]
     assert rows, "the case must be about something"
@@ -206,7 +218,7 @@ DOMAINS: dict[str, list[int | None]] = {
 @pytest.mark.parametrize(
     "keys", [("region",), ("paid",), ("band",), ("day",), ("region", "paid"), ("band", "day", "paid")]
 )
-def test_every_public_group_appears_in_order(engine: Engine, keys: tuple[str, ...]) -> None:
+def test_every_public_group_appears_in_order(engine: Holder, keys: tuple[str, ...]) -> None:
     listed = ", ".join(keys)
     sql = f"SELECT {listed}, COUNT(*), SUM(amount), SUM(huge), COUNT(DISTINCT patient) FROM visits GROUP BY {listed}"
     groups = [
@@ -217,14 +229,14 @@ def test_every_public_group_appears_in_order(engine: Engine, keys: tuple[str, ..
     assert sorted(exact(engine, sql)) == sorted(wanted)
 
 
-def test_groups_without_rows_are_zero(engine: Engine) -> None:
+def test_groups_without_rows_are_zero(engine: Holder) -> None:
     assert exact(engine, "SELECT region, COUNT(*) FROM visits WHERE note = 'CANARY' GROUP BY region") == [[0, 0, 0, 7]]
     assert exact(engine, "SELECT region, SUM(age) FROM visits WHERE note = 'nobody' GROUP BY region") == [[0, 0, 0, 0]]
     assert exact(engine, "SELECT SUM(age) FROM visits WHERE note = 'nobody'") == [[0]]
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 30])
-def test_a_limit_keeps_so_many_rows_of_each_owner(engine: Engine, most: int) -> None:
+def test_a_limit_keeps_so_many_rows_of_each_owner(engine: Holder, most: int) -> None:
     sizes = Counter(row["patient"] for row in CLEAN)
     limited = exact(engine, "SELECT COUNT(*), COUNT(DISTINCT patient) FROM visits", rows_per_owner=most)
     assert limited == [[sum(min(most, size) for size in sizes.values())], [len(sizes)]]
@@ -232,11 +244,11 @@ def test_a_limit_keeps_so_many_rows_of_each_owner(engine: Engine, most: int) -> 
     assert sum(by_region) == limited[0][0]
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_shuffled_records_give_the_same_integers(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_shuffled_records_give_the_same_integers(name: str, tmp_path: Path, clusters: Any) -> None:
     """With a small limit, which rows count must not depend on their order (threats 12 and 36)."""
     seen = []
-    made = ENGINES[name](tmp_path)
+    made = ENGINES[name](tmp_path, clusters)
     for snapshot in (1, 2, 3):
         shuffled = random.Random(snapshot).sample(RECORDS, len(RECORDS))
         table = Table(TABLE.name, "people", "patient", 3, TABLE.columns, snapshot)

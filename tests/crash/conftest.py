@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import select
 import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +22,7 @@ from dither.ledger import Charge, Ledger
 
 _UNPACK = "../ledger/fixtures/unpack"
 
-for _name in ("faulty", "kills", "power", _UNPACK):
+for _name in ("faulty", "kills", "linearizability", "power", "served", _UNPACK):
     _module = f"crash_{_name.rpartition('/')[2]}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).parent / f"{_name}.py")
@@ -31,6 +33,8 @@ for _name in ("faulty", "kills", "power", _UNPACK):
 import crash_faulty as faulty  # noqa: E402
 
 PRICE = Fraction(1, 10)
+_PATIENCE = 240  # seconds that a process may be silent
+_LONGEST = 900  # seconds of a test; twenty times as long in a campaign
 Release = Callable[[bytes], object]
 
 
@@ -40,6 +44,7 @@ class Child:
 
     process: int
     pipe: int
+    patience: float
 
     def kill(self) -> None:
         os.kill(self.process, signal.SIGKILL)
@@ -47,21 +52,34 @@ class Child:
     def released(self, least: int) -> bytes:
         """Wait until it has released that many bytes, or has ended."""
         found = b""
-        while len(found) < least and (more := os.read(self.pipe, least - len(found))):
+        while len(found) < least and (more := self._read(least - len(found))):
             found += more
         return found
 
     def ended(self) -> tuple[bytes, int]:
         """Wait for it: the bytes it released, and how it ended."""
-        with open(self.pipe, "rb") as pipe:
-            released = pipe.read()
+        released = b""
+        while more := self._read(2**16):
+            released += more
+        os.close(self.pipe)
         return released, os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+
+    def _read(self, most: int) -> bytes:
+        if not select.select([self.pipe], [], [], self.patience)[0]:
+            raise AssertionError("a process neither ends nor releases anything")
+        return os.read(self.pipe, most)
 
 
 @pytest.fixture
 def campaign() -> bool:
     """DITHER_CAMPAIGN above 1 asks for the long runs: every byte, every instant, 200 clients x 500 requests."""
     return int(os.environ.get("DITHER_CAMPAIGN", "1")) > 1
+
+
+@pytest.fixture
+def scale() -> int:
+    """How much longer than in CI: 1 there, and from 10 on as long as these runs get."""
+    return int(os.environ.get("DITHER_CAMPAIGN", "1"))
 
 
 @pytest.fixture
@@ -152,9 +170,27 @@ def ask() -> Callable[..., bytes]:
     return ask
 
 
+@pytest.fixture(autouse=True)
+def watchdog(campaign: bool) -> Iterator[None]:
+    """No test hangs: one that takes far longer than any machine needs is ended with what it waits for."""
+
+    def end(*_: object) -> None:
+        raise AssertionError("the test hangs")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, _LONGEST * (20 if campaign else 1))
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture
-def in_child() -> Callable[[Callable[[Release], object]], Child]:
-    """Run a function in a process of its own, giving it a way to release bytes to the outside."""
+def in_child(campaign: bool) -> Iterator[Callable[[Callable[[Release], object]], Child]]:
+    """Run a function in a process of its own, giving it a way to release bytes to the outside.
+
+    Processes that are left when the test ends are killed: they would wait for what is gone, for ever.
+    """
+    started: list[int] = []
 
     def start(function: Callable[[Release], object]) -> Child:
         read, write = os.pipe()
@@ -168,10 +204,15 @@ def in_child() -> Callable[[Callable[[Release], object]], Child]:
             finally:
                 os._exit(status)
         os.close(write)
+        started.append(process)
+        return Child(process, read, _PATIENCE * (20 if campaign else 1))
 
-        return Child(process, read)
-
-    return start
+    yield start
+    for process in started:
+        with suppress(ProcessLookupError, ChildProcessError):
+            if os.waitpid(process, os.WNOHANG)[0] == 0:  # not waited for yet: the number is still its own
+                os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
 
 
 @pytest.fixture

@@ -75,11 +75,12 @@ class KillAt:
 
         sqlite3.connect = traced  # type: ignore[assignment]
 
-    def lines(self) -> None:
-        """Lines of the ledger's code."""
+    def lines(self, *parts: str) -> None:
+        """Lines of the ledger's code, or of files whose names have one of these parts."""
+        watched = parts or (f"dither{os.sep}ledger",)
 
         def trace(frame: FrameType, event: str, _: object) -> Any:
-            if f"dither{os.sep}ledger" not in frame.f_code.co_filename:
+            if not any(part in frame.f_code.co_filename for part in watched):
                 return None
             if event == "line":
                 self()

@@ -31,7 +31,7 @@ def patient(attempt: Callable[[], Any], turned_away: Path) -> Any:
 
     Locks are not given in turn: of some hundred processes that never pause, one may be passed over for a minute.
     """
-    while True:
+    for _ in range(60):  # each of which waits for a minute
         try:
             return attempt()
         except LedgerError as error:
@@ -39,6 +39,7 @@ def patient(attempt: Callable[[], Any], turned_away: Path) -> Any:
                 raise
             with open(turned_away, "ab", buffering=0) as file:
                 file.write(b".")
+    raise AssertionError("the ledger stays in use")
 
 
 def check_grants(folder: Path, in_child: Any, ask: Ask, *, kind: type[Ledger], clients: int, requests: int) -> int:
@@ -156,10 +157,18 @@ def test_forgotten_requests_are_caught(tmp_path: Path, in_child: Any, ask: Ask) 
 class ChecksThenUpdates(Ledger):
     """Planted bug: what is left is read first, and charged later without a condition."""
 
+    checked: Path  # has a mark of everybody who looked
+    clients = 8
+
     def reserve(self, people: str, analyst: str | None, charge: Charge, **named: Any) -> Any:
         if charge.cost > self.balance(people).left.cost:
             raise BudgetExceeded("does not fit")
-        time.sleep(0.02)  # so long that others check meanwhile, however busy the machine
+        with open(self.checked, "ab", buffering=0) as file:
+            file.write(b".")
+        deadline = time.monotonic() + 60
+        while self.checked.stat().st_size < self.clients:  # until all others have looked too
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         return super().reserve(people, analyst, charge, **named)
 
     def _charge(self, page: Any, account: Any, price: Units, charge: Charge) -> None:
@@ -171,8 +180,11 @@ def test_check_then_update_is_caught(tmp_path: Path, in_child: Any, ask: Ask, mo
     assert unchecked != schema.STATEMENTS
     monkeypatch.setattr(schema, "STATEMENTS", unchecked)
     monkeypatch.setattr(Units, "fits", lambda *_: True)
+    monkeypatch.setattr(ChecksThenUpdates, "checked", tmp_path / "checked", raising=False)
     with pytest.raises(AssertionError, match="grants are exactly"):
-        check_grants(tmp_path / "clinic", in_child, ask, kind=ChecksThenUpdates, clients=8, requests=20)
+        check_grants(
+            tmp_path / "clinic", in_child, ask, kind=ChecksThenUpdates, clients=ChecksThenUpdates.clients, requests=1
+        )
 
 
 def test_the_table_itself_refuses_to_pass_the_cap(clinic: Path) -> None:

@@ -162,9 +162,9 @@ def test_planted_bug_an_upgrade_in_two_transactions(fast: Path, in_child: Any, m
 
     def parted(self: journal.Journal, count: Any, prove: Any) -> None:
         with self._store.transaction(write=True) as connection:
-            layout = journal.older_layout(connection)
+            layout = connection.older_layout()
             if layout:
-                journal.change_tables(connection, layout)
+                connection.change_tables(layout)
                 count(connection)
         if layout:
             with self._store.transaction(write=True) as connection:

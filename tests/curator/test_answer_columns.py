@@ -20,7 +20,7 @@ from dither.curator import answer_columns, present
 from dither.curator.answer_columns import Allowance, Columns
 from dither.mechanisms import Laplace
 from dither.sql.postprocess.histograms import Certified, Histogram
-from dither.sql.postprocess.left_out import LeftOut, Side
+from dither.sql.postprocess.left_out import OF_PROFILE, LeftOut, Side
 from dither.sql.pricing.price import PricedQuestion
 
 SURE = Fraction(19, 20)
@@ -312,7 +312,7 @@ def test_a_quantile_stands_in_ranks(curator: dt.Curator) -> None:
     own = math.ceil(mechanism.rank_error("0.95"))  # type: ignore[union-attr]
     assert f"old: the exact value stands from {own} ranks below to {own} above, with probability 95%." in plain.notes
     some = present.present(asked.question, released(asked, [80], left_out=lost_rows(text, 1000)), SURE)
-    less = mechanism.rank_error("0.955")  # type: ignore[union-attr]
+    less = mechanism.rank_error(1 - (1 - SURE) * (1 - OF_PROFILE))  # type: ignore[union-attr]
     below, above = math.ceil(less + 100), math.ceil(less + 900)
     assert any(f"from {below:,} ranks below to {above:,} above" in note for note in some.notes)
     with pytest.raises(dt.ParameterError):

@@ -161,7 +161,7 @@ def test_bounds_cannot_be_left_out() -> None:
 
 
 def test_bad_accounts(unharmed: dt.Curator) -> None:
-    with pytest.raises(dt.PolicyError, match="never changed"):
+    with pytest.raises(dt.PolicyError, match="Only an officer changes"):
         unharmed.people("patients", budget=dt.PureDP(40))
     with pytest.raises(dt.PolicyError, match="must be too"):
         unharmed.analyst("alice", budget=dt.ApproxDP(1, "1e-6"), people="patients")

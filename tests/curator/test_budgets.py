@@ -56,7 +56,12 @@ def test_other_budgets_are_refused() -> None:
 def test_what_is_spent_and_left(budget: dt.PureDP | dt.ApproxDP, part: Fraction) -> None:
     seen = view(budget, balance(budget, part), people=budget)
     assert seen.total.epsilon == budget.epsilon
-    assert repr(seen).startswith(f"<BudgetView: granted {seen.total.shown(up=False)}; spent ")
+    assert repr(seen).startswith(f"<budget: {'rho' if seen.kind == 'zcdp' else 'epsilon'}: ")
+    named, granted, spent, left = re.match(
+        r"<budget: (\w+): (\S+) granted = (\S+) spent \+ (\S+) left", repr(seen)
+    ).groups()
+    assert Fraction(granted) == Fraction(spent) + Fraction(left), named
+    assert str(seen) in seen._repr_html_()
     if seen.kind != "zcdp":
         assert seen.spent.epsilon == budget.epsilon * part
         assert seen.left.epsilon == budget.epsilon * (1 - part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -76,3 +77,23 @@ def test_a_question_is_read_anew_with_other_tables(clinic: dt.Curator, alice: An
     with pytest.raises(dt.PolicyError, match="no table 'payroll'"):
         walk.price(STAFF, "alice", epsilon="0.25")
     assert isinstance(walk.catalogs, Catalogs)
+
+
+def test_a_schema_of_the_policy(tmp_path: Path) -> None:
+    """It stands for all tables and for every asker, is kept, and makes no other question of the same one."""
+    with dt.Curator.open(tmp_path / "c") as curator:
+        rows = pa.table({"uid": [1, 2], "x": [1, 2]})
+        curator.register("t", rows, owner="uid", max_rows_per_owner=1, columns={"x": dt.Int(0, 9)}, budget=dt.PureDP(9))
+        first = curator.sql("SELECT COUNT(*) FROM public.t", epsilon=1)
+        assert curator.schema("clinic") == "clinic"
+        curator.analyst("alice", budget=dt.PureDP(1))
+    with dt.Curator.open(tmp_path / "c") as again:
+        assert again.schema() == "clinic"
+        assert again.sql("SELECT COUNT(*) FROM clinic.t WHERE clinic.t.x >= 0 OR x IS NULL", epsilon=1)
+        assert again.sql("SELECT COUNT(*) FROM Clinic.T", epsilon=1).to_arrow() == first.to_arrow()
+        assert again.analyst("alice").sql("SELECT COUNT(*) FROM clinic.t", epsilon=1)
+        with pytest.raises(dt.UnsupportedQuery, match="no schema 'public'; tables are in 'clinic'"):
+            again.sql("SELECT COUNT(*) FROM public.t", epsilon=1)
+        for name in ("", "a b", "9a", "x" * 64, 5):
+            with pytest.raises(dt.PolicyError, match="a schema is a name"):
+                again.schema(name)  # type: ignore[arg-type]

@@ -84,11 +84,17 @@ def test_a_sum_that_is_always_zero_is_explained(clinic: dt.Curator) -> None:
     assert "sensitivity 2" in str(clinic.explain("SELECT SUM(age * 0) FROM visits", epsilon=1))
 
 
-def test_owners_alone_need_no_limit(clinic: dt.Curator) -> None:
-    told = clinic.explain("SELECT COUNT(DISTINCT patient) FROM visits", epsilon=1).to_dict()
-    assert told["rows_per_owner"] is None
-    assert told["columns"][0]["measures"][0]["sensitivity"] == 1
-    assert told["notes"] == []
+def test_owners_alone_are_counted_by_all_declared_rows(clinic: dt.Curator) -> None:
+    """One owner adds one, whatever the limit; it says which rows the number is about."""
+    owners, declared = "SELECT COUNT(DISTINCT patient) FROM visits", "At most 2 rows of each owner are counted."
+    for stated in ({}, {"rows_per_owner": 1}):
+        told = clinic.explain(owners, epsilon=1, **stated).to_dict()
+        assert told["columns"][0]["measures"][0]["sensitivity"] == 1
+        assert told["notes"] == [declared]
+    told = clinic.explain("SELECT COUNT(*), COUNT(DISTINCT patient) FROM visits", epsilon=1, rows_per_owner=1).to_dict()
+    assert told["rows_per_owner"] == 1
+    assert told["notes"][0] == "At most 1 row of each owner is counted."
+    assert declared not in told["notes"]
 
 
 def test_equal_measures_are_paid_once(clinic: dt.Curator) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from dither.accounting import ApproxDP, PureDP
 from dither.curator.curator import Curator
-from dither.curator.load_warnings import with_budget
+from dither.curator.registration import with_budget
 from dither.engines.load_report import LoadReport
 from dither.errors import LoadWarning
 from dither.policy.columns import Int

@@ -57,8 +57,8 @@ def test_a_damaged_file_is_refused(file: PolicyFile, tmp_path: Path, content: st
 
 
 def test_another_format_is_refused(file: PolicyFile, tmp_path: Path) -> None:
-    (tmp_path / "policy.json").write_text(json.dumps({"format": 5, "tables": {}, "last_snapshot": 0}))
-    with pytest.raises(PolicyError, match="format 5; this dither reads formats up to 4"):
+    (tmp_path / "policy.json").write_text(json.dumps({"format": 6, "tables": {}, "last_snapshot": 0}))
+    with pytest.raises(PolicyError, match="format 6; this dither reads formats up to 5"):
         file.read()
 
 

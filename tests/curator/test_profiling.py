@@ -121,7 +121,9 @@ def test_it_is_shown_to_the_analyst_alike(hospital: dt.Curator) -> None:
         alice.profiled("visits")
     made = hospital.profile("visits", columns=["paid"])
     assert str(alice.profiled("visits")) == str(made)
-    assert "how many owners have so much" in str(made)
+    assert "how many owners have so much" in made.details()
+    assert len(str(made).splitlines()) <= 10 < len(made.details().splitlines())
+    assert f"<pre>{made}</pre>" == made._repr_html_()
     assert "age" not in str(made)
     assert [entry.kind for entry in alice.history()] == ["account"]
 

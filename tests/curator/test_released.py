@@ -36,12 +36,20 @@ def test_what_was_left_out_is_kept_and_not_known_of_earlier_releases() -> None:
         _ = newer.left_out
 
 
+def test_labels_are_kept_and_not_known_of_earlier_releases() -> None:
+    assert b'"format":1' in RELEASED.to_bytes()
+    assert Released.from_bytes(RELEASED.to_bytes()).labels is None
+    stored = replace(RELEASED, labels="digest").to_bytes()
+    assert b'"format":2' in stored
+    assert Released.from_bytes(stored).labels == "digest"
+
+
 @pytest.mark.parametrize(
     ("stored", "words"),
     [
         (b"", "not in a format"),
         (b"something else", "not in a format"),
-        (RELEASED.to_bytes().replace(b'"format":1', b'"format":2'), "format 2; this dither reads format 1"),
+        (RELEASED.to_bytes().replace(b'"format":1', b'"format":3'), "format 3; this dither reads 1 to 2"),
         (RELEASED.to_bytes().replace(b'"int64"', b'"int32"'), "encoding 'int32'"),
     ],
 )

@@ -6,12 +6,14 @@ import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dither as dt
+from dither.curator.repeats import Repeats
 from dither.sql.planner.strategy import Strategy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -136,6 +138,46 @@ def test_a_repeat_is_free_under_a_new_request_id_too(clinic: dt.Curator) -> None
     for request in ("r2", "r3", None):
         assert clinic.sql(COUNT, epsilon=1, request=request).to_dicts(intervals=True) == answer.to_dicts(intervals=True)
     assert clinic.budget("patients").spent.epsilon == 1
+
+
+def check_a_repeat_binds_its_id(clinic: dt.Curator, visits: Any) -> None:
+    """A lost answer, a refresh and a retry: without the binding the retry would be a new question."""
+    alice = clinic.analyst("alice", budget=dt.PureDP(2))
+    alice.sql(COUNT, epsilon="0.5", request="r1")
+    repeated = alice.sql(COUNT, epsilon="0.25", request="r2").to_dicts(intervals=True)
+    alice.sql(COUNT, epsilon=1, request="better")
+    assert alice.sql(COUNT, epsilon="0.25", request="r2").to_dicts(intervals=True) == repeated, "the same answer"
+    clinic.refresh("visits", visits(older=5))
+    assert alice.sql(COUNT, epsilon="0.25", request="r2").to_dicts(intervals=True) == repeated, "the same answer"
+    assert alice.budget().spent.epsilon == Fraction(3, 2), "and nothing is charged"
+
+
+def test_a_free_repeat_binds_its_request_id(clinic: dt.Curator, visits: Any) -> None:
+    check_a_repeat_binds_its_id(clinic, visits)
+
+
+def test_planted_bug_free_repeats_leave_their_ids_unused(
+    clinic: dt.Curator, visits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Repeats, "bind", lambda *given: given[-1])
+    with pytest.raises(AssertionError, match="the same answer"):
+        check_a_repeat_binds_its_id(clinic, visits)
+
+
+def test_the_id_of_a_repeat_means_one_question_at_one_price(clinic: dt.Curator, folder: Path) -> None:
+    alice, bob = (clinic.analyst(name, budget=dt.PureDP(1)) for name in ("alice", "bob"))
+    alice.sql(COUNT, epsilon="0.5")
+    alice.sql(COUNT, epsilon="0.25", request="r2")
+    for text, price in ((COUNT, "0.5"), ("SELECT SUM(age) FROM visits", "0.25")):
+        with pytest.raises(dt.PolicyError, match="'r2' was used before"):
+            alice.sql(text, epsilon=price, request="r2")
+    assert bob.sql(COUNT, epsilon="0.25", request="r2").charged, "ids are the analyst's own"
+    (path,) = (folder / "repeats").iterdir()
+    assert path.stat().st_mode & 0o077 == 0
+    path.write_text(path.read_text().replace('"reservation": ', '"reservation": 1'))
+    with pytest.raises((dt.PolicyError, dt.LedgerCorrupt)):
+        alice.sql(COUNT, epsilon="0.25", request="r2")
+    assert alice.budget().spent.epsilon == Fraction(1, 2)
 
 
 def test_one_request_from_many_threads_is_charged_once(clinic: dt.Curator) -> None:

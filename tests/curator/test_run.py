@@ -104,7 +104,8 @@ def test_what_is_stored_says_what_it_is(curator: dt.Curator, keys: str) -> None:
 class Abroad:
     """An engine of another dialect, which has no rows and remembers what it was asked."""
 
-    dialect = POSTGRESQL
+    def dialect_of(self, on: str) -> Any:
+        return POSTGRESQL
 
     def __init__(self, engine: Any = None) -> None:
         self._engine = engine
@@ -121,7 +122,7 @@ class Abroad:
 def test_an_engine_is_asked_in_its_own_dialect(curator: dt.Curator) -> None:
     abroad: Any = Abroad()
     release(curator._walk.price("SELECT COUNT(*) FROM t", epsilon=1), abroad)
-    assert abroad.heard == ['SELECT COUNT(*) AS m0 FROM "t_t"."rows_000001" AS s1 WHERE s1."_rank" <= 1']
+    assert abroad.heard == ['SELECT COUNT(*) AS m0 FROM "t_t_000001" AS s1 WHERE s1."_rank" <= 1']
 
 
 def test_what_its_dialect_cannot_say_is_refused_before_the_charge(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def check_others_are_answered(clinic: dt.Curator) -> None:
     clinic.limits(dt.Limits(workers=2, wait_seconds=1))
     alice, bob = (clinic.analyst(name, budget=dt.PureDP(1)) for name in ("alice", "bob"))
     engine = clinic._engine = Blocks(clinic._engine)  # type: ignore[assignment]
-    slots = engine._workers._slots
+    slots = engine.home._workers._slots
 
     def ask(number: int) -> None:
         with suppress(dt.Busy):
@@ -61,6 +61,11 @@ def check_others_are_answered(clinic: dt.Curator) -> None:
 
 def test_slow_questions_of_one_analyst_leave_a_worker_to_others(clinic: dt.Curator) -> None:
     """Threat 59."""
+    check_others_are_answered(clinic)
+
+
+def test_the_same_where_questions_are_charged_ahead(clinic: dt.Curator) -> None:
+    clinic.charge_ahead(4)
     check_others_are_answered(clinic)
 
 

@@ -100,7 +100,7 @@ def test_nothing_shows_before_its_time(clinic: dt.Curator, time: Time) -> None:
 
     def sleep(seconds: float) -> None:
         kinds = [entry.kind for entry in clinic.ledger()]
-        seen.append((kinds[-1], [entry.kind for entry in alice.history()], clinic._engine._workers._slots.taken))  # type: ignore[attr-defined]
+        seen.append((kinds[-1], [entry.kind for entry in alice.history()], clinic._engine.home._workers._slots.taken))  # type: ignore[attr-defined]
         with clinic._policy.exclusive():
             time.pass_(seconds)
 
@@ -127,9 +127,9 @@ class Busy:
     def __init__(self, engine: Any, time: Time, seconds: float) -> None:
         self._engine, self._time, self._seconds = engine, time, seconds
 
-    def slot(self, analyst: str | None) -> Any:
+    def slot(self, analyst: str | None, on: str) -> Any:
         self._time.pass_(self._seconds)
-        return self._engine.slot(analyst)
+        return self._engine.slot(analyst, on)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

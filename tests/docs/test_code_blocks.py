@@ -34,14 +34,14 @@ def blocks(text: str) -> list[Block]:
     return [block for block in found if block.language in RUNNABLE]
 
 
-def run_page(text: str, name: str, folder: Path) -> None:
+def run_page(text: str, name: str, folder: Path, prelude: str = "") -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(text):
         if block.language == "python":
             # Empty lines in front make a traceback point into the page.
             exec(compile("\n" * (block.line - 1) + block.code, name, "exec"), namespace)
         else:
-            run_shell(shell_commands(block), f"{name}:{block.line}", folder)
+            run_shell(prelude + shell_commands(block), f"{name}:{block.line}", folder)
 
 
 def shell_commands(block: Block) -> str:
@@ -71,9 +71,27 @@ def run_shell(commands: str, where: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prelude: str) -> None:
     monkeypatch.chdir(tmp_path)
-    run_page(page.read_text(encoding="utf-8"), str(page), tmp_path)
+    run_page(page.read_text(encoding="utf-8"), str(page), tmp_path, prelude)
+
+
+def test_a_warm_command_is_a_command(tmp_path: Path, prelude: str) -> None:
+    """Its exit code, streams, folder and environment are those of a process that the shell has started."""
+    commands = """
+        ! dither tables nowhere 2> said.txt
+        grep -q nowhere said.txt
+        mkdir inside && cd inside
+        dither init made --people patients --epsilon 1 --pure > /dev/null
+        cd ..
+        test "$(dither budget inside/made --json | grep -c '"patients"')" -gt 0
+        code=0; dither query inside/made "SELECT nonsense" --epsilon 1 2> said.txt || code=$?
+        test "$code" -eq 2
+        echo "SELECT COUNT(*) FROM x" | { ! dither explain inside/made - --epsilon 1 2> said.txt; }
+    """
+    run_shell(prelude + commands, "warm", tmp_path)
+    with pytest.raises(AssertionError, match="exits with 4"):
+        run_shell(prelude + "dither tables nowhere\ntrue", "warm", tmp_path)
 
 
 def test_the_readme_and_the_tutorial_have_blocks_to_run() -> None:

@@ -78,3 +78,11 @@ def test_more_than_one_in_twenty_is_loud(lost: dict[str, Any], warned: bool) -> 
     report = LoadReport(rows=100, owners=10, **plain | lost)
     assert bool(report.warnings) == warned
     assert ("WARNING" in str(report)) == warned
+
+
+def test_in_a_terminal_it_says_what_it_would_print() -> None:
+    report = LoadReport(
+        rows=100, owners=10, dropped_without_owner=2, clamped={}, replaced={}, beyond_max_rows_per_owner=0
+    )
+    assert repr(report) == f"<loaded: {'; '.join(line.strip() for line in str(report).splitlines())}>"
+    assert repr(report).startswith("<loaded: 100 rows of 10 owners; ")

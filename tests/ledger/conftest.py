@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -8,10 +9,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from dither.ledger import Charge, Ledger
-from dither.ledger.storage.schema import STATEMENTS
+from dither.ledger.storage.postgres.place import Database
+from dither.ledger.storage.postgres.session import translated
+from dither.ledger.storage.schema import OLDER
 
 _spec = importlib.util.spec_from_file_location("ledger_unpack", Path(__file__).parent / "fixtures" / "unpack.py")
 _loaded = importlib.util.module_from_spec(_spec)
@@ -28,9 +32,31 @@ def written(tmp_path: Path) -> Callable[[int], Path]:
     return lambda version: _loaded.unpack(version, tmp_path / f"version{version}")
 
 
+# What every store must do alike.
+BOTH = ("accounts", "answers", "breaker", "caps", "desk", "journal", "shared_commits", "stored_bytes", "verify")
+
+
+def _names(stated: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (stated,) if isinstance(stated, str) else stated
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The tests of what every store must do run on each of them."""
+    stated = [name for mark in metafunc.definition.iter_markers("parametrize") for name in _names(mark.args[0])]
+    if "store" in metafunc.fixturenames and "store" not in stated:
+        both = metafunc.module.__name__.rpartition("test_")[2] in BOTH
+        metafunc.parametrize("store", ["sqlite", "postgres"] if both else ["sqlite"])
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "clinic"
+def folder(tmp_path: Path, store: str, request: pytest.FixtureRequest) -> Path:
+    """Where a ledger is made, in the folder or in a database of which the folder has the address."""
+    folder = tmp_path / "clinic"
+    if store == "postgres":
+        place = Database(folder, request.getfixturevalue("database"))
+        place.prepare()
+        place.close()
+    return folder
 
 
 @pytest.fixture
@@ -66,13 +92,37 @@ def ask(reserve: Callable[..., Any]) -> Callable[..., bytes]:
     return ask
 
 
+def as_first_layout(folder: Path) -> None:
+    """The tables as the first layout left them."""
+    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
+    connection.execute("DROP TABLE stored")
+    connection.execute("DROP INDEX entries_of_the_book")
+    connection.execute("DROP INDEX entries_events")
+    connection.execute("DROP TRIGGER accounts_no_update")
+    connection.execute(next(statement for statement in OLDER[1] if " accounts_no_update " in statement))
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+
+
+@pytest.fixture
+def first_layout() -> Callable[[Path], None]:
+    return as_first_layout
+
+
 @pytest.fixture
 def edit() -> Callable[..., None]:
     """Someone who has the database file, but not the key, changes it and covers the tracks."""
 
     def edit(folder: Path, *statements: str) -> None:
+        if (folder / "ledger.address").exists():
+            with psycopg.connect(json.loads((folder / "ledger.address").read_text())["ledger"]) as database:
+                database.execute("SET search_path = dither; SET session_replication_role = replica")
+                for statement in statements:
+                    database.execute(translated(statement))
+            return
         connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
-        triggers = [statement for statement in STATEMENTS if "TRIGGER" in statement]
+        found = connection.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        triggers = [statement for (statement,) in found]
         for trigger in triggers:
             connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
         for statement in statements:

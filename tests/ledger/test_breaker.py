@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -154,15 +153,13 @@ def test_an_incident_of_nobodys_question_is_noticed(ledger: Ledger, reserve: Any
         ledger.verify()
 
 
-def test_a_ledger_of_the_first_layout_is_brought_to_this_one(ledger: Ledger, folder: Path, ask: Any) -> None:
+@pytest.mark.parametrize("store", ["sqlite"])
+def test_a_ledger_of_the_first_layout_is_brought_to_this_one(
+    ledger: Ledger, folder: Path, ask: Any, first_layout: Any
+) -> None:
     paid = ask(ledger)
     ledger.close()
-    with sqlite3.connect(folder / "ledger.sqlite") as connection:
-        connection.execute("DROP INDEX entries_of_the_book")
-        connection.execute("DROP INDEX entries_events")
-        connection.execute("DROP TABLE stored")
-        connection.execute("PRAGMA user_version = 1")
-    connection.close()
+    first_layout(folder)
     with Ledger.open(folder) as again:
         assert ask(again) != paid  # at the same price, under no request id
         assert again.find("patients", "alice", "q", "1", Charge(Fraction(1, 4))) == paid
@@ -172,6 +169,7 @@ def test_a_ledger_of_the_first_layout_is_brought_to_this_one(ledger: Ledger, fol
         assert again.breaker.frozen() == {"patients"}
 
 
+@pytest.mark.parametrize("store", ["sqlite"])
 def test_opening_does_not_look_at_every_entry_for_incidents(ledger: Ledger) -> None:
     with ledger._journal.reading() as page:
         (plan,) = page.connection.execute(f"EXPLAIN QUERY PLAN {NOTES}").fetchall()

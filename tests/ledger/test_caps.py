@@ -261,6 +261,7 @@ def test_events_are_found_without_a_walk(ledger: Ledger, reserve: Reserve, monke
     assert ledger.events(["register"], after=4) == []
 
 
+@pytest.mark.parametrize("store", ["sqlite"])
 def test_an_index_of_events_that_was_emptied_is_noticed(ledger: Ledger, folder: Path, edit: Any) -> None:
     ledger.record("register", {"table": "visits", "snapshot": "1"})
     ledger.close()

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_planted_bug_lineage_is_checked_after_the_commit(make: Make, ask: Any, m
 
     def late(journal: Journal) -> Any:
         with journal._store.transaction(write=True) as connection:
-            page = journal._page(connection)
+            page = journal._page(connection, journal._known())
             yield page
         journal._trusted = page.head, page.book
         journal.anchor_up_to(page.head.sequence)
@@ -159,3 +159,34 @@ def test_processes_that_share_a_ledger_go_on(ledger: Ledger, folder: Path, ask: 
         ask(ledger, None, "1/10")
         assert ledger.balance("patients").spent.cost == other.balance("patients").spent.cost == Fraction(8, 10)
         assert ledger.verify() == 3 + 16
+
+
+def check_views(folder: Path, database: str) -> None:
+    """A view that began before somebody else's commit is older than what this process has followed: that is no loss."""
+    with Ledger.open(folder, create=True, ledger=database) as ledger:
+        begin = ledger._journal._reader.transaction
+
+        @contextmanager
+        def begun(*, write: bool) -> Iterator[Any]:
+            with begin(write=write) as connection:
+                ledger.record("noted", {})  # committed and followed while the view is open
+                yield connection
+
+        ledger._journal._reader.transaction = begun  # type: ignore[method-assign]
+        assert ledger.accounts() == []
+        ledger._journal._reader.transaction = begin  # type: ignore[method-assign]
+        assert [entry.kind for entry in ledger.entries()].count("noted") == 1
+        ledger.verify()
+
+
+def test_a_view_that_began_before_a_commit(tmp_path: Path, database: str) -> None:
+    check_views(tmp_path / "clinic", database)
+
+
+def test_planted_bug_what_is_trusted_is_looked_up_late(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Journal._page
+    monkeypatch.setattr(Journal, "_page", lambda self, connection, _: page(self, connection, self._known()))
+    with pytest.raises(LedgerCorrupt, match="lost entries"):
+        check_views(tmp_path / "clinic", database)

@@ -20,7 +20,7 @@ from dither.ledger.chain import seal
 from dither.ledger.kinds import VERSION
 from dither.ledger.storage.anchor import Anchor
 from dither.ledger.storage.schema import LAYOUT
-from dither.ledger.storage.store import Store
+from dither.ledger.storage.store import File, Store
 
 Reserve = Callable[..., Any]
 Ask = Callable[..., bytes]
@@ -290,7 +290,7 @@ def test_planted_bug_reading_newer_entries(
 def test_planted_bug_opening_a_newer_layout(
     ledger: Ledger, folder: Path, edit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dither.ledger.page.check_tables", lambda connection: None)
+    monkeypatch.setattr("dither.ledger.storage.store.File.check_tables", lambda connection: None)
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         check_newer_layout(ledger, folder, edit)
 
@@ -339,7 +339,7 @@ def test_opening_waits_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     other.close()
 
 
-class Contended(sqlite3.Connection):
+class Contended(File):
     """Two processes that turn a new file to WAL at once are told so without waiting, to avoid a deadlock."""
 
     refusals = 0
@@ -357,7 +357,7 @@ def test_opening_tries_again_when_others_open_too(
     ledger: Ledger, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect = sqlite3.connect
-    monkeypatch.setattr("sqlite3.connect", lambda *given, **named: connect(*given, **named, factory=Contended))
+    monkeypatch.setattr("sqlite3.connect", lambda *given, **named: connect(*given, **named | {"factory": Contended}))
     Contended.refusals = 3
     with Ledger.open(folder) as other:
         assert other.verify() == 3

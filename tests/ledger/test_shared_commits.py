@@ -14,9 +14,10 @@ import pytest
 from dither.errors import BudgetExceeded, LedgerError
 from dither.ledger import Charge, Ledger
 from dither.ledger.page import Page
+from dither.ledger.storage import together as sharing
 from dither.ledger.storage.anchor import Anchor
 from dither.ledger.storage.store import undoing
-from dither.ledger.storage.together import Together
+from dither.ledger.storage.together import Together, asking
 
 CAP = Charge(Fraction(1), Fraction(0))
 TERMS = {"kind": "pure", "cap": CAP, "terms": {"budget": "PureDP", "epsilon": "1"}}
@@ -75,6 +76,82 @@ def test_they_share_one_commit_and_one_mark(ledger: Ledger, monkeypatch: pytest.
     assert len(together(ledger, ["1/100"] * 20)) == 20
     assert len(marks) == 1
     assert len(commits) - 1 == 2, "one for the entries, and one that only holds the lock around the mark"
+
+
+class Gathering:
+    """Says when whoever commits waits for others to join."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.arrival = ledger._journal._together.arrival
+        self.begun = threading.Event()
+        ledger._journal._together.arrival = self  # type: ignore[assignment]
+
+    def wait_for(self, met: Callable[[], bool], _: float) -> bool:
+        if not met():
+            self.begun.set()
+        return self.arrival.wait_for(met, 120)  # however slow the machine
+
+    def __enter__(self) -> Any:
+        return self.arrival.__enter__()
+
+    def __exit__(self, *given: object) -> None:
+        self.arrival.__exit__(*given)
+
+    def notify(self) -> None:
+        self.arrival.notify()
+
+
+def check_gathering(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, under_way: int) -> int:
+    """Of so many questions under way two are charged, one after the other; how many marks that takes."""
+    marks: list[int] = []
+    advance = Anchor.advance
+    monkeypatch.setattr(Anchor, "advance", lambda *given: marks.append(1) or advance(*given))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(sharing, "_asking", {-number: 0.0 for number in range(1, under_way - 1)})
+    gathering = Gathering(ledger)
+
+    def reserve(number: int) -> None:
+        with asking():
+            charge = Charge(Fraction(1, 10))
+            ledger.reserve("patients", None, charge, question=f"q{number}", snapshot="t#1", plan="{}")
+
+    first, second = (threading.Thread(target=reserve, args=(number,)) for number in (1, 2))
+    with asking():  # the second question is under way when the first is charged
+        first.start()
+        while first.is_alive() and not gathering.begun.wait(0.01):
+            pass
+    second.start()
+    for thread in (first, second):
+        thread.join()
+    assert ledger.balance("patients").spent.cost == Fraction(1, 5)
+    return len(marks)
+
+
+def test_whoever_commits_waits_for_one_in_three_under_way(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_gathering(ledger, monkeypatch, 6) == 1
+
+
+def test_nobody_waits_where_few_are_under_way(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_gathering(ledger, monkeypatch, 5) == 2
+
+
+def test_planted_bug_nobody_waits(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Together, "_gather", lambda _: None)
+    assert check_gathering(ledger, monkeypatch, 6) == 2
+
+
+def test_a_question_waits_no_longer_than_it_took(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(sharing.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(sharing, "_asking", {-number: 0.0 for number in range(1, 100)})
+    monkeypatch.setattr(
+        ledger._journal._together.arrival, "wait_for", lambda met, most: waited.append(most), raising=False
+    )
+    for since in (100.0, 99.9, 3.0, None):
+        sharing._asking.pop(threading.get_ident(), None)
+        if since is not None:
+            sharing._asking[threading.get_ident()] = since
+        ledger._journal._together._gather()
+    assert waited == [0.0, pytest.approx(0.1), 0.5, 0.0]
 
 
 def test_what_does_not_reach_the_disk_is_nobodys(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

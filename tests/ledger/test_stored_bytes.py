@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,20 +47,13 @@ def test_each_analyst_by_themselves(ledger: Ledger, folder: Path, reserve: Calla
         again.verify()
 
 
-def older(folder: Path) -> None:
-    """As the layout before left it."""
-    connection = sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)
-    connection.execute("DROP TABLE stored")
-    connection.execute("DROP INDEX entries_of_the_book")
-    connection.execute("DROP INDEX entries_events")
-    connection.execute("PRAGMA user_version = 1")
-    connection.close()
-
-
-def test_a_ledger_that_did_not_count_is_counted_once(ledger: Ledger, folder: Path, reserve: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("store", ["sqlite"])
+def test_a_ledger_that_did_not_count_is_counted_once(
+    ledger: Ledger, folder: Path, reserve: Callable[..., Any], first_layout: Any
+) -> None:
     fill(ledger, reserve)
     ledger.close()
-    older(folder)
+    first_layout(folder)
     for _ in range(2):
         with Ledger.open(folder) as again:
             check_counted(again)
@@ -72,19 +64,25 @@ def test_a_ledger_that_did_not_count_is_counted_once(ledger: Ledger, folder: Pat
         check_counted(again)
 
 
-def test_an_anchor_is_restored_in_an_older_layout_too(ledger: Ledger, folder: Path, reserve: Any) -> None:
+@pytest.mark.parametrize("store", ["sqlite"])
+def test_an_anchor_is_restored_in_an_older_layout_too(
+    ledger: Ledger, folder: Path, reserve: Any, first_layout: Any
+) -> None:
     fill(ledger, reserve)
     ledger.close()
-    older(folder)
+    first_layout(folder)
     (folder / "ledger.anchor").unlink()
     Ledger.restore_anchor(folder)
     with Ledger.open(folder) as again:
         check_counted(again)
 
 
-def test_an_older_layout_that_was_changed_is_refused(ledger: Ledger, folder: Path, edit: Any) -> None:
+@pytest.mark.parametrize("store", ["sqlite"])
+def test_an_older_layout_that_was_changed_is_refused(
+    ledger: Ledger, folder: Path, edit: Any, first_layout: Any
+) -> None:
     ledger.close()
-    older(folder)
+    first_layout(folder)
     edit(folder, "DROP INDEX reservations_open")
     with pytest.raises(LedgerCorrupt, match="tables of the ledger were changed"):
         Ledger.open(folder)

@@ -157,6 +157,7 @@ def test_planted_bug_everything_is_held(filled: Ledger, monkeypatch: pytest.Monk
     assert most[0] >= BEFORE
 
 
+@pytest.mark.parametrize("store", ["sqlite"])
 def test_large_answers_are_read_outside_of_transactions(
     filled: Ledger, reserve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,19 @@ def flip_law(weights):
     return found
 
 
+def law_of_hashes(mechanism, answer):
+    """Over (hash, cell): every hash is as likely, and cells are told by the response."""
+    hashes = list(itertools.product(range(2**mechanism.bits), repeat=mechanism.rows))
+    place = mechanism.values.index(answer)
+    laws = [law_of_choice(mechanism.response, cell) for cell in mechanism.response.values]
+    return np.concatenate([laws[hashed(rows, place)] for rows in hashes]) / len(hashes)
+
+
+def hashed(rows, place):
+    """By the definition: bit i of the cell is the inner product of row i with the place, modulo 2."""
+    return sum((bin(row & place).count("1") % 2) << i for i, row in enumerate(rows))
+
+
 # Where the output is a position in the mechanism's own list of probabilities, the list is the law.
 EXACT = {
     "SparseVector": law_of_stream,
@@ -199,6 +212,7 @@ EXACT = {
     "ProposeTestRelease": law_of_tested,
     "BoundedLocalSensitivity": law_of_bounded,
     "KeySelection": law_of_keys,
+    "LocalHashing": law_of_hashes,
     "Quantiles": law_of_two_quantiles,
     "ListedQuantiles": law_of_two_listed,
 }
@@ -252,6 +266,10 @@ def draw(mechanism, given, count):
         return [int(mechanism.release(given).value / mechanism.grid.step) for _ in range(count)]
     if name == "RandomizedResponse":
         return [mechanism.values.index(v) for v in mechanism.release([given] * count).value]
+    if name == "LocalHashing":
+        reports, size = np.array(mechanism.release([given] * count).value), 2**mechanism.bits
+        weights = [size**i * 2**mechanism.rows for i in reversed(range(mechanism.rows))]
+        return (reports @ np.array([*weights, 1])).tolist()
     if name == "SparseVector":
         found = []
         for _ in range(count):
@@ -314,7 +332,7 @@ def check_the_relation_is_carried(entry, example):
     assert stated.relation is stated.zcdp().relation
     if "monotone" not in example and "rows_per_owner" not in example:
         assert entry.make(**example | {"relation": "replace"}).guarantee.relation is Relation.REPLACE
-    if entry.make.__name__ != "RandomizedResponse":
+    if entry.make.__name__ not in ("RandomizedResponse", "LocalHashing"):
         assert entry.make(**example | {"relation": "owner"}).guarantee.relation is Relation.OWNER
     with pytest.raises(ParameterError):
         entry.make(**example | {"relation": "friends"})
@@ -352,7 +370,7 @@ def check_releases_have_the_exact_law_and_a_weaker_mechanism_is_told_apart(entry
     inputs = {str(given): given for given, _ in entry.neighbours(mechanism)}.values()
     # The input on which the two laws differ most.
     given = max(inputs, key=lambda given: np.abs(exact(given) - others(given)).sum())
-    quick = entry.make.__name__ in ("RandomizedResponse", "KeySelection")
+    quick = entry.make.__name__ in ("RandomizedResponse", "LocalHashing", "KeySelection")
     count = 200_000 if quick else 1_500 if entry.make.__name__ in ("Quantiles", "ListedQuantiles") else 4_000
     positions = draw(mechanism, given, count)
     assert p_value(positions, exact(given)) > FALSE_ALARM

@@ -160,8 +160,6 @@ def upper_tail(law, z):
     if kind == "GeneralisedCauchy":
         g = float(law.gamma)
         return special.betainc(1 - 1 / g, 1 / g, 1 / (1 + z**g)) / 2
-    if kind == "StudentT":
-        return stats.t.sf(z, float(law.degrees))
     return {"Cauchy": stats.cauchy.sf, "RealLaplace": stats.laplace.sf, "RealGaussian": stats.norm.sf}[kind](z)
 
 
@@ -194,7 +192,7 @@ def points(claim):
 
 
 SMOOTH_SPENT = [
-    *("SmoothCauchy:2", "SmoothCauchy:3", "SmoothStudentT:0", "SmoothStudentT:1", "SmoothLaplace:2"),
+    *("SmoothCauchy:2", "SmoothCauchy:3", "SmoothLaplace:2"),
     *("SmoothGaussian:2", "SmoothLaplaceLogNormal:0", "SmoothLaplaceLogNormal:1"),
 ]
 SMOOTH_SHOWN = ["SmoothCauchy:1", "SmoothLaplace:0", "SmoothLaplace:1", "SmoothGaussian:0", "SmoothGaussian:1"]

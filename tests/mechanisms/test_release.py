@@ -16,7 +16,7 @@ COUNT = dt.Laplace(epsilon=1, sensitivity=1)
 def test_a_number_with_its_error_and_price() -> None:
     assert str(Release(40, COUNT)) == "40 ± 3 (95%), epsilon 1"
     assert str(COUNT.release(41)).endswith(" ± 3 (95%), epsilon 1")
-    assert repr(Release(40, COUNT)).startswith("Release(steps=40, mechanism=Laplace(epsilon=")
+    assert repr(Release(40, COUNT)) == "Laplace release 40 ± 3 (95%), epsilon 1"
 
 
 def test_digits_below_the_error_are_not_written() -> None:

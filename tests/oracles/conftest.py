@@ -8,5 +8,5 @@ from __future__ import annotations
 
 import importlib.util
 
-PACKAGES = ("dp_accounting", "prv_accountant", "autodp")
+PACKAGES = ("dp_accounting", "prv_accountant", "autodp", "mpmath")
 collect_ignore_glob = [] if all(importlib.util.find_spec(package) for package in PACKAGES) else ["test_*.py"]

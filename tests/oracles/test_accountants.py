@@ -155,3 +155,43 @@ def test_small_sampling_rates_agree_with_a_fine_discretisation(rate, sigma, coun
     found = theirs.self_compose(count).get_epsilon_for_delta(DELTA)
     assert high - low <= 1e-3 * high
     assert low * (1 - 1e-6) <= found <= high * (1 + 1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "rate", "count"), [(1.0, 0.01, 100), (0.5, 0.1, 30), (2.0, 0.001, 1000)])
+def test_sampled_laplace_noise(epsilon, rate, count):
+    peer = distribution.from_laplace_mechanism(1 / epsilon, sampling_prob=rate, value_discretization_interval=1e-5)
+    theirs = peer.self_compose(count)
+    found = (PLD.subsampled_laplace(epsilon, rate) * count).bounds_at(delta=DELTA)
+    assert found[0] <= theirs.get_epsilon_for_delta(DELTA) * (1 + 1e-6)
+    assert found[1] <= theirs.get_epsilon_for_delta(DELTA) * (1 + 1e-3)
+    at = found[1] / 2
+    low, high = (PLD.subsampled_laplace(epsilon, rate) * count).bounds_at(epsilon=at)
+    assert low * (1 - 5e-3) <= theirs.get_delta_for_epsilon(at)
+    assert high <= theirs.get_delta_for_epsilon(at) * (1 + 5e-3)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "count"), [(1.0, 0.01, 100), (2.0, 0.1, 50), (4.0, 0.01, 5000)])
+def test_samples_without_replacement_are_below_renyi(sigma, rate, count):
+    """Their bound for a replaced record is Renyi's; sensitivity 1 there is sensitivity 1 of replacing here."""
+    event = dp_accounting.SampledWithoutReplacementDpEvent(
+        10**4, round(rate * 10**4), dp_accounting.GaussianDpEvent(sigma)
+    )
+    accountant = RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
+    theirs = accountant.compose(event, count).get_epsilon(DELTA)
+    low, high = (PLD.subsampled_gaussian(sigma, rate, relation="replace") * count).bounds_at(delta=DELTA)
+    assert high - low <= 1e-3 * high
+    assert high <= theirs * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("sigma", "rate", "count"), [(1.0, 0.01, 100), (2.0, 0.1, 50)])
+def test_a_replaced_record_costs_what_two_sides_cost_at_most(sigma, rate, count):
+    """A pair of mixtures that a replaced record can have, in their discretisation: ours dominates it."""
+    peer = distribution.from_gaussian_mechanism(
+        sigma,
+        sensitivity=0.5,
+        sampling_prob=rate,
+        value_discretization_interval=1e-4,
+        neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE,
+    )
+    ours = (PLD.subsampled_gaussian(sigma, rate, relation="replace") * count).epsilon_at(DELTA)
+    assert ours >= peer.self_compose(count).get_epsilon_for_delta(DELTA) * (1 - 2e-3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import subprocess
 import sys
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -196,3 +198,76 @@ def test_a_title_of_ones_own_and_labels_that_keep_apart(saved):
     panels = chart.to_dict()["hconcat"]
     axes = [layer["encoding"]["x"]["axis"] for panel in panels for layer in panel["layer"]]
     assert {(axis["tickCount"], axis["labelOverlap"]) for axis in axes} == {(3, True)}
+
+
+MONTHS = [datetime.date(2024, month, 1) for month in (1, 2, 3)]
+MOMENTS = [datetime.datetime(2024, month, 1, tzinfo=datetime.UTC) for month in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("key", "places"),
+    [
+        (pa.array([*range(3), None]), ["0", "1", "2", "NULL"]),
+        (pa.array([*MONTHS, None]), ["2024-01", "2024-02", "2024-03", "NULL"]),
+        (pa.array([*MOMENTS, None]), ["2024-01", "2024-02", "2024-03", "NULL"]),
+        (pa.array([Decimal("0.5"), Decimal("1.0"), Decimal("1.5"), None]), ["0.5", "1.0", "1.5", "NULL"]),
+    ],
+)
+def test_months_and_a_few_numbers_are_columns_on_a_horizontal_axis(key, places, drawn, saved):
+    table = answer(Key("when", key), Value("n", np.arange(4), half_width=Fraction(2)))
+    chart = table.plot()
+    assert [point["place"] for point in drawn(chart, "value")] == places
+    (bars,) = [layer for layer in chart.to_dict()["layer"] if layer["mark"]["type"] == "bar"]
+    assert bars["encoding"]["x"]["sort"] == places
+    assert bars["encoding"]["x"]["title"] == "when"
+    assert bars["encoding"]["y"]["title"] == "n"
+    assert marks(chart) == {"bar", "rule"}
+    assert {"when", "n", "n by when", *places} <= set(saved(chart))
+
+
+@pytest.mark.parametrize("key", [pa.array([1, 1, 2, 2]), pa.array(["a", "a", "b", "b"])], ids=["columns", "bars"])
+def test_error_lines_stand_at_the_centre_of_their_bars(key):
+    table = answer(
+        Key("place", key),
+        Key("sex", pa.array(["f", "m"] * 2)),
+        Value("n", np.arange(4), half_width=Fraction(2)),
+    )
+    layers = table.plot().to_dict()["layer"]
+    offsets = {
+        layer["mark"]["type"]: next(encoding for name, encoding in layer["encoding"].items() if "Offset" in name)
+        for layer in layers
+    }
+    assert "bandPosition" not in offsets["bar"]
+    assert offsets["rule"]["bandPosition"] == offsets["tick"]["bandPosition"] == 0.5
+
+
+@pytest.mark.parametrize("key", [pa.array([1, 2]), pa.array(["a", "b"])], ids=["columns", "bars"])
+def test_a_group_without_information_is_no_zero(key, drawn, saved):
+    ends = {"lower": np.array([3.0, 0.0]), "upper": np.array([5.0, 9.0])}
+    chart = answer(Key("k", key), Value("mean", np.array([4.0, 0.0]), **ends, possible=(0, 9))).plot()
+    shown = drawn(chart, "value")
+    assert (shown[0]["value"], shown[1]["value"], shown[1]["lower"]) == (4, None, None)
+    assert [(text["at"], text["remark"]) for text in drawn(chart, "remark", "at")] == [(0, "no information")]
+    assert "no information" in saved(chart)
+
+
+def test_a_picture_says_nothing_of_charging():
+    """It is published; when and whether somebody paid is nobody's business."""
+    table = replace(answer(Key("k", pa.array(["a"])), Value("n", np.array([4]))), charged=False)
+    assert "nothing was charged" in str(table)
+    assert "charge" not in str(table.plot().to_dict())
+    assert table.plot().to_dict()["title"]["subtitle"] == ["price: epsilon 0.5"]
+
+
+def test_moments_at_midnight_are_written_as_dates():
+    months = answer(Key("m", pa.array([*MOMENTS, None])), Value("n", np.arange(4)))
+    assert [line.split()[0] for line in str(months).splitlines()[2:6]] == [
+        "2024-01-01",
+        "2024-02-01",
+        "2024-03-01",
+        "NULL",
+    ]
+    assert "00:00" not in str(months)
+    assert "00:00" not in months._repr_html_()
+    hours = answer(Key("h", pa.array([MOMENTS[0], MOMENTS[0].replace(hour=5)])), Value("n", np.arange(2)))
+    assert "2024-01-01 00:00:00+00:00" in str(hours)

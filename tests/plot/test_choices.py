@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import dither as dt
+from dither.lab.museum.name_and_shame import NameAndShame
 
 FOOD = {"Salad": 3, "BBQ": 3, "Noodle": 2, "Rice": 3, "Milk": 4}
 
@@ -109,3 +110,13 @@ def test_refusals():
         mechanism.plot({"a": 1, "b": 2}, neighbour={"a": 1, "c": 2})
     with pytest.raises(dt.ParameterError, match="at most 60"):
         mechanism.plot(list(range(61)))
+
+
+def test_name_and_shame_shows_its_infinite_ratio(drawn, saved):
+    chart = NameAndShame(delta="0.1").plot("Ann", "Bob")
+    bars = {(bar["candidate"], bar["distribution"]): bar["probability"] for bar in drawn(chart, "probability")}
+    assert bars["Ann", "Ann"] == bars["Bob", "Bob"] == 0.1
+    assert bars["Ann", "Bob"] == 0
+    assert [point["candidate"] for point in drawn(chart, "ratio")] == ["nothing"]
+    texts = saved(chart)
+    assert {"▲ ∞", "▼ 0", "NameAndShame", "delta 0.1: what is published on two neighbours"} <= set(texts)

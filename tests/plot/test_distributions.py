@@ -105,3 +105,14 @@ def test_smooth_noise(drawn, saved, mechanism):
         area = sum((b - a) * (p + q) / 2 for (a, p), (b, q) in itertools.pairwise(curve))
         assert 0.85 < area < 1.02, "a density"
     assert "density" in saved(chart)
+
+
+def test_the_gaussian_picture_shows_its_delta(drawn, saved):
+    chart = dt.Gaussian(epsilon=1, delta="1e-6", sensitivity=1).plot()
+    beyond = [point["excess"] for point in drawn(chart, "excess") if point["answer"] < 0]
+    # What is drawn is all but the farthest tail of it.
+    assert 0.97e-6 < sum(beyond) <= 1e-6
+    assert max(point["ratio"] for point in drawn(chart, "ratio")) > math.e
+    assert "what exceeds e^ε times the other: on each side at most δ = 1e-06 in all" in saved(chart)
+    assert not drawn(dt.Laplace(epsilon=1, sensitivity=1).plot(), "excess")
+    assert not drawn(dt.Gaussian(rho=1, sensitivity=1).plot(), "excess")

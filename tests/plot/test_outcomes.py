@@ -63,3 +63,19 @@ def test_too_many_words_are_refused():
 
     with pytest.raises(dt.ParameterError, match="at most 60"):
         words("a", "b", ["c"] * 61)
+
+
+def test_a_statistic_is_drawn_under_its_own_name(drawn, saved):
+    mean = dt.stats.mean([1, 2, 3], lower=0, upper=10, epsilon=1)
+    assert {"mean", "epsilon 1; the line holds the exact number with probability 0.95"} <= set(saved(mean.plot()))
+    median = dt.stats.median(range(100), lower=0, upper=100, epsilon=1, interval=True, confidence="0.9")
+    (bar,) = drawn(median.plot(), "value")
+    assert (bar["lower"], bar["upper"]) == median.interval()
+    assert any("with probability 0.9" in text for text in saved(median.plot()))
+
+
+def test_bins_between_edges_are_columns(drawn):
+    cells = dt.stats.histogram(range(100), edges=[0, 20, 100], labels="intervals", epsilon=1)
+    assert [bar["place"] for bar in drawn(cells.plot(), "value")] == ["[0, 20)", "[20, 100]"]
+    words = dt.stats.histogram(["a"], categories=["a", "b"], epsilon=1)
+    assert [bar["row"] for bar in drawn(words.plot(), "value")] == ["a", "b"]

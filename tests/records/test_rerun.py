@@ -91,9 +91,10 @@ LOWER = pricing.lower
 CHECK = pricing.check
 
 
-def twice(aggregates: Any) -> Any:
+def twice(aggregates: Any, **stated: Any) -> Any:
     """A guard that knows better what one owner can do."""
-    return [[Sensitivity(2 * s.l1, 4 * s.l2_squared, 2 * s.linf, s.relation) for s in one] for one in CHECK(aggregates)]
+    checked = CHECK(aggregates, **stated)
+    return [[Sensitivity(2 * s.l1, 4 * s.l2_squared, 2 * s.linf, s.relation) for s in one] for one in checked]
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -15,7 +15,8 @@ from dither.records import recorded, tags, text_of
 from dither.records.tags import tagged
 from dither.sql.expressions import Expression
 from dither.sql.expressions.base import Boolean, Numeric, Opaque, Textual
-from dither.sql.expressions.numbers import Binary, Divided, Several
+from dither.sql.expressions.choices import Several
+from dither.sql.expressions.numbers import Binary, Divided
 from dither.sql.plan.aggregates import Aggregator
 from dither.sql.plan.nodes import Aggregate, Choice, Measure, Node
 from dither.sql.postprocess.formulas.terms import Condition, Term

@@ -53,6 +53,8 @@ def test_errors_are_the_same_classes(alice: Any) -> None:
     with pytest.raises(BudgetExceeded) as exceeded:
         alice.sql("SELECT COUNT(*) FROM visits", epsilon=1000)
     assert exceeded.value.whose == "analyst"
+    assert exceeded.value.what.startswith("the price epsilon=1000 does not fit into what is left")
+    assert exceeded.value.predicate.startswith("does not fit into what is left")
     with pytest.raises(ParameterError):
         alice.sql("SELECT COUNT(*) FROM visits", epsilon="x")
 

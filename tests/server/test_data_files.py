@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from dither.errors import PolicyError
 from dither.server import data_files
 from dither.server.data_files import below
+from dither.server.problems import BodyTooLarge
 
 PARQUET = "application/vnd.apache.parquet"
 COLUMNS = {"x": {"kind": "int", "lower": 0, "upper": 10}}
@@ -123,3 +126,47 @@ def test_a_damaged_upload_is_refused_without_its_content(own: Any) -> None:
     assert reply.status == 400
     assert b"canary" not in reply.body
     assert not list((own.folder / "uploads").iterdir())
+
+
+async def _sent(size: int, parts: int) -> AsyncIterator[bytes]:
+    for _ in range(parts):
+        await asyncio.sleep(0)  # another upload has its turn
+        yield bytes(size)
+
+
+def check_quota(folder: Path) -> None:
+    """Two at once, each of which would fit alone, by servers of their own."""
+    several = [data_files.Uploads(folder, 100) for _ in range(2)]
+    several[0].clear()
+    most = 0
+
+    async def receive(uploads: data_files.Uploads) -> str | None:
+        nonlocal most
+        try:
+            return await uploads.receive(_sent(10, 9), ".csv")
+        except BodyTooLarge:
+            return None
+        finally:
+            most = max(most, uploads._held())
+
+    async def both() -> list[str | None]:
+        return await asyncio.gather(*map(receive, several))
+
+    kept = [name for name in asyncio.run(both()) if name is not None]
+    assert most <= 100, "all uploads together keep to the quota"
+    assert [path.name for path in (folder / "uploads").iterdir()] == kept
+
+
+def test_uploads_at_the_same_time_keep_to_the_quota(tmp_path: Path) -> None:
+    check_quota(tmp_path)
+
+
+def test_planted_bug_each_upload_counts_itself_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def alone(self: data_files.Uploads, file: Any, part: bytes) -> None:
+        if file.tell() + len(part) > 100:
+            raise BodyTooLarge(100)
+        file.write(part)
+
+    monkeypatch.setattr(data_files.Uploads, "_write", alone)
+    with pytest.raises(AssertionError, match="keep to the quota"):
+        check_quota(tmp_path)

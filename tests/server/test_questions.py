@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dither.errors import PolicyError
 from dither.server.questions import Questions
+from dither.server.tokens import Tokens
 
 COUNT = "SELECT COUNT(*) FROM visits"
 
@@ -35,6 +38,49 @@ def test_retries_at_the_same_time_get_one_answer(served: Any) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = {reply.body for reply in pool.map(lambda _: served.query("alice", text, request="at once"), range(8))}
     assert len(found) == 1
+
+
+def check_one_id_at_once(served: Any, request: str) -> None:
+    """Two questions race for one id, by clients of two processes: one of them has it, and is charged once."""
+    texts = [f"{COUNT} WHERE age < {30 + number % 2}" for number in range(8)]
+    spent = Fraction(served.spent())
+    with ThreadPoolExecutor(8) as pool:
+        replies = [*pool.map(lambda text: served.query("alice", text, request=request), texts)]
+    answers = {(text, reply.body) for text, reply in zip(texts, replies, strict=True) if reply.status == 200}
+    assert len(answers) == 1, "one question, one answer"
+    assert {reply.code for reply in replies if reply.status != 200} == {"request_conflict"}
+    ((text, body),) = answers
+    once = Fraction(served.spent()) - spent
+    assert served.query("alice", text, request=request).body == body
+    assert Fraction(served.spent()) - spent == once, "and one charge"
+
+
+def test_two_questions_race_for_one_id(served: Any) -> None:
+    for number in range(3):
+        check_one_id_at_once(served, f"race {number}")
+
+
+def test_planted_bug_ids_are_not_bound_before_the_charge(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger still charges one question alone, but whoever lost is not told that the id is taken."""
+    from dither.curator.curator import Curator
+    from dither.curator.principal import Principal
+    from dither.server.problems import RequestConflict
+    from dither.server.store import Store
+
+    def check() -> None:
+        asked = [questions.asked(alice, {"sql": COUNT, "epsilon": "0.01", "request": "r"})]
+        with pytest.raises(RequestConflict):
+            asked.append(questions.asked(alice, {"sql": f"{COUNT} WHERE age < 3", "epsilon": "0.01", "request": "r"}))
+
+    with Curator.open(own.folder) as curator:
+        store, alice = Store(own.folder), Principal.analyst("alice")
+        questions = Questions(curator.service, store, Tokens(store))
+        check()
+        monkeypatch.setattr(Store, "bind", lambda self, whose, request, digest, *_: digest)
+        monkeypatch.setattr(Store, "request", lambda *_: None)
+        with pytest.raises(PolicyError, match="used before"):
+            check()
+        store.close()
 
 
 def test_the_same_id_for_something_else_is_a_conflict(served: Any) -> None:
@@ -82,7 +128,7 @@ def test_the_planted_bug_of_ids_that_free_repeats_leave_unused(own: Any, monkeyp
 
     with Curator.open(own.folder) as curator:
         store, alice = Store(own.folder), Principal.analyst("alice")
-        questions = Questions(curator.service, store)
+        questions = Questions(curator.service, store, Tokens(store))
         body = {"sql": COUNT, "epsilon": "0.01"}
         questions.asked(alice, body)
         monkeypatch.setattr(Store, "keep", _keep_unbound(Store.keep))
@@ -92,7 +138,13 @@ def test_the_planted_bug_of_ids_that_free_repeats_leave_unused(own: Any, monkeyp
 
 
 def _keep_unbound(keep: Any) -> Any:
-    return lambda self, principal, request, *given: keep(self, principal, None, *given)
+    def kept(self: Any, principal: str, request: str, *given: Any, **stated: Any) -> str:
+        found: str = keep(self, principal, request, *given, **stated)
+        with self._transaction() as connection:
+            connection.execute("UPDATE requests SET answer = NULL WHERE request = ?", (request,))
+        return found
+
+    return kept
 
 
 def test_everybody_sees_the_own_history(served: Any) -> None:
@@ -103,6 +155,38 @@ def test_everybody_sees_the_own_history(served: Any) -> None:
     assert {"alice", "bob"} <= {
         entry["body"].get("analyst") for entry in served.call("auditor", "GET", "/v1/history").json
     }
+
+
+def test_history_comes_in_pages(served: Any) -> None:
+    for number in range(3):
+        served.query("alice", f"{COUNT} WHERE age < {50 + number}", request=f"page {number}")
+    whole = served.call("auditor", "GET", "/v1/history").json
+    assert len(whole) > 5
+    for after in (0, 1, 4, len(whole), 10**9):
+        assert served.call("auditor", "GET", f"/v1/history?after={after}").json == whole[after:]
+    own = served.call("alice", "GET", "/v1/history").json
+    assert served.call("alice", "GET", "/v1/history?after=1").json == own[1:]
+    for refused in ("-1", "x", "1e3", "%C2%B2", "9" * 30):
+        assert served.call("alice", "GET", f"/v1/history?after={refused}").status == 400
+
+
+def test_pages_have_a_most(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dither.curator.curator import Curator
+    from dither.curator.principal import Principal
+    from dither.server import questions
+    from dither.server.endpoints import Asked
+    from dither.server.store import Store
+
+    monkeypatch.setattr(questions, "MOST_ENTRIES", 3)
+    with Curator.open(served.folder) as curator:
+        store = Store(served.folder)
+        asked, found, last = Questions(curator.service, store, Tokens(store)), list[Any](), 0
+        while page := asked.history(Asked(Principal.curator(), "", query={"after": str(last)})):
+            assert len(page) <= 3
+            found += page
+            last = page[-1]["sequence"]
+        assert [entry["sequence"] for entry in found] == [entry.sequence for entry in curator.ledger()]
+        store.close()
 
 
 def test_explain_charges_nothing(served: Any) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
+from dither import Curator, PureDP
+from dither.ledger.officer.orders import make_key
+from dither.server.admin_listener import listener
+from dither.server.metrics import Sums
 from dither.server.serve import Server, Settings
 
-ROLES = {"alice": "analyst", "curator": "curator", "auditor": "auditor", "administrator": "administrator"}
+ROLES = {"alice": "analyst", **{role: role for role in ("curator", "auditor", "administrator", "monitor")}}
+
+
+REST = {"analyst": "alice", "number": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +26,20 @@ def endpoints(served: Any) -> Any:
     server.close()
 
 
-def test_every_endpoint_for_every_role(served: Any, endpoints: Any) -> None:
-    assert len(endpoints) > 20
-    for endpoint in endpoints:
-        path = "/v1" + endpoint.path.format(id="0" * 32, table="nosuch", people="nobody")
+@pytest.fixture(scope="module")
+def listeners(served: Any, endpoints: Any) -> Any:
+    """Every endpoint with the port that it is served at."""
+    here = [(endpoint, served.port) for endpoint in endpoints]
+    return [*here, *((endpoint, served.admin_port) for endpoint in listener.endpoints(Sums()))]
+
+
+def test_every_endpoint_for_every_role(served: Any, listeners: Any) -> None:
+    assert len(listeners) > 20
+    for endpoint, port in listeners:
+        path = "/v1" + endpoint.path.format(id="0" * 32, table="nosuch", people="nobody", **REST)
         for who, role in ROLES.items():
             # An empty body is refused by every endpoint that has one, so that nothing is made here.
-            reply = served.call(who, endpoint.method, path, raw=b"" if endpoint.fields else None)
+            reply = served.call(who, endpoint.method, path, raw=b"" if endpoint.fields else None, port=port)
             if role in endpoint.roles:
                 assert reply.status not in (401, 403), (endpoint.name, who, reply)
             else:
@@ -34,19 +49,56 @@ def test_every_endpoint_for_every_role(served: Any, endpoints: Any) -> None:
 @pytest.mark.parametrize(
     "header", ["", "Bearer", "Bearer x", "Basic YWxpY2U6", "Bearer dither_0000000000000000_" + "A" * 43]
 )
-def test_strangers_all_hear_the_same(served: Any, endpoints: Any, header: str) -> None:
-    for endpoint in endpoints:
-        path = "/v1" + endpoint.path.format(id="0" * 32, table="visits", people="patients")
-        reply = served.call(None, endpoint.method, path, raw=b"{}", Authorization=header)
+def test_strangers_all_hear_the_same(served: Any, listeners: Any, header: str) -> None:
+    for endpoint, port in listeners:
+        path = "/v1" + endpoint.path.format(id="0" * 32, table="visits", people="patients", **REST)
+        reply = served.call(None, endpoint.method, path, raw=b"{}", port=port, Authorization=header)
         assert (reply.status, reply.code) == (401, "stranger")
         assert reply.headers["www-authenticate"] == "Bearer"
+
+
+def test_each_listener_describes_its_own_endpoints(served: Any, listeners: Any) -> None:
+    for port in (served.port, served.admin_port):
+        known = {(f"/v1{one.path}", one.method.lower()) for one, its in listeners if its == port}
+        known |= {("/v1/uploads", "post")} if port == served.port else set()
+        paths = served.call(None, "GET", "/v1/openapi.json", port=port).json["paths"]
+        assert {(path, method) for path, methods in paths.items() for method in methods} == known
+    assert served.call("monitor", "GET", "/v1/metrics").status == 404, "counts are at the admin listener alone"
+    assert served.call("curator", "POST", "/v1/uploads", port=served.admin_port).status == 404
 
 
 def test_granting_is_local_unless_told(tmp_path: Any, served: Any) -> None:
     server = Server(Settings(str(served.folder)))
     granting = {(one.method, one.path) for one in server.endpoints}
     server.close()
-    assert not granting & {("POST", "/people"), ("POST", "/analysts"), ("POST", "/tokens")}
+    assert not granting & {("POST", path) for path in ("/people", "/analysts", "/tokens", "/grants")}
+    assert not granting & {("POST", f"/people/{{people}}/{order}") for order in ("lower", "close")}
+
+
+def test_the_life_of_an_account_by_an_administrator(served: Any, tmp_path: Any) -> None:
+    """A grant is carried out where it was signed for, and nowhere else."""
+    call = partial(served.call, "administrator", "POST")
+    people = {"name": "nurses", "epsilon": 2}
+    assert call("/v1/people", people).status == 200
+    assert call("/v1/analysts", {"name": "alice", "people": "nurses", "epsilon": 1}).status == 200
+    assert call("/v1/people/nurses/analysts/alice/freeze", {"reson": "x"}).status == 400
+    assert call("/v1/people/nurses/analysts/alice/freeze", {"reason": "on leave"}).json == {"frozen": "alice"}
+    assert call("/v1/people/nurses/analysts/alice/thaw").json == {"thawed": "alice"}
+    less = {"analyst": "alice", "reason": "half is enough", "epsilon": "0.5"}
+    assert call("/v1/people/nurses/lower", less).json == {"lowered": "nurses"}
+    with Curator.open(served.folder) as curator:
+        curator.officer.enrol(make_key(tmp_path / "officer.pem"))
+        order = curator.officer.draft("nurses", budget=PureDP(3), reason="one more")
+    unsigned = call("/v1/grants", {"order": order.document("00" * 64)})
+    assert (unsigned.status, unsigned.code) == (400, "signature_refused")
+    assert call("/v1/grants", {"order": {}}).status == 400
+    signed = order.document(order.signed(tmp_path / "officer.pem"))
+    assert call("/v1/grants", {"order": signed}).json == {"granted": "nurses"}
+    assert call("/v1/grants", {"order": signed}).code == "signature_refused"
+    assert call("/v1/people/nurses/close", {"reason": "for good"}).json == {"closed": "nurses"}
+    found = served.call("administrator", "GET", "/v1/people").json
+    (nurses,) = (one for one in found if (one["people"], one["analyst"]) == ("nurses", None))
+    assert (nurses["granted"], nurses["state"]) == ({"epsilon": "3"}, "closed for good")
 
 
 def test_nobody_but_an_administrator_grants_by_policy(served: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from base64 import b64decode
+from contextlib import suppress
 from hashlib import pbkdf2_hmac, sha256
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from dither.curator.principal import Principal
 from dither.errors import ParameterError, Stranger
 from dither.server import tokens as module
+from dither.server import verifiers
 from dither.server.store import Store
 from dither.server.tokens import Tokens
 from dither.server.verifiers import matches, verifier_of
@@ -50,7 +52,7 @@ def test_what_is_kept_does_not_tell_the_token(tmp_path: Path) -> None:
     store = Store(tmp_path)
     text = Tokens(store).make(ALICE)
     store.close()
-    secret = text.rsplit("_", 1)[1].encode()
+    secret = text.split("_", 2)[2].encode()
     for path in tmp_path.iterdir():
         assert secret not in path.read_bytes()
         assert path.stat().st_mode & 0o077 == 0
@@ -123,6 +125,38 @@ def check_revoking(tokens: Tokens) -> None:
 
 def test_planted_bug_a_token_that_was_proven_stays_valid(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     check_revoking(tokens)
-    monkeypatch.setattr(Tokens, "valid", lambda self, identity: True)
+    monkeypatch.setattr(module.Token, "state", "valid")
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         check_revoking(tokens)
+
+
+def check_equal_work(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a token that is there, one of which nothing is true, and one whose id alone is: hashing takes the time."""
+    hashed: list[int] = []
+
+    def counted(name: str, secret: bytes, salt: bytes, iterations: int) -> bytes:
+        hashed.append(iterations)
+        return pbkdf2_hmac(name, secret, salt, iterations)
+
+    monkeypatch.setattr(verifiers, "pbkdf2_hmac", counted)
+    text, revoked = tokens.make(ALICE), tokens.make(ALICE)
+    tokens.revoke(revoked.split("_")[1])
+    work = []
+    strange = f"dither_{'0' * 16}_{text.split('_', 2)[2]}"
+    for asked in (text, strange, text[:-4] + "AAAA", revoked):
+        hashed.clear()
+        with suppress(Stranger):
+            tokens.holder(asked)
+        work.append(list(hashed))
+    assert work == [[4096]] * 4, "each takes the same work"
+
+
+def test_strangers_take_the_work_of_those_who_are_known(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_equal_work(tokens, monkeypatch)
+
+
+def test_planted_bug_an_unknown_id_is_refused_at_once(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    proves = Tokens._proves
+    monkeypatch.setattr(Tokens, "_proves", lambda self, row, secret: bool(row.id) and proves(self, row, secret))
+    with pytest.raises(AssertionError, match="the same work"):
+        check_equal_work(tokens, monkeypatch)

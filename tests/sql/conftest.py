@@ -28,6 +28,7 @@ _HELPERS = {
     f"{prefix}_{name}": place / f"{name}.py"
     for prefix, place, names in (
         ("sql_reference", _HERE / "reference", ("terms", "scalars", "functions", "aggregates", "relations", "answers")),
+        ("sql_reference", _HERE / "reference", ("exactly",)),
         ("threats", _HERE.parent / "threats", ("population", "generator")),
     )
     for name in names

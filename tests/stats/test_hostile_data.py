@@ -33,6 +33,7 @@ def regression(x, bounds, price):
 # How to call each with records x, declared bounds and a price.
 STATISTICS = {
     "count": lambda x, _, price: dt.stats.count(x, **price),
+    "bounds": lambda x, _, price: dt.stats.bounds(x, **price),
     "sum": lambda x, bounds, price: dt.stats.sum(x, **spread(bounds), **price),
     "mean": lambda x, bounds, price: dt.stats.mean(x, **spread(bounds), **price),
     "variance": lambda x, bounds, price: dt.stats.variance(x, **spread(bounds), **price),
@@ -97,7 +98,7 @@ WRONG_BOUNDS = [
     (0, 10**400),
     ("a", "b"),
     (True, 5),
-    (None, 5),
+    (None, math.nan),
 ]
 
 

@@ -16,8 +16,10 @@ from scipy.stats import chi2
 from dither import stats
 from dither.accounting.guarantees.gaussian_curve import analytic_sigma
 from dither.errors import ParameterError
+from dither.exact.intervals import Interval
 from dither.neighbours import Relation
-from dither.stats.regression import _UNIT, _noisy_table, _scaled
+from dither.stats.price import Price
+from dither.stats.regression import _UNIT, _noises, _noisy_table, _scaled
 
 BOUNDS = {"x_bounds": [(0, 10), (-5, 5)], "y_bounds": (-20, 40)}
 
@@ -32,7 +34,8 @@ def test_the_noise_is_that_of_the_price_and_half_as_large_off_the_diagonal():
     for relation, moved in ((Relation.ADD_REMOVE, 4), (Relation.REPLACE, 4 * math.sqrt(2))):
         rho = Fraction(1, 10)
         # 4,800 entries on the diagonal, so that 1.4 times the variance is told apart by ten standard deviations.
-        draws = np.array([_noisy_table(nothing, rho, relation)[0] for _ in range(1200)])
+        noise = _noises(Price(None, None, rho, relation), 4)
+        draws = np.array([_noisy_table(nothing, noise) for _ in range(1200)])
         variance = moved**2 / (2 * float(rho))
         on, off = np.diagonal(draws, axis1=1, axis2=2), draws[:, *np.tril_indices(4, -1)]
         assert np.array_equal(draws, draws.transpose(0, 2, 1))
@@ -52,7 +55,7 @@ def test_one_record_moves_the_table_by_what_is_paid_for():
 def test_much_data_give_the_line():
     # So many that the noise of the dearest case moves nothing by more than an eighth of what is allowed below.
     x, y = sample(400_000, np.random.default_rng(1))
-    for price in ({"epsilon": 1, "delta": "1e-6"}, {"rho": "0.1"}):
+    for price in ({"epsilon": 1, "delta": "1e-6"}, {"epsilon": 1}, {"rho": "0.1"}):
         for relation in ("add_remove", "replace"):
             found = stats.linear_regression(x, y, relation=relation, **BOUNDS, **price)
             assert found.value == pytest.approx((3, 2, -1), abs=0.06)
@@ -75,7 +78,7 @@ def test_intervals_cover_the_true_line(covered):
     for _ in range(400):
         x, y = sample(5000, rng)
         found = stats.linear_regression(x, y, epsilon=1, delta="1e-6", **BOUNDS)
-        inside += [low <= true <= high for (low, high), true in zip(found.interval("0.9"), (3, 2, -1), strict=True)]
+        inside += [low <= true <= high for low, high, true in zip(*found.interval("0.9"), (3, 2, -1), strict=True)]
     # An approximation: held to a little less than it says, and not to be always true.
     assert all(covered(int(hits), 400, 0.85) for hits in inside)
 
@@ -86,13 +89,12 @@ def test_little_data_and_nasty_data_do_not_raise(n):
     for column in (x, np.full((n, 2), 1e300), np.zeros((n, 2))):
         found = stats.linear_regression(column, [10**400] * n, epsilon="0.1", delta="1e-6", **BOUNDS)
         assert all(math.isfinite(value) for value in found.value)
-        assert all(low <= high for low, high in found.interval())
+        assert all(low <= high for low, high in zip(*found.interval(), strict=True))
 
 
 def test_wrong_parameters():
     x, y = sample(10, np.random.default_rng(1))
     for change in (
-        {"delta": None},
         {"x_bounds": [(0, 1)]},
         {"x_bounds": [(1, 0), (0, 1)]},
         {"y_bounds": (0, math.inf)},
@@ -123,3 +125,27 @@ def test_tables_of_every_kind():
         assert found.value == pytest.approx((3, 2, -1), abs=0.3)
     with pytest.raises(ParameterError, match="one pair of x_bounds"):
         stats.linear_regression(pandas.DataFrame({"a": x[:, 0]}), y, rho=1, **BOUNDS)
+
+
+@pytest.mark.parametrize(("relation", "most"), [(Relation.ADD_REMOVE, 10), (Relation.REPLACE, Fraction(75, 8))])
+def test_a_pure_price_pays_for_what_half_of_the_table_moves_in_l1(relation, most):
+    corners = [np.array([1, *corner]) for corner in itertools.product((-1, -0.25, 0, 0.5, 1), repeat=3)]
+    halves = [np.outer(z, z)[np.tril_indices(4)] for z in corners]
+    others = halves if relation is Relation.REPLACE else [np.zeros(10)]
+    assert max(np.abs(one - two).sum() for one in halves for two in others) == most
+    noise = _noises(Price(Fraction(1, 2), None, None, relation), 4)
+    assert noise.diagonal is noise.beside
+    assert (noise.diagonal.sensitivity, noise.guarantee.epsilon) == (most * _UNIT**2, Fraction(1, 2))
+
+
+def test_one_column_by_itself():
+    x = np.random.default_rng(3).uniform(0, 10, 2000)
+    y = 1 + 2 * x
+    for column in (x, x.tolist(), [x], x.reshape(-1, 1), pandas.Series(x), polars.Series(x), pyarrow.array(x)):
+        for bounds in ((0, 10), [(0, 10)]):
+            found = stats.linear_regression(column, y, x_bounds=bounds, y_bounds=(0, 30), epsilon=10**6)
+            assert found.value == pytest.approx((1, 2), abs=0.01)
+    assert found.predict(5) == found.predict([5])
+    assert repr(found).startswith("linear_regression y = (1.0")
+    assert repr(found).endswith(" x (95%), epsilon 1000000")
+    assert isinstance(found.interval(), Interval)

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,9 +14,9 @@ from dither.curator.curator import Curator
 
 for _name in (
     "population", "generator", "mutations", "harness", "hostile", "queries", "clinic", "extremes", "limits_relations",
-    "limits_generator",
+    "limits_generator", "served", "test_budget_games", "test_clock",
 ):  # fmt: skip
-    _module = f"threats_{_name}"
+    _module = f"threats_{_name.removeprefix('test_')}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
         _loaded = importlib.util.module_from_spec(_spec)
@@ -26,6 +27,13 @@ import threats_clinic  # noqa: E402
 import threats_extremes as extremes  # noqa: E402
 import threats_harness as harness  # noqa: E402
 import threats_population as population  # noqa: E402
+import threats_served as served  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charges record when they were made, which is no difference between two databases that are compared."""
+    monkeypatch.setattr("dither.curator.time_grid.time", SimpleNamespace(time=lambda: 2**30))
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +66,12 @@ def extreme_pairs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str
     for pair in built.values():
         for side in pair:
             side.curator.close()
+
+
+@pytest.fixture(scope="session")
+def http_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Clinics to serve copies of."""
+    return served.make_bases(tmp_path_factory.mktemp("http"))
 
 
 @pytest.fixture

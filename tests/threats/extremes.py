@@ -192,7 +192,7 @@ def make_side(folder: Path, name: str, *, gone: bool, like: Side | None = None) 
     curator = Curator.open(folder)
     if like is not None:
         (folder / "snapshots").mkdir(mode=0o700, exist_ok=True)
-        shutil.copy(like.curator._engine._folder / "rank.key", folder / "snapshots" / "rank.key")  # type: ignore[attr-defined]
+        shutil.copy(like.curator._engine.home._folder / "rank.key", folder / "snapshots" / "rank.key")  # type: ignore[attr-defined]
     curator.limits(LIMITS)
     curator.people("everybody", budget=ApproxDP(4, "1e-6"))
     rows = tables(name)

@@ -44,11 +44,15 @@ Method = TypeVar("Method", bound=Callable[..., object])
 FORMS: dict[str, dict[str, str]] = {"source": {}, "truth": {}, "key": {}, "output": {}, "after": {}, "number": {}}
 
 
-def form(place: str, name: str) -> Callable[[Method], Method]:
+EVERYDAY: set[str] = set()  # forms that are compared with another engine, not with the plain-Python reference
+
+
+def form(place: str, name: str, *, everyday: bool = False) -> Callable[[Method], Method]:
     """Registers a method as one form at a place of the grammar."""
 
     def register(method: Method) -> Method:
         FORMS[place][name] = method.__name__
+        EVERYDAY.update([name] if everyday else [])
         return method
 
     return register
@@ -235,6 +239,103 @@ class Generator:
         )
         return Source(f"({inner}) q", columns, "q.uid")
 
+    @form("source", "more totals by owner", everyday=True)
+    def more_totals_by_owner(self) -> Source:
+        inner = (
+            "SELECT uid, MEDIAN(x) AS middle, COUNT(DISTINCT n) AS some, COUNT(DISTINCT s) AS words, MIN(day) AS first,"
+            " BOOL_OR(flag) AS ever, BOOL_AND(x > 3) AS always FROM t GROUP BY uid"
+        )
+        columns = (
+            Named("q.middle", Fixed(-100, 1000, decimals=1)),
+            Named("q.some", Int(0, 4, nullable=False, default=0)),
+            Named("q.words", Int(0, 4, nullable=False, default=0)),
+            Named("q.first", self.tables["t"]["day"]),
+            Named("q.ever", self.tables["t"]["flag"]),
+            Named("q.always", self.tables["t"]["flag"]),
+        )
+        return Source(f"({inner}) q", columns, "q.uid")
+
+    @form("source", "anti-join", everyday=True)
+    def anti_join(self) -> Source:
+        found = self.draw.choice(["b.uid IS NULL", "b.uid IS NOT NULL", "b.uid IS NULL OR a.age > 20"])
+        sides = self.draw.choice(["p a LEFT JOIN t b", "t b RIGHT JOIN p a"])
+        columns = self.table("p", "a")
+        return Source(
+            f"{sides} ON a.uid = b.uid AND b.x > {self.draw.randint(-50, 900)}", columns, "a.uid", where=found
+        )
+
+    @form("source", "full join", everyday=True)
+    def full_join(self) -> Source:
+        left, right = self.draw.choice([("p", "t"), ("t", "p"), ("t", "t"), ("p", "c"), ("c", "t")])
+        also = self.draw.choice(["", " AND b.uid = a.uid"]) + self.draw.choice(["", " AND 1 < 2"])
+        found = self.draw.choice(["", "", "a.uid IS NULL", "b.uid IS NULL OR a.uid IS NULL"])
+        columns = self.table(left, "a") + self.table(right, "b")
+        on = f"a.uid = b.uid{also}"
+        return Source(f"{left} a FULL JOIN {right} b ON {on}", columns, "COALESCE(a.uid, b.uid)", where=found)
+
+    @form("source", "full join of several", everyday=True)
+    def full_join_of_several(self) -> Source:
+        columns = self.table("p", "a") + self.table("t", "b") + self.table("c", "d")
+        last = self.draw.choice(["JOIN", "LEFT JOIN", "FULL JOIN"])
+        owner = "COALESCE(a.uid, b.uid)"
+        sql = (
+            f"p a FULL JOIN t b ON a.uid = b.uid AND b.x > {self.draw.randint(-50, 900)} {last} c d ON d.uid = {owner}"
+        )
+        return Source(sql, columns, f"{owner[:-1]}, d.uid)" if last == "FULL JOIN" else owner)
+
+    @form("source", "later right join", everyday=True)
+    def later_right_join(self) -> Source:
+        columns = self.table("c", "a") + self.table("t", "b") + self.table("p", "d")
+        word = self.draw.choice(["JOIN", "LEFT JOIN"])
+        left = self.draw.choice([f"c a {word} t b ON a.eid = b.eid", f"(c a {word} t b ON a.uid = b.uid)"])
+        right = f"RIGHT JOIN p d ON a.uid = d.uid AND a.qty > {self.draw.randint(-1, 9)}"
+        turned = f"p d LEFT JOIN (c a {word} t b ON a.uid = b.uid) ON a.uid = d.uid"
+        return Source(self.draw.choice([f"{left} {right}", turned]), columns, "d.uid")
+
+    @form("source", "many public rows", everyday=True)
+    def many_public_rows(self) -> Source:
+        word = self.draw.choice(["JOIN", "LEFT JOIN"])
+        name = self.draw.choice(["t", "c"])
+        value = {"t": "a.n", "c": "a.qty"}[name]
+        on = self.draw.choice(
+            [f"{value} BETWEEN b.weight AND b.code", f"{value} > b.weight AND {value} <= b.code", f"{value} < b.code",
+             f"{value} = b.weight", f"b.weight = {value} AND b.kind = 'old'", "1 < 2"]
+        )  # fmt: skip
+        join = f"{name} a {word} pub b ON {on}"
+        if on == "1 < 2":
+            join = f"{name} a CROSS JOIN pub b"
+        return Source(join, self.table(name, "a") + self.table("pub", "b"), "a.uid")
+
+    @form("source", "query as a value", everyday=True)
+    def query_as_a_value(self) -> Source:
+        inner = Source("t i", self.table("t", "i"), "i.uid")
+        value = self.draw.choice(
+            ["COUNT(*)", "SUM(i.x)", "MAX(i.n) - MIN(i.n)", "COALESCE(SUM(i.h), -1) + COUNT(i.x)", "AVG(i.x)"]
+        )
+        own = f"(SELECT {value} FROM t i WHERE i.uid = p.uid AND {self.truth(inner, 1)})"
+        public = "(SELECT AVG(weight) + COUNT(*) FROM pub WHERE rate > 0.5)"
+        by_value = "(SELECT SUM(u.weight) FROM pub u WHERE u.code = p.age)"
+        sign = self.draw.choice(["<", ">=", "<>"])
+        return Source("p", self.table("p", "p"), "p.uid", where=f"{self.draw.choice([own, public, by_value])} {sign} 2")
+
+    @form("source", "windows of owners", everyday=True)
+    def windows_of_owners(self) -> Source:
+        order = self.draw.choice(["t.day", "t.x DESC", "t.h, t.n", "t.amount NULLS FIRST", "t.at, t.eid"])
+        over = f"OVER (PARTITION BY t.uid{self.draw.choice(['', ', t.g'])} ORDER BY {order})"
+        rank = self.draw.choice(["ROW_NUMBER", "RANK", "DENSE_RANK"])
+        row = self.draw.choice(["LAG(t.x)", "LEAD(t.x, 2)", "LAG(t.n + t.x)"])
+        where = (
+            f" WHERE {self.truth(Source('t', self.table('t', 't'), 't.uid'), 1)}" if self.draw.random() < 0.5 else ""
+        )
+        inner = f"SELECT t.uid, t.g, t.n, {rank}() {over} AS r, {row} {over} AS b FROM t{where}"
+        columns = (
+            Named("q.g", self.tables["t"]["g"]),
+            Named("q.n", self.tables["t"]["n"]),
+            Named("q.r", Int(1, 4, nullable=False, default=1)),
+            Named("q.b", Int(-200, 1100)),
+        )
+        return Source(f"({inner}) q", columns, "q.uid")
+
     @form("source", "union all")
     def union_all(self) -> Source:
         parts = [
@@ -352,6 +453,18 @@ class Generator:
         text = self.named(source, "text")
         return f"LENGTH({self.draw.choice(['{0}', 'SUBSTRING({0}, 2, 3)', 'TRIM({0})']).format(text)})" if text else "2"
 
+    @form("number", "places in texts", everyday=True)
+    def places_in_texts(self, source: Source, depth: int) -> str:
+        text = self.named(source, "text", "label")
+        return f"POSITION('{self.draw.choice(['a', 'o', '😀'])}' IN {text})" if text else "3"
+
+    @form("number", "powers")
+    def powers(self, source: Source, depth: int) -> str:
+        a, b = self.number(source, depth - 1), self.number(source, depth - 1)
+        cheap = [f"POWER({a}, 2)", f"(CAST({a} AS DOUBLE PRECISION) / {b})", f"({a}::float / 8)"]
+        others = [f"SQRT({a})", f"LN({a})", f"LOG({a})", f"LOG(2, {a})", f"EXP(LEAST({a}, 3))"]
+        return self.draw.choice([*cheap * 4, *others, f"POWER(LEAST(ABS({a}), 9), 1.5)"])
+
     @form("number", "case")
     def case(self, source: Source, depth: int) -> str:
         otherwise = self.draw.choice(["", f" ELSE {self.number(source, depth - 1)}"])
@@ -439,8 +552,20 @@ class Generator:
     def text_functions(self, source: Source) -> str:
         text, label = self.named(source, "text"), self.named(source, "label")
         known = [f"LEFT({text}, 1) = 'a'", f"TRIM({text}) <> {text}", f"{text} || 'x' = 'x'"] if text else []
+        known += [f"LOWER({text}) = 'alpha'", f"UPPER({text}) LIKE '%A%'", f"UPPER({text}) <> {text}"] if text else []
         known += [f"UPPER({label}) LIKE '%N%'", f"LENGTH({label}) > 5", f"{label} || '!' LIKE '%h!'"] if label else []
         return self.draw.choice(known or ["TRUE"])
+
+    @form("truth", "distinct from", everyday=True)
+    def distinct_from(self, source: Source) -> str:
+        word = self.draw.choice(["IS DISTINCT FROM", "IS NOT DISTINCT FROM"])
+        return f"{self.number(source, 1)} {word} {self.draw.choice([self.number(source, 1), 'NULL'])}"
+
+    @form("truth", "ends of texts", everyday=True)
+    def ends_of_texts(self, source: Source) -> str:
+        text = self.named(source, "text")
+        known = [f"RIGHT({text}, 2) = 'ha'", f"SPLIT_PART({text}, 'a', 2) <> ''", f"CONCAT({text}, 'x', {text}) = 'x'"]
+        return self.draw.choice(known) if text else "TRUE"
 
     @form("truth", "times")
     def times(self, source: Source) -> str:
@@ -477,6 +602,16 @@ class Generator:
         part = self.draw.choice(["YEAR", "MONTH", "DAY", "DOW", "QUARTER"])
         return column and self.draw.choice([f"DATE_TRUNC('{unit}', {column})", f"EXTRACT({part} FROM {column})"])
 
+    @form("key", "labels of days", everyday=True)
+    def key_labels(self, source: Source) -> str | None:
+        column = self.named(source, "date", "time")
+        return column and f"TO_CHAR({column}, '{self.draw.choice(['YYYY-MM', 'Mon', 'FMDay', 'Q', 'HH24'])}')"
+
+    @form("key", "ends of private texts", everyday=True)
+    def key_ends(self, source: Source) -> str | None:
+        column = self.named(source, "text")
+        return column and self.draw.choice([f"RIGHT({column}, 2)", f"SPLIT_PART({column}, 'a', 1)"])
+
     @form("key", "hours of a zone")
     def key_hours(self, source: Source) -> str | None:
         column = self.named(source, "time")
@@ -501,6 +636,23 @@ class Generator:
     @form("output", "owners")
     def owners(self, source: Source) -> str:
         return f"COUNT(DISTINCT {source.owner})" if source.owner else "COUNT(*)"
+
+    @form("output", "funnel", everyday=True)
+    def funnel(self, source: Source) -> str:
+        truth, owner = self.truth(source, 1), source.owner
+        if not owner:
+            return f"COUNT_IF({truth})"
+        shapes = [
+            "COUNT(DISTINCT {1}) FILTER (WHERE {0})",
+            "COUNT(DISTINCT CASE WHEN {0} THEN {1} END)",
+            "COUNT_IF({0})",
+        ]
+        return self.draw.choice(shapes).format(truth, owner)
+
+    @form("output", "regression", everyday=True)
+    def regression(self, source: Source) -> str:
+        word = self.draw.choice(["CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"])
+        return f"{word}({self.named(source, 'number') or 1}, {self.named(source, 'number') or 1})"
 
     @form("output", "distinct values")
     def distinct(self, source: Source) -> str:

@@ -43,7 +43,7 @@ def make_side(folder: Path, sources: Any, like: Side | None = None, budget: Any 
     if like is not None:
         snapshots = folder / "snapshots"
         snapshots.mkdir(mode=0o700, exist_ok=True)
-        shutil.copy(like.curator._engine._folder / "rank.key", snapshots / "rank.key")  # type: ignore[attr-defined]
+        shutil.copy(like.curator._engine.home._folder / "rank.key", snapshots / "rank.key")  # type: ignore[attr-defined]
     curator.people("everybody", budget=budget)
     tables = sources if isinstance(sources, dict) else {"t": sources}
     for name, source in tables.items():

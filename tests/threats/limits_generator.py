@@ -18,16 +18,19 @@ from threats_limits_relations import (
     day,
     derived,
     events,
+    fully_joined,
     joined,
     lengthened,
     multiplied,
     number,
+    numbered,
     person,
     records,
     text,
     things,
     totals,
     united,
+    with_public_rows,
 )
 
 Build = Callable[[Draw, int], str]
@@ -212,6 +215,27 @@ def joins(draw: Draw, size: int) -> str:
         [["COUNT(*)"], [of_number(draw, value, source, 20)], [of_text(draw, draw.choice(source.texts), source, 9)]]
     )
     return select(draw, source, outputs, maybe_key(draw, source), maybe_truth(draw, source))
+
+
+@axis("outer joins", 20_000)
+def outer_joins(draw: Draw, size: int) -> str:
+    source = fully_joined(draw, size)
+    outputs = [draw.choice(["COUNT(*)", "COUNT(z.mark)", "SUM(z.half)", of_number(draw, "a0.tiny", source, 20)])]
+    return select(draw, source, outputs, maybe_key(draw, source), maybe_truth(draw, source))
+
+
+@axis("public rows", 20_000)
+def public_rows(draw: Draw, size: int) -> str:
+    source = with_public_rows(draw, size)
+    outputs = [draw.choice(["COUNT(*)", of_number(draw, "a0.half", source, 20), "OWNER_COUNT(3)"])]
+    return select(draw, source, outputs, maybe_key(draw, source), maybe_truth(draw, source))
+
+
+@axis("numbered rows", 70)
+def numbered_rows(draw: Draw, size: int) -> str:
+    source = numbered(draw, size)
+    outputs = [of_number(draw, draw.choice(source.numbers), source, size)]
+    return select(draw, source, outputs, [], maybe_truth(draw, source))
 
 
 @axis("unions", 45)

@@ -77,6 +77,38 @@ def joined(draw: Draw, size: int) -> Relation:
     return replace(base, sql=sql, numbers=numbers, texts=("a0.w", f"{last}.s"))
 
 
+def fully_joined(draw: Draw, size: int) -> Relation:
+    """As `joined`, the last of them by FULL JOIN; or before a RIGHT JOIN."""
+    base = joined(draw, max(4, size // 4))
+    also = draw.choice(["", " AND z.mark = 74", " AND a0.tiny < z.tiny", " AND 2 < 1"])
+    if draw.random() < 0.3:
+        return replace(base, sql=f"{base.sql} RIGHT JOIN t z ON a0.uid = z.uid{also}", owner="z.uid", one="z.mark = 74")
+    sql = f"{base.sql} FULL JOIN t z ON a0.uid = z.uid{also}"
+    return replace(base, sql=sql, owner="COALESCE(a0.uid, z.uid)", one="(a0.mark = 74 OR z.mark = 74)")
+
+
+def with_public_rows(draw: Draw, size: int) -> Relation:
+    """The events beside many public rows, so often that one owner has about `size` rows."""
+    base, sql, count = events(draw, "a0"), "t a0", 1
+    while 4 * 6**count < size and count < 5:
+        kind = draw.choice(["JOIN", "LEFT JOIN"])
+        on = draw.choice([f"a0.tiny <= e{count}.factor", f"a0.mark BETWEEN e{count}.code AND e{count}.factor", "1 < 2"])
+        sql += f" CROSS JOIN pub e{count}" if on == "1 < 2" else f" {kind} pub e{count} ON {on}"
+        count += 1
+    return replace(base, sql=sql)
+
+
+def numbered(draw: Draw, size: int) -> Relation:
+    """Rows with their places among their owner's, and values of rows beside them; or with a query as a value."""
+    value = number(draw, events(draw), min(size, 60))
+    over = f"OVER (PARTITION BY t.uid ORDER BY {draw.choice(['t.tiny', 't.d DESC', 't.top, t.eid', 't.fix'])})"
+    row = draw.choice([f"LAG({value}) {over}", f"LEAD({value}, 2) {over}", f"RANK() {over}"])
+    own = "(SELECT COUNT(*) + COALESCE(MAX(i.half), 0) FROM t i WHERE i.uid = t.uid AND i.mark = 74)"
+    public = draw.choice(["(SELECT MAX(factor) FROM pub)", own, f"ROW_NUMBER() {over}"])
+    inner = f"SELECT t.uid, t.mark, {row} AS n, {public} AS m FROM t"
+    return Relation(f"({inner}) q", "q.uid", "q.mark = 74", ("q.n", "q.m", "q.mark"), (), (), ())
+
+
 def united(draw: Draw, size: int) -> Relation:
     """About `size` SELECTs over each other, of columns whose ranges differ."""
     count = max(2, min(size, 38))

@@ -104,6 +104,70 @@ FORMS: dict[str, str] = {
     "not exists": "SELECT COUNT(*) FROM t WHERE NOT EXISTS (SELECT 1 FROM c WHERE c.uid = t.uid AND c.qty > t.h)",
     "in owners": "SELECT COUNT(*) FROM t WHERE uid IN (SELECT uid FROM p WHERE age > 50)",
     "in a public table": "SELECT COUNT(*) FROM t WHERE n IN (SELECT code FROM pub WHERE rate > 0.5)",
+    # everyday forms
+    "roots and logarithms": "SELECT SUM(SQRT(x)), AVG(LN(amount)), SUM(LOG(2, n)) FROM t WHERE LOG(x) > 1",
+    "powers": "SELECT SUM(POWER(n, 2)), SUM(EXP(LEAST(n, 4))), AVG(POWER(1.05, n)) FROM t WHERE SQRT(wide) > 2",
+    "roots as keys": "SELECT FLOOR(SQRT(h)) AS k, COUNT(*) FROM t GROUP BY k",
+    "true division": "SELECT SUM(CAST(x AS DOUBLE PRECISION) / n), AVG(n::float / 7) FROM t",
+    "funnel": "SELECT COUNT(DISTINCT uid) FILTER (WHERE x > 0), COUNT(DISTINCT CASE WHEN flag THEN uid END) FROM t",
+    "funnel by group": "SELECT n, COUNT(DISTINCT CASE WHEN x > 5 THEN uid END), COUNT_IF(flag) FROM t GROUP BY ALL",
+    "funnel by key from the data": "SELECT s, COUNT(DISTINCT uid) FILTER (WHERE x > 0) FROM public.t GROUP BY s",
+    "distinct from": "SELECT COUNT(*) FROM t WHERE x IS DISTINCT FROM n AND s IS NOT DISTINCT FROM word",
+    "anti-join": "SELECT a.city, COUNT(*), COUNT(b.uid) FROM p a LEFT JOIN t b ON a.uid = b.uid AND b.x > 500 "
+    "WHERE b.uid IS NULL OR a.age > 50 GROUP BY a.city",
+    "right join": "SELECT SUM(b.age), COUNT(*), COUNT(a.uid) FROM t a RIGHT JOIN p b ON a.uid = b.uid",
+    "joins in parentheses": "SELECT COUNT(*) FROM (t a JOIN p b ON a.uid = b.uid) JOIN pub e ON a.n = e.code",
+    "percentiles": "SELECT h, PERCENTILE_CONT(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY x) FROM t GROUP BY h",
+    "regression": "SELECT h, CORR(x, n), COVAR_SAMP(amount, x), REGR_INTERCEPT(n, x) FROM t GROUP BY h",
+    "regression filtered": "SELECT REGR_R2(x, amount) FILTER (WHERE flag), REGR_COUNT(x, n), REGR_AVGX(x, n) FROM t",
+    "ends of texts": "SELECT RIGHT(s, 3) AS e, COUNT(*) FROM t WHERE SPLIT_PART(word, 'a', 2) <> '' GROUP BY e",
+    "letters of texts": "SELECT UPPER(s) AS u, COUNT(*) FROM t WHERE LOWER(word) <> word OR LOWER(s) = 'a' GROUP BY 1",
+    "places in texts": "SELECT SUM(POSITION('a' IN s)), COUNT(DISTINCT CONCAT(s, '-', word)) FROM t",
+    "labels of days": "SELECT TO_CHAR(day, 'Dy') AS d, TO_CHAR(at, 'YYYY-MM') AS m, COUNT(*) FROM t GROUP BY d, m",
+    "first days": "SELECT q.f, COUNT(*) FROM (SELECT uid, MIN(day) AS f FROM t GROUP BY uid) q GROUP BY q.f",
+    "different values of owners": "SELECT SUM(q.a), SUM(q.b) FROM (SELECT uid, COUNT(DISTINCT x) AS a, "
+    "COUNT(DISTINCT s) AS b FROM t GROUP BY uid) q",
+    "middles of owners": "SELECT AVG(q.m), SUM(q.k) FROM (SELECT uid, MEDIAN(x) AS m, MEDIAN(amount) AS k FROM t "
+    "GROUP BY uid) q",
+    "any and all of owners": "SELECT q.a, q.b, COUNT(*) FROM (SELECT uid, BOOL_OR(flag) AS a, BOOL_AND(x > 3) AS b "
+    "FROM t GROUP BY uid) q GROUP BY q.a, q.b",
+    # outer joins, many public rows, queries as values
+    "full join": "SELECT a.city, COUNT(*), SUM(b.x), COUNT(DISTINCT COALESCE(a.uid, b.uid)) FROM p a FULL JOIN t b "
+    "ON a.uid = b.uid GROUP BY a.city",
+    "full join of nobody's rows": "SELECT COUNT(*), SUM(b.x), SUM(a.age) FROM p a FULL JOIN t b ON a.uid = b.uid "
+    "AND a.age > 500",
+    "full join of itself": "SELECT COUNT(*), COUNT(a.eid), SUM(b.n) FROM t a FULL JOIN t b ON a.uid = b.uid "
+    "AND a.eid = b.eid AND a.x > 3",
+    "rows of one side": "SELECT COUNT(*) FROM p a FULL JOIN c b ON a.uid = b.uid WHERE a.uid IS NULL",
+    "totals of a full join": "SELECT SUM(q.m) FROM (SELECT COALESCE(a.uid, b.uid) AS uid, COUNT(*) AS m FROM p a "
+    "FULL JOIN t b ON a.uid = b.uid GROUP BY 1) q",
+    "totals in groups of a full join": "SELECT b.h, OWNER_COUNT(2), COUNT(DISTINCT b.day) FROM p a FULL JOIN t b "
+    "ON a.uid = b.uid GROUP BY b.h",
+    "later right join": "SELECT d.city, COUNT(*), SUM(a.qty) FROM c a JOIN t b ON a.eid = b.eid RIGHT JOIN p d "
+    "ON a.uid = d.uid GROUP BY d.city",
+    "left join of parentheses": "SELECT COUNT(*), SUM(b.x) FROM p d LEFT JOIN (c a JOIN t b ON a.eid = b.eid) "
+    "ON b.uid = d.uid",
+    "cross join": "SELECT b.kind, COUNT(*), SUM(a.x * b.weight) FROM t a CROSS JOIN pub b GROUP BY b.kind",
+    "range join": "SELECT b.kind, COUNT(*), SUM(b.rate), COUNT(DISTINCT a.uid) FROM t a JOIN pub b "
+    "ON a.n BETWEEN b.weight AND b.code GROUP BY b.kind",
+    "left range join": "SELECT COUNT(*), COUNT(b.code) FROM t a LEFT JOIN pub b ON a.n > b.weight AND a.n < b.code",
+    "public rows that repeat": "SELECT b.rate, COUNT(*), SUM(a.x) FROM t a JOIN pub b ON a.h = b.weight "
+    "GROUP BY b.rate",
+    "totals in groups of many public rows": "SELECT b.weight, OWNER_COUNT(3), OWNER_SUM(a.x, 0, 9) FROM t a JOIN pub b "
+    "ON a.n <= b.code GROUP BY b.weight",
+    "value of a public table": "SELECT COUNT(*) FROM t WHERE x > (SELECT AVG(weight) FROM pub WHERE kind = 'old')",
+    "value of the owner's rows": "SELECT city, COUNT(*), SUM((SELECT COUNT(*) FROM t WHERE t.uid = p.uid)) FROM p "
+    "WHERE (SELECT SUM(x) FROM t WHERE t.uid = p.uid) > 5 GROUP BY city",
+    "value beside the owner's rows": "SELECT COUNT(*) FROM t a WHERE a.x >= (SELECT AVG(b.x) FROM t b WHERE "
+    "b.uid = a.uid AND b.h = a.h)",
+    "windows": "SELECT q.g, COUNT(*), SUM(q.x - q.b) FROM (SELECT uid, g, x, LAG(x) OVER (PARTITION BY uid ORDER BY "
+    "day, h DESC) AS b, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) AS r FROM t) q WHERE q.r < 3 GROUP BY q.g",
+    "ranks": "SELECT q.r, q.d, COUNT(*) FROM (SELECT uid, RANK() OVER (PARTITION BY uid, flag ORDER BY h) AS r, "
+    "DENSE_RANK() OVER (PARTITION BY uid ORDER BY n DESC) AS d FROM t) q GROUP BY q.r, q.d",
+    "window of many public rows": "SELECT SUM(q.w), COUNT(q.l) FROM (SELECT a.uid, b.weight AS w, LEAD(b.weight, 3) "
+    "OVER (PARTITION BY a.uid ORDER BY a.h) AS l FROM t a JOIN pub b ON a.n <= b.code) q",
+    "groups that a public table rules out": "SELECT b.kind, a.n, COUNT(*) FROM t a JOIN pub b ON a.n = b.code "
+    "WHERE b.weight > 1 GROUP BY 1, 2",
     "union": "SELECT q.w, SUM(q.v) FROM (SELECT uid, x AS v, flag AS w FROM t UNION ALL SELECT uid, n AS v, "
     "x > 3 AS w FROM t) q GROUP BY 1",
 }
@@ -127,6 +191,7 @@ NASTY: dict[str, str] = {
     "canary searched": "SELECT COUNT(*) FROM t WHERE s = 'canary-4217-tango' OR n = 12",
     "divided decimals": "SELECT SUM(amount / 0.01), SUM(amount % 0.03) FROM t",
     "division by a column": "SELECT SUM(wide / x), SUM(1 / amount), AVG(n / amount) FROM t WHERE big / x <> 3",
+    "logarithm of one owner": "SELECT SUM(LN(uid - 4217)), SUM(SQRT(4217 - uid)), COUNT(POWER(uid - 4217, -1)) FROM t",
     "null everywhere": "SELECT COUNT(*) FROM t WHERE (x > 0 OR NULL) IS NOT TRUE",
     "deep arithmetic": "SELECT SUM(((((x + 1) * 2 - 3) * 4 + 5) * 6 - 7) / 8) FROM t",
 }
@@ -183,20 +248,27 @@ REFUSED: tuple[str, ...] = (
     "SELECT COUNT(*) FROM t WHERE s::int > 0",
     "SELECT COUNT(*) FROM t WHERE uid = 4217 AND CAST(s AS INTEGER) > 0",
     "SELECT COUNT(*) FROM t WHERE EXP(1000) > 0",
-    "SELECT COUNT(*) FROM t WHERE SQRT(x) > 0",
-    "SELECT COUNT(*) FROM t WHERE LN(x) > 0",
-    "SELECT COUNT(*) FROM t WHERE POWER(x, 2) > 0",
+    "SELECT COUNT(*) FROM t WHERE EXP(x) > 0",
+    "SELECT COUNT(*) FROM t WHERE POWER(x, 0.5) > 0",
     "SELECT COUNT(*) FROM t WHERE x = (SELECT x FROM t)",
     "SELECT COUNT(*) FROM t WHERE x IN (SELECT x FROM t)",
     "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t)",
     "SELECT COUNT(*) FROM t AS a, t AS b",
     "SELECT COUNT(*) FROM t a JOIN t b ON a.x = b.x",
     "SELECT COUNT(*) FROM t a CROSS JOIN p b",
-    "SELECT COUNT(*) FROM t a JOIN pub b ON a.x = b.weight",
-    "SELECT COUNT(*) FROM t a JOIN pub b ON a.n > b.code",
+    "SELECT COUNT(*) FROM t a JOIN p b ON a.n > b.age",
+    "SELECT COUNT(*) FROM t a CROSS JOIN pub b JOIN p d ON d.age = b.code",
     "SELECT COUNT(*) FROM pub a LEFT JOIN t b ON a.code = b.n",
-    "SELECT COUNT(*) FROM p a RIGHT JOIN t b ON a.uid = b.uid",
-    "SELECT COUNT(*) FROM p a FULL JOIN t b ON a.uid = b.uid",
+    "SELECT COUNT(*) FROM p a FULL JOIN t b ON a.age = b.n",
+    "SELECT COUNT(*) FROM t a FULL JOIN pub b ON a.n = b.code",
+    "SELECT COUNT(*) FROM t a RIGHT JOIN pub b ON a.n = b.code",
+    "SELECT COUNT(*) FROM p a FULL JOIN t b ON a.uid = b.uid JOIN c d ON d.uid = a.uid",
+    "SELECT COUNT(*) FROM p a FULL JOIN t b ON a.uid = b.uid JOIN c d ON d.uid = COALESCE(a.uid, a.uid)",
+    "SELECT COUNT(*) FROM p WHERE age > (SELECT COUNT(*) FROM t WHERE t.n = p.age)",
+    "SELECT COUNT(*) FROM p WHERE age > (SELECT COUNT(*) FROM t WHERE t.uid > p.uid)",
+    "SELECT COUNT(*) FROM p WHERE age > (SELECT x FROM t WHERE t.uid = p.uid)",
+    "SELECT COUNT(*) FROM p WHERE age > (SELECT MAX(b.x) FROM t a CROSS JOIN t b WHERE a.uid = p.uid)",
+    "SELECT COUNT(*) FROM p WHERE age > (SELECT code FROM pub WHERE rate > 1)",
     "SELECT COUNT(*) FROM p a JOIN t b ON a.uid = b.uid OR a.age = b.n",
     "SELECT COUNT(*) FROM pub",
     "SELECT COUNT(*) FROM t NATURAL JOIN p",
@@ -216,12 +288,16 @@ REFUSED: tuple[str, ...] = (
     "SELECT COUNT(*) FROM t a JOIN (SELECT g, COUNT(*) AS m FROM t GROUP BY g) b ON a.g = b.g",
     "SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (ORDER BY x) AS r FROM t) q WHERE q.r < 3",
     "SELECT COUNT(*) FROM t WHERE ROW_NUMBER() OVER () = 1",
+    "SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY g ORDER BY x) AS r FROM t) q WHERE q.r < 3",
+    "SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY uid) AS r FROM t) q WHERE q.r < 3",
+    "SELECT COUNT(*) FROM (SELECT uid, SUM(x) OVER (PARTITION BY uid ORDER BY h) AS r FROM t) q WHERE q.r < 3",
+    "SELECT COUNT(*) FROM (SELECT uid, LAG(x) OVER (PARTITION BY uid ORDER BY s) AS r FROM t) q WHERE q.r < 3",
+    "SELECT uid, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) FROM t",
     "WITH RECURSIVE q AS (SELECT uid FROM t UNION ALL SELECT uid FROM q) SELECT COUNT(*) FROM q",
-    "SELECT COUNT(*) FROM (SELECT uid, COUNT(DISTINCT x) AS m FROM t GROUP BY uid) q",
+    "SELECT COUNT(*) FROM (SELECT uid, VARIANCE(x) AS m FROM t GROUP BY uid) q",
     "SELECT ARRAY_AGG(x) FROM t",
     "SELECT g, x, COUNT(*) FROM t GROUP BY g",
     "SELECT COUNT(*) FROM c WHERE qty IN (SELECT h FROM t)",
-    "SELECT COUNT(*) FROM t UNION ALL SELECT COUNT(*) FROM t",
     "SELECT COUNT(*) FROM t WHERE s LIKE 'a\\'",
     "SELECT COUNT(*) FROM t WHERE s LIKE 'a\\' ESCAPE '\\'",
     "SELECT COUNT(*) FROM t WHERE s LIKE 'a' ESCAPE 'ab'",

@@ -40,7 +40,7 @@ def check_optimizer(side: Side, text: str) -> int:
         priced = side.price(text, epsilon="1000", confidence=Fraction("0.95"))
     except DitherError:
         return 0
-    engine = side.curator._engine
+    engine = side.curator._engine.home
     for aggregate in priced.aggregates:
         statement = lower(aggregate, engine.dialect)
         with duckdb.connect(":memory:") as connection:

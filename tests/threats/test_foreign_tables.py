@@ -18,7 +18,6 @@ from dither.cli import budget
 from dither.cli.main import main
 from dither.curator.analyst import Analyst
 from dither.curator.catalogs import Catalogs
-from dither.curator.curator import Curator
 from dither.curator.principal import Principal
 from dither.curator.service import Service
 from dither.errors import DitherError, PolicyError
@@ -122,18 +121,19 @@ def test_a_foreign_table_does_not_exist(tmp_path: Path, capsys: Any) -> None:
 PROFILE = Service.profile
 
 
-def _every_account(curator: Curator, arguments: Namespace) -> list[Any]:
-    known = curator._ledger.accounts()
-    chosen = [account for account in known if arguments.people in (None, account[0]) and account[1] == "alice"]
-    if not chosen:
-        raise PolicyError(f"there is no such budget; there are: {known}.")
-    return chosen
+def _every_account(arguments: Namespace) -> list[Any]:
+    with budget.open_curator(arguments) as curator:
+        known = curator._ledger.accounts()
+        chosen = [account for account in known if arguments.people in (None, account[0]) and account[1] == "alice"]
+        if not chosen:
+            raise PolicyError(f"there is no such budget; there are: {known}.")
+        return [(account, curator.budget(*account)) for account in chosen]
 
 
 PLANTED: dict[str, tuple[Any, str, Any]] = {
     "questions are read with all tables": (Catalogs, "of", lambda self, _: self._policy.catalog()),
     "all see all profiles": (Service, "profile", lambda self, _, table: PROFILE(self, Principal.curator(), table)),
-    "all accounts are listed": (budget, "_chosen", _every_account),
+    "all accounts are listed": (budget, "_views", _every_account),
 }
 
 

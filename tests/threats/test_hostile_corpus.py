@@ -16,7 +16,7 @@ from threats_hostile import Hostile, corpus
 
 from dither.curator.curator import Curator
 from dither.curator.walk import Walk
-from dither.errors import PolicyError, UnsupportedQuery
+from dither.errors import ParameterError, PolicyError, UnsupportedQuery
 from dither.ledger import Charge
 from dither.sql.lowering.statement import Statement
 
@@ -40,7 +40,7 @@ def check_refused(curator: Curator, statement: Hostile) -> None:
     said = ""
     try:
         curator.sql(statement.text, epsilon="0.001", dialect=statement.dialect)
-    except (UnsupportedQuery, PolicyError) as refusal:
+    except (UnsupportedQuery, PolicyError, ParameterError) as refusal:
         said = str(refusal)
     except Exception as crash:
         raise AssertionError(f"crash: {type(crash).__name__} on {where}") from crash

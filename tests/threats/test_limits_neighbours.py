@@ -170,7 +170,13 @@ def noise_that_overflows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(addition, "add", lambda steps, noise: np.asarray(steps).astype(np.int64) + np.asarray(noise))
 
 
+def one_public_row(patch: pytest.MonkeyPatch) -> None:
+    """A row is taken to find one public row at most."""
+    patch.setattr(several_relations, "most_found", lambda node, facts: 1)
+
+
 PLANTS: dict[str, tuple[Plant, tuple[str, ...], str]] = {
+    "one public row": (one_public_row, ("public rows",), "gap"),
     "lengths forgotten": (lengths_forgotten, ("characters",), "gap"),
     "lengths forgotten, bare codes": (lengths_forgotten_and_bare_codes, ("characters",), "gap|status|must not fail"),
     "totals not clamped": (totals_not_clamped, ("bits", "totals"), "gap"),

@@ -113,7 +113,8 @@ def test_no_scale_without_a_sensitivity(kind: Any, sensitivity: Any) -> None:
 class Unplugged:
     """An engine that must not be needed, but for the words that it understands."""
 
-    dialect = DUCKDB
+    def dialect_of(self, on: str) -> Any:
+        return DUCKDB
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the engine was asked for {name}")

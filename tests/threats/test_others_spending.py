@@ -86,6 +86,7 @@ def observed(folder: Path, budget: Any, who: str, capsys: Any) -> list[str]:
 
 def looks(alice: Analyst) -> Iterator[str]:
     yield from (repr(alice.budget()), str(alice.budget()), repr(alice.history()), repr(alice.tables()))
+    yield repr([*alice.history()])
     for text in (COUNT, KEYS):
         for price in ("0.01", "0.9", "2", "3.9"):
             yield from answered(lambda text=text, price=price: alice.explain(text, epsilon=price).to_json())
@@ -140,7 +141,9 @@ PLANTED: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a refusal tells what the people have left": lambda patch: patch.setattr(Accounts, "refusal", _told),
     "explain looks at what the people have left": lambda patch: patch.setattr(Ledger, "fits", _whole),
     "history counts what others did": lambda patch: patch.setattr(
-        Service, "history", lambda self, who: [e for e in self._ledger.entries() if e.body.get("analyst") == who.name]
+        Service,
+        "history",
+        lambda self, who, after=0: [e for e in self._ledger.entries() if e.body.get("analyst") == who.name],
     ),
     "caps are not reserved": lambda patch: patch.setattr(caps, "unreserved", lambda people, _: people.left),
     "the curator spends what is reserved": lambda patch: patch.setattr(caps, "free", lambda account, _: account.left),

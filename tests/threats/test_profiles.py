@@ -67,7 +67,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]
         curator = Curator.open(folder)
         if made:  # ranks are drawn with the same key
             (folder / "snapshots").mkdir(mode=0o700, exist_ok=True)
-            shutil.copy(made[0].curator._engine._folder / "rank.key", folder / "snapshots" / "rank.key")
+            shutil.copy(made[0].curator._engine.home._folder / "rank.key", folder / "snapshots" / "rank.key")
         curator.people("everybody", budget=harness.BUDGET)
         declared = {"owner": "uid", "max_rows_per_owner": LIMIT, "columns": COLUMNS}
         curator.register("t", rows(gone), people="everybody", **declared)

@@ -14,13 +14,16 @@ from threats_harness import Leak, Side, check_neighbours
 from dither.accounting import PureDP
 from dither.curator.curator import Curator
 from dither.engines.duckdb.engine import DuckDBEngine
+from dither.errors import PolicyError
 from dither.policy.columns import Int, Text
+from dither.sql.plan.question import Question
 
 QUESTIONS = (
     "SELECT p.name, COUNT(*), COUNT(DISTINCT person) FROM t JOIN places p ON t.place = p.code GROUP BY p.name",
     "SELECT name, SUM(place) FROM t LEFT JOIN places p ON t.place = p.code WHERE name <> 'far away' GROUP BY name",
     "SELECT n, COUNT(*) FROM (SELECT name AS n, place + 1 AS k FROM t JOIN places p ON place = p.code) x GROUP BY n",
 )
+MODE = "SELECT MODE() WITHIN GROUP (ORDER BY place), p.name FROM t JOIN places p ON place = p.code GROUP BY 2"
 PLACES = pa.table({"code": [1, 2, 3, 4], "name": ["near", "far away", "nowhere", None]})
 
 
@@ -76,4 +79,40 @@ def test_a_refresh_of_the_public_table_brings_its_values(tmp_path: Path) -> None
         answer = curator.sql(QUESTIONS[0], epsilon=1)
         assert answer.to_arrow()["name"].to_pylist() == ["far away", "near", "nowhere", None]
         curator.refresh("places", pa.table({"code": [1], "name": ["Near"]}))
-        assert curator.sql(QUESTIONS[0], epsilon=1).to_arrow()["name"].to_pylist() == ["Near", None]
+        assert curator.sql(QUESTIONS[0], epsilon=1).to_arrow()["name"].to_pylist() == ["Near"]
+
+
+def check_retry(folder: Path) -> None:
+    """The texts of two places change places in the public table: no number may be shown under the other one's."""
+    with make_side(folder, [1, 2, 4217]).curator as curator:
+        asked = {text: curator.sql(text, epsilon="0.5", request=text).to_dicts() for text in (*QUESTIONS, MODE)}
+        curator.refresh("places", PLACES)
+        for text, shown in asked.items():
+            assert curator.sql(text, epsilon="0.5", request=text).to_dicts() == shown, "the labels are the same"
+        curator.refresh("places", pa.table({"code": [1, 2, 3, 4], "name": ["zero", "far away", "nowhere", None]}))
+        for text in asked:
+            with pytest.raises(PolicyError, match="under another request id"):
+                curator.sql(text, epsilon="0.5", request=text)
+        assert curator.budget("everybody").spent.epsilon == 2
+
+
+def test_a_retry_shows_numbers_under_their_own_labels(tmp_path: Path) -> None:
+    check_retry(tmp_path)
+
+
+def test_a_retry_of_an_answer_that_names_no_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they were stored before: any refresh of a table with listed texts may have changed their order."""
+    with make_side(tmp_path, [1, 2]).curator as curator:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(Question, "labels", None)
+            shown = curator.sql(QUESTIONS[0], epsilon=1, request="r1").to_dicts()
+        assert curator.sql(QUESTIONS[0], epsilon=1, request="r1").to_dicts() == shown
+        curator.refresh("places", PLACES)
+        with pytest.raises(PolicyError, match="'r1' was answered before table 'places' was loaded again"):
+            curator.sql(QUESTIONS[0], epsilon=1, request="r1")
+
+
+def test_planted_numbers_under_the_labels_of_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither.curator.present._check_labels", lambda *_: None)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_retry(tmp_path)

@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from dither.answer.columns import Key, Value, distinct, in_shown_units
 from dither.answer.frames import require
-from dither.answer.intervals import Interval, ends
+from dither.answer.intervals import ends
 from dither.errors import DitherError, ParameterError
 from dither.exact.digits import counted
+from dither.exact.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
+    from dither.accounting.guarantees.guarantee import Guarantee
     from dither.answer.coverage import Covers
     from dither.answer.text import Marks
 
@@ -51,6 +53,7 @@ class Answer:
     complete: bool = True
     covers: Covers = "each"
     limited: int | None = None  # rows of each owner that count, where that was stated and may leave others out
+    bought: tuple[Guarantee, ...] = ()  # what each question that it is made of guarantees, in its budget's currency
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -82,6 +85,13 @@ class Answer:
                 ".value reads a single number. Name a column, as in answer['count'], or use .to_dicts()."
             )
         return values[0].shown().tolist()[0]
+
+    @property
+    def privacy(self) -> Guarantee:
+        """What this answer guarantees about one owner: it composes, as in `dt.compose([answer, release])`."""
+        from dither.answer.privacy import privacy_of
+
+        return privacy_of(self)
 
     def column(self, name: str) -> Key | Value:
         """The column of that name, with its error, mechanism and scale."""

@@ -67,7 +67,7 @@ def cells(column: Key | Value, rows: int, *, limited: bool = False, words: bool 
     how much was left out is said in each cell.
     """
     if isinstance(column, Key):
-        return [Cell("NULL" if value is None else _label(value)) for value in column.values[:rows].to_pylist()]
+        return [Cell("NULL" if value is None else _label(value)) for value in column.labels(rows)]
     head = _head(column, rows)
     if head.noise is None:
         return _noisy(head)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,19 @@ class Key:
         """The values as NumPy shows them: text and NULLs in an object array."""
         array: NDArray[Any] = self.values.to_numpy(zero_copy_only=False)
         return array
+
+    def labels(self, rows: int | None = None) -> list[Any]:
+        """The values as they are written, None for NULL: moments that are all at midnight, as months are, as dates."""
+        values: list[Any] = (self.values if rows is None else self.values[:rows]).to_pylist()
+        known = [value for value in values if value is not None]
+        if not known or not all(isinstance(value, datetime) and at_midnight(value) for value in known):
+            return values
+        return [None if value is None else value.date() for value in values]
+
+
+def at_midnight(value: date) -> bool:
+    """Whether a day or a moment is where a day begins."""
+    return not isinstance(value, datetime) or value.time() == time()
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dither.answer.columns import Numbers, Value
 from dither.exact.digits import float_above
+from dither.exact.intervals import Interval
 
 _WORD = 2**63
-
-
-class Interval(NamedTuple):
-    """Lower and upper ends, cell by cell; an end that is infinite says that there is no bound on that side."""
-
-    lower: NDArray[Any]
-    upper: NDArray[Any]
 
 
 def ends(column: Value) -> Interval | None:

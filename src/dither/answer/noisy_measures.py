@@ -44,6 +44,7 @@ class Released:
     bounds: tuple[tuple[str, int, int], ...] = ()  # to which values, by their text, were clamped
     centres: tuple[tuple[str, int], ...] = ()  # from which averages of values, by their text, took distances
     left_out: Mapping[str, Any] | None = None  # what the plan may have left out; None: an earlier version did not say
+    labels: str | None = None  # a digest of what its codes stand for; None: format 1 did not say
 
     def within(self, most: int) -> Released:
         """If keys that were selected make it larger than so many bytes: with the first of them alone, and saying so."""
@@ -65,13 +66,14 @@ class Released:
     def to_bytes(self) -> bytes:
         bodies = [_encode(measure.values) for measure in self.measures]
         header = {
-            "format": RELEASE,
+            "format": 1 if self.labels is None else RELEASE,
             "price": dict(self.price),
             **({} if self.keys is None else {"keys": [list(key) for key in self.keys]}),
             **({} if self.limits is None else {"limits": list(self.limits)}),
             **({"bounds": [list(bounds) for bounds in self.bounds]} if self.bounds else {}),
             **({"centres": [list(centre) for centre in self.centres]} if self.centres else {}),
             **({} if self.left_out is None else {"left_out": dict(self.left_out)}),
+            **({} if self.labels is None else {"labels": self.labels}),
             "measures": [
                 {
                     "measure": measure.measure,
@@ -91,8 +93,8 @@ class Released:
             raise LedgerError("a stored answer is not in a format that this dither reads.")
         end = data.index(b"\n", len(_MAGIC))
         header = json.loads(data[len(_MAGIC) : end])
-        if header["format"] != RELEASE:
-            raise LedgerError(f"a stored answer has format {header['format']}; this dither reads format {RELEASE}.")
+        if header["format"] not in range(1, RELEASE + 1):
+            raise LedgerError(f"a stored answer has format {header['format']}; this dither reads 1 to {RELEASE}.")
         measures, start = [], end + 1
         for stored in header["measures"]:
             body = data[start : start + stored["bytes"]]
@@ -102,7 +104,8 @@ class Released:
         limits = tuple(header["limits"]) if "limits" in header else None
         bounds = tuple((text, low, high) for text, low, high in header.get("bounds", ()))
         centres = tuple((text, centre) for text, centre in header.get("centres", ()))
-        return cls(header["price"], tuple(measures), keys, limits, bounds, centres, header.get("left_out"))
+        left_out, labels = header.get("left_out"), header.get("labels")
+        return cls(header["price"], tuple(measures), keys, limits, bounds, centres, left_out, labels)
 
 
 def _encode(values: np.ndarray[Any, Any]) -> tuple[str, bytes]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
-from dither.answer.columns import Chosen, Key, Value, distinct, in_shown_units
+from dither.answer.columns import Chosen, Key, Value, at_midnight, distinct, in_shown_units
 from dither.answer.coverage import claim, lines
 from dither.answer.intervals import ends
-from dither.answer.text import price_line, unbounded
+from dither.answer.text import price, unbounded
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,18 +21,25 @@ MOST_COLOURS = 8
 LONG_RANGE = 30  # whole numbers from which on a key is an axis rather than a list
 
 
+AxisKind = Literal["temporal", "quantitative", "columns"]
+
+
 @dataclass(frozen=True)
 class Layout:
     """The key along which numbers stand, or all of them written together; and the key that gives colours."""
 
     axis: Key | None = None
-    axis_kind: Literal["temporal", "quantitative"] | None = None  # of a line; None for bars
+    axis_kind: AxisKind | None = None  # of a line, or columns; None for bars
     colours: Key | None = None
 
 
 def chart(answer: Answer, title: str | None = None) -> Any:
-    """Lines over days, times and long ranges, bars for anything else; all value columns over the same rows."""
+    """Lines over days, times and long ranges, columns over months and a few numbers, bars for anything else.
+
+    What it says may be published: nothing about when it was paid for.
+    """
     from dither.plot.bars import Series, bars
+    from dither.plot.columns import columns
     from dither.plot.lines import lines as line_chart
 
     keys = [column for column in answer.columns if isinstance(column, Key) and not isinstance(column, Chosen)]
@@ -42,12 +50,14 @@ def chart(answer: Answer, title: str | None = None) -> Any:
     panels = [_panel(column) for column in values]
     grouped = f" by {', '.join(key.name for key in keys)}" if keys else ""
     title = ", ".join(column.name for column in values) + grouped if title is None else str(title)
-    subtitle = price_line(answer) + _told(answer, layout, any(panel.lower is not None for panel in panels))
+    subtitle = price(answer) + _told(answer, layout, any(panel.lower is not None for panel in panels))
     series = None if layout.colours is None else Series(layout.colours.name, _texts(layout.colours))
     if layout.axis is None or layout.axis_kind is None:
         rows = _rows(answer, keys) if layout.axis is None else _texts(layout.axis)
         name = ", ".join(key.name for key in keys) if layout.axis is None else layout.axis.name
         return bars(title, subtitle, rows, panels, name, series)
+    if layout.axis_kind == "columns":
+        return columns(title, subtitle, _short_texts(layout.axis), panels, layout.axis.name, series)
     places = _places(layout.axis)
     kept = [row for row, place in enumerate(places) if place is not None]
     return line_chart(
@@ -76,23 +86,32 @@ def arranged(keys: Sequence[Key]) -> Layout:
     return Layout(keys[axis], kinds[axis], other) if counts[1 - axis] <= MOST_COLOURS else Layout()
 
 
-def _axis_kind(key: Key) -> Literal["temporal", "quantitative"] | None:
+def _axis_kind(key: Key) -> AxisKind | None:
     import pyarrow as pa
 
-    kind = key.values.type
-    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and len(key.values.unique()) > 1:
-        return "temporal"
-    return "quantitative" if pa.types.is_integer(kind) and len(key.values.unique()) > LONG_RANGE else None
+    kind, distinct_values = key.values.type, key.values.unique()
+    many, several = len(distinct_values) > LONG_RANGE, len(distinct_values.drop_null()) > 1
+    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and len(distinct_values) > 1:
+        return "columns" if several and not many and _are_months(distinct_values.to_pylist()) else "temporal"
+    if pa.types.is_integer(kind):
+        return "quantitative" if many else "columns" if several else None
+    return "columns" if pa.types.is_decimal(kind) and several and not many else None
+
+
+def _are_months(values: Sequence[Any]) -> bool:
+    """Whether these are all the first of a month, at midnight where they are moments."""
+    known = [value for value in values if value is not None]
+    return all(value.day == 1 and at_midnight(value) for value in known)
 
 
 def _told(answer: Answer, layout: Layout, intervals: bool) -> str:
     told = ""
     if intervals:
-        drawn = "bands" if layout.axis_kind else "lines"
+        drawn = "bands" if layout.axis_kind in ("temporal", "quantitative") else "lines"
         told += "".join(f"; {said}" for said in (claim(answer, f"{drawn} hold"), *lines(answer, always=True)))
         if any(unbounded(column) for column in answer.columns if isinstance(column, Value)):
             told += f"; where {drawn} are missing, no bound is known on one side"
-    if layout.axis is not None and layout.axis_kind and layout.axis.values.null_count:
+    if layout.axis is not None and layout.axis_kind in ("temporal", "quantitative") and layout.axis.values.null_count:
         told += f"; {layout.axis.name} NULL is not drawn"
     return told
 
@@ -105,8 +124,9 @@ def _panel(column: Value) -> Any:
     blank = column.uninformative().tolist()
     ended = [math.isfinite(low) and math.isfinite(high) for low, high in zip(lower or (), upper or (), strict=True)]
     open_ended = [nothing or not known for nothing, known in zip(blank, ended, strict=False)]
-    bounds = (_known(part, open_ended) for part in (lower, upper))
-    return Panel(column.name, _known(column.shown().tolist(), blank) or [], *bounds)
+    low, high = (_known(part, open_ended) for part in (lower, upper))
+    remark = ["no information" if nothing else None for nothing in blank]
+    return Panel(column.name, _known(column.shown().tolist(), blank) or [], low, high, remark)
 
 
 def _known(numbers: list[Any] | None, blank: list[bool]) -> list[Any] | None:
@@ -117,8 +137,8 @@ def _known(numbers: list[Any] | None, blank: list[bool]) -> list[Any] | None:
 def _only(panel: Any, kept: Sequence[int]) -> Any:
     from dither.plot import Panel
 
-    parts = ([part[row] for row in kept] if part else part for part in (panel.values, panel.lower, panel.upper))
-    return Panel(panel.name, *parts)
+    whole = (panel.values, panel.lower, panel.upper, panel.remark)
+    return Panel(panel.name, *([part[row] for row in kept] if part else part for part in whole))
 
 
 def _places(key: Key) -> list[Any]:
@@ -131,7 +151,13 @@ def _places(key: Key) -> list[Any]:
 
 
 def _texts(key: Key) -> list[str]:
-    return ["NULL" if value is None else str(value) for value in key.values.to_pylist()]
+    return ["NULL" if value is None else str(value) for value in key.labels()]
+
+
+def _short_texts(key: Key) -> list[str]:
+    """Numbers as they are, months without their day."""
+    texts = (f"{value:%Y-%m}" if isinstance(value, date) else str(value) for value in key.labels())
+    return ["NULL" if text == "None" else text for text in texts]
 
 
 def _rows(answer: Answer, keys: Sequence[Key]) -> list[str]:

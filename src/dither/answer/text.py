@@ -74,11 +74,15 @@ def unbounded(column: Value) -> bool:
     return any(bool((np.isinf(end) & known).any()) for end in found)
 
 
+def price(answer: Answer) -> str:
+    """What the answer cost."""
+    in_order = sorted(answer.price.items(), key=lambda item: item[0] == "delta")
+    return "price: " + ", ".join(f"{name} {amount}" for name, amount in in_order)
+
+
 def price_line(answer: Answer) -> str:
     """What was paid for the answer, now or before."""
-    in_order = sorted(answer.price.items(), key=lambda item: item[0] == "delta")
-    price = "price: " + ", ".join(f"{name} {amount}" for name, amount in in_order)
-    return price if answer.charged else f"{price} (paid before; nothing was charged now)"
+    return price(answer) if answer.charged else f"{price(answer)} (paid before; nothing was charged now)"
 
 
 def _block(name: str, column: Sequence[Cell], is_key: bool, mark: Callable[[str, int], str]) -> list[str]:

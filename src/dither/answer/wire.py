@@ -14,6 +14,7 @@ import numpy as np
 
 from dither.answer.answer import Answer
 from dither.answer.columns import Chosen, Key, NoiseScale, Numbers, Value
+from dither.answer.privacy import read, written
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def to_bytes(answer: Answer) -> bytes:
         "complete": answer.complete,
         "covers": answer.covers,
         "limited": answer.limited,
+        "bought": [written(guarantee) for guarantee in answer.bought],
     }
     table = pa.table(arrays, names=[str(place) for place in range(len(arrays))])
     table = table.replace_schema_metadata({_META: json.dumps(document)})
@@ -72,6 +74,7 @@ def from_bytes(data: bytes) -> Answer:
         document["complete"],
         document["covers"],
         document["limited"],
+        tuple(map(read, document.get("bought", ()))),  # older ones do not say
     )
 
 

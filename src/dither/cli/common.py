@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dither.cli.usage import RemoteParser
+from dither.errors import ParameterError
 from dither.escape import json_text
 
 if TYPE_CHECKING:
@@ -31,13 +33,34 @@ def command(commands: Commands, name: str, summary: str, *, description: str, ex
 
 
 def add_folder(parser: argparse.ArgumentParser) -> None:
-    """The curator's folder, and its anchor if that is kept elsewhere."""
+    """The curator's folder, and its anchor if that is kept elsewhere; neither, where a server is asked."""
+    if isinstance(parser, RemoteParser):
+        return
     parser.add_argument("folder", type=Path, help="the curator's folder")
     parser.add_argument(
         "--anchor",
-        type=Path,
+        type=_file_or_address,
         metavar="PATH",
-        help="the ledger's anchor file, if it was put outside the folder by init; then it is needed every time",
+        help="the ledger's anchor, if it was put outside the folder by init: a file, or postgresql://HOST/DATABASE; "
+        "then it is needed every time",
+    )
+    parser.add_argument(
+        "--weak-anchor", action="store_true", help="accept an anchor in the PostgreSQL cluster that the ledger is in"
+    )
+
+
+def _file_or_address(text: str) -> Path | str:
+    return text if "://" in text else Path(text)
+
+
+def add_engine(parser: argparse.ArgumentParser, flag: str, help_: str, *, required: bool = False) -> None:
+    """An engine, and where it is found if the folder does not know it yet."""
+    engines = ("duckdb", "postgres")
+    parser.add_argument(flag, choices=engines, dest="engine", required=required, help=help_)
+    parser.add_argument(
+        "--dsn-env",
+        metavar="NAME",
+        help="the environment variable that has the address of the PostgreSQL database; the folder remembers its name",
     )
 
 
@@ -49,7 +72,19 @@ def open_curator(arguments: argparse.Namespace, *, create: bool = False) -> Cura
     """The curator of the folder that was named."""
     from dither import Curator
 
-    return Curator.open(arguments.folder, create=create, anchor=arguments.anchor)
+    stated = {"anchor": arguments.anchor, "weak_anchor": arguments.weak_anchor}
+    ledger, engines = getattr(arguments, "ledger", None), _engines(arguments)
+    return Curator.open(arguments.folder, create=create, ledger=ledger, engines=engines, **stated)
+
+
+def _engines(arguments: argparse.Namespace) -> dict[str, Any]:
+    if getattr(arguments, "dsn_env", None) is None:
+        return {}
+    if arguments.engine != "postgres":
+        raise ParameterError("--dsn-env says where PostgreSQL is; it needs that engine, postgres.")
+    from dither import PostgreSQL
+
+    return {"postgres": PostgreSQL(arguments.dsn_env)}
 
 
 def add_budget(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -71,7 +106,6 @@ def add_budget(parser: argparse.ArgumentParser, *, required: bool = True) -> Non
 def read_budget(arguments: argparse.Namespace) -> PureDP | ApproxDP:
     """The budget that `add_budget`'s options state."""
     from dither import ApproxDP, PureDP
-    from dither.errors import ParameterError
     from dither.exact.parameters import positive
 
     epsilon = positive(arguments.epsilon, "epsilon")

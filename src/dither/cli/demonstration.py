@@ -51,7 +51,7 @@ def demonstrate(path: Path, say: Say, progress: Progress | None = None, patients
 
     attacked = difference(raw)
     _show_attack(attacked, say)
-    with Curator.open(path / "clinic") as curator:
+    with Curator.open(path / "clinic", create=True) as curator:
         _register(curator, raw, say, progress)
         _ask(curator, attacked, say)
         _show_budget(curator, say)

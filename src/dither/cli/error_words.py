@@ -32,7 +32,7 @@ def _parameter(error: Any, _: object) -> str:
 def _budget(error: Any, _: object) -> str:
     if not error.asked:
         return str(error)
-    return f"the price {', '.join(f'{_flag(name)} {value}' for name, value in error.asked.items())} {error.what}"
+    return f"the price {', '.join(f'{_flag(name)} {value}' for name, value in error.asked.items())} {error.predicate}"
 
 
 def _records(error: Any, _: object) -> str:
@@ -84,6 +84,10 @@ def _frozen(error: Any, folder: object) -> str:
     return f"{error.what} To thaw them: dither thaw {folder} {error.people}."
 
 
+def _analyst_frozen(error: Any, folder: object) -> str:
+    return f"{error.what} To thaw it: dither thaw {folder} {error.people} --analyst {error.analyst}."
+
+
 def _ledger(error: Any, _: object) -> str:
     rest = "check the path, or restore the folder" if error.exists else "or check the path"
     return f"{error.what} make one with `dither init`, {rest}."
@@ -101,6 +105,7 @@ _WORDS: dict[str, Callable[[Any, object], str]] = {  # by code; all others say t
     "analyst_missing": _analyst,
     "cap_missing": _cap,
     "people_frozen": _frozen,
+    "analyst_frozen": _analyst_frozen,
     "ledger_missing": _ledger,
 }
 

@@ -43,6 +43,9 @@ def add(commands: Commands) -> None:
         commands, "init", "make a folder, people and budgets", description=_DESCRIPTION, examples=_EXAMPLES
     )
     add_folder(parser)
+    parser.add_argument(
+        "--ledger", metavar="ADDRESS", help="keep the ledger of a new folder in PostgreSQL: postgresql://HOST/DATABASE"
+    )
     parser.add_argument("--people", help="the name of those whose privacy is protected")
     parser.add_argument("--analyst", help="make this analyst, with a cap on what may be spent of the people's budget")
     parser.add_argument(
@@ -149,7 +152,8 @@ def _readable(curator: Curator, arguments: argparse.Namespace) -> Iterator[None]
         if granted is None:
             raise
         raise PolicyError(
-            f"{shown(account)} already has a budget of {_shown(granted)}, and a budget is never changed."
+            f"{shown(account)} already has a budget of {_shown(granted)}, and init never changes one; dither lower and "
+            "dither grant do."
         ) from None
 
 

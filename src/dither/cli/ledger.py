@@ -1,4 +1,4 @@
-"""`dither ledger verify`, `show` and `restore`: entries checked against key and anchor, read, or counted as spent."""
+"""`dither ledger verify`, `show`, `restore`, `copy`: entries checked against key and anchor, read, counted as spent."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.cli.output import print_raw
+from dither.cli.serving.copying import COPY_EXAMPLES, add_copy
+from dither.cli.serving.remote import open_asker
+from dither.cli.usage import RemoteParser
 from dither.curator.budgets import decimal_text
 from dither.escape import visible
 
@@ -22,13 +26,17 @@ _VERIFY_EXAMPLES = """\
   dither ledger verify clinic --anchor /safe/clinic.anchor"""
 
 _SHOW = """\
-Show every entry of the ledger, one a line: budgets granted, tables loaded and dropped,
-questions charged (at their exact cost) and how each ended. It tells who asked what, so
-it is for the curator. Answers are not in it."""
+Show the ledger as a bank statement, one line a question: when it was charged (by the
+curator's clock, which informs and decides nothing), who asked, the price, what became of
+it, the beginning of its answer's SHA-256, and the text as asked. With a number, one question
+whole, with the answer that was released. With --entries, everything that the ledger
+holds: budgets, tables, decisions. All of it is for the curator; an analyst sees the own."""
 
 _SHOW_EXAMPLES = """\
   dither ledger show clinic
-  dither ledger show clinic --json"""
+  dither ledger show clinic 17
+  dither ledger show clinic --analyst alice --since 2027-01-01 --csv
+  dither ledger show clinic --entries --json"""
 
 _RESTORE = """\
 Go on with an older copy of a ledger whose newest copy is lost, or with none: everything
@@ -42,9 +50,11 @@ _RESTORE_EXAMPLES = """\
 
 
 def add(commands: Commands) -> None:
-    examples = f"{_VERIFY_EXAMPLES}\n{_SHOW_EXAMPLES}\n{_RESTORE_EXAMPLES}"
+    examples = f"{_VERIFY_EXAMPLES}\n{_SHOW_EXAMPLES}\n{_RESTORE_EXAMPLES}\n{COPY_EXAMPLES}"
     about = "What can be done with the ledger."
-    ledger = command(commands, "ledger", "check, show or restore the ledger", description=about, examples=examples)
+    ledger = command(
+        commands, "ledger", "check, show, restore or copy the ledger", description=about, examples=examples
+    )
     ledger.set_defaults(run=lambda _: ledger.print_help())
     actions = ledger.add_subparsers(title="actions", metavar="ACTION")
     for name, summary, description, shown, run in (
@@ -52,10 +62,16 @@ def add(commands: Commands) -> None:
         ("show", "show its entries", _SHOW, _SHOW_EXAMPLES, show),
         ("restore", "count what was lost as spent", _RESTORE, _RESTORE_EXAMPLES, restore),
     ):
+        if isinstance(ledger, RemoteParser) and run is not show:
+            continue
         parser = command(actions, name, summary, description=description, examples=shown)
         add_folder(parser)
+        if run is show:
+            _add_show(parser)
         add_json(parser)
         parser.set_defaults(run=run)
+    if not isinstance(ledger, RemoteParser):
+        add_copy(actions)
 
 
 def verify(arguments: argparse.Namespace) -> None:
@@ -72,17 +88,48 @@ def restore(arguments: argparse.Namespace) -> None:
     """Count as spent what the anchor has seen and the ledger has not."""
     from dither.ledger import Ledger
 
-    Ledger.restore(arguments.folder, anchor=arguments.anchor)
+    Ledger.restore(arguments.folder, anchor=arguments.anchor, weak_anchor=arguments.weak_anchor)
     if arguments.json:
         print_json({"restored": str(arguments.folder)})
     else:
         print(f"what the anchor of {arguments.folder} has seen spent is spent; all people are frozen.")
 
 
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("number", type=int, nargs="?", help="one question, whole")
+    if not isinstance(parser, RemoteParser):
+        parser.add_argument("--analyst", help="what this analyst sees")
+    parser.add_argument("--table", help="only questions about this table")
+    parser.add_argument("--since", metavar="DAY", help="only from this day on, such as 2027-01-01; UTC")
+    parser.add_argument("--until", metavar="DAY", help="only up to this day, which is included")
+    parser.add_argument("--entries", action="store_true", help="every entry of the ledger, not questions alone")
+    parser.add_argument("--csv", action="store_true", help="print CSV")
+
+
 def show(arguments: argparse.Namespace) -> None:
+    """Print the statement, one question of it, or the entries behind it."""
+    from dither.curator.officer.statement import statement_csv, statement_text
+
+    with open_asker(arguments) as asker:
+        if arguments.number is not None:
+            found = asker.question(arguments.number)
+            print_json(found.document()) if arguments.json else print(found)
+            return
+        statement = asker._statement()
+        if arguments.entries:
+            _show_entries(list(statement), arguments)
+            return
+        lines = statement.between(table=arguments.table, since=arguments.since, until=arguments.until)
+    if arguments.json:
+        print_json([line.document() for line in lines])
+    elif arguments.csv:
+        print_raw(statement_csv(lines))
+    else:
+        print(statement_text(lines))
+
+
+def _show_entries(entries: list[Entry], arguments: argparse.Namespace) -> None:
     """Print the entries in order."""
-    with open_curator(arguments) as curator:
-        entries = list(curator.ledger())
     if arguments.json:
         print_json([{"sequence": entry.sequence, "kind": entry.kind, "body": dict(entry.body)} for entry in entries])
         return
@@ -95,10 +142,14 @@ def _about(entry: Entry) -> str:
     """What an entry says, in words; exact costs are shortened upward."""
     body = entry.body
     whose = str(body.get("people", "")) if body.get("analyst") is None else f"{body['analyst']} (of {body['people']})"
-    if entry.kind == "account":
+    if entry.kind in ("account", "grant", "lower"):
         terms: Any = body["terms"]
         stated = ", ".join(f"{name} {_figure(terms[name])}" for name in ("epsilon", "delta") if name in terms)
-        return f"{whose}: {stated}, {body['kind']}"
+        return (
+            f"{whose}: {stated}, {body['kind']}"
+            if entry.kind == "account"
+            else f"{whose}: {stated} in all: {body['reason']}"
+        )
     if entry.kind == "reserve":
         request = "" if body["request"] is None else f", request {body['request']}"
         asked = " ".join(str(body.get("sql", body["question"])).split())

@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import audit, budget, demo, freeze, init, ledger, price, profile, query, register, tables
+from dither.cli import audit, budget, demo, init, ledger, price, profile, query, register, tables
 from dither.cli.common import Formatter
 from dither.cli.error_words import words
+from dither.cli.learning import learn
+from dither.cli.officer import copies, keys, life_cycle, policy
 from dither.cli.output import visible_output
 from dither.cli.serving import serve, token
-from dither.cli.usage import Parser, UsageError
-from dither.errors import BudgetExceeded, DitherError, LedgerError, LoadWarning, QueryFailed
+from dither.cli.serving.remote import server_options
+from dither.cli.studies import lookup, study
+from dither.cli.usage import Parser, RemoteParser, UsageError
+from dither.errors import BudgetExceeded, DitherError, LedgerError, LoadWarning, NotComputed, QueryFailed
 from dither.escape import visible_lines
 
 COMMANDS = (
@@ -26,19 +30,35 @@ COMMANDS = (
     register.add_register,
     register.add_refresh,
     tables.add_tables,
+    tables.add_schema,
+    tables.add_copy,
     tables.add_drop,
     profile.add,
     query.add_query,
     query.add_explain,
     budget.add,
     ledger.add,
-    freeze.add_freeze,
-    freeze.add_thaw,
+    life_cycle.add_freeze,
+    life_cycle.add_thaw,
+    life_cycle.add_lower,
+    life_cycle.add_grant,
+    life_cycle.add_close,
+    keys.add,
+    policy.add_plan,
+    policy.add_apply,
+    copies.add_backup,
+    copies.add_restore,
     serve.add_serve,
     token.add_token,
+    study.add,
+    lookup.add_publish,
+    lookup.add_lookup,
     price.add,
     audit.add,
+    learn.add,
 )
+
+REMOTE = (tables.add_tables, profile.add, query.add_query, query.add_explain, budget.add, ledger.add)
 
 OK, SYSTEM, REFUSED, BUDGET, LEDGER, FAILED, REFUTED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
@@ -58,19 +78,24 @@ from nothing to an answer:
   dither query clinic "SELECT region, COUNT(*) FROM visits GROUP BY region" --epsilon 0.5
   dither budget clinic
 
+at a server, with a token that its curator gave you:
+  dither --url https://dither.example:8443 --token-file token query "SELECT ..." --epsilon 0.5
+
 exit codes: 0 done; 1 a file could not be read or written; 2 refused (usage, a parameter,
 the policy, the SQL); 3 over budget; 4 ledger trouble; 5 failed after the charge;
 6 an audit refuted a claim.
 Nothing is charged on 2 and 3."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line, so that documentation can be checked against it."""
-    top = Parser(prog="dither", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter)
+def parser(*, remote: bool = False) -> argparse.ArgumentParser:
+    """The whole command line, so that documentation can be checked against it; with `remote`, that of a server."""
+    top = (RemoteParser if remote else Parser)(
+        prog="dither", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=Formatter
+    )
     top.add_argument("--version", action="version", version=f"dither {__version__}")
     top.set_defaults(run=lambda _: top.print_help())
     commands = top.add_subparsers(title="commands", metavar="COMMAND")
-    for add in COMMANDS:
+    for add in REMOTE if remote else COMMANDS:
         add(commands)
     return top
 
@@ -82,7 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     chosen = argparse.Namespace()
     try:
-        chosen = parser().parse_args(given)
+        server, given = server_options(given)
+        chosen = parser(remote=server.url is not None).parse_args(given, server)
         with visible_output(), warnings.catch_warnings():
             warnings.simplefilter("ignore", LoadWarning)  # the report that is printed says the same
             chosen.run(chosen)
@@ -96,6 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, UsageError):
             print(visible_lines(error.usage), end="", file=sys.stderr)
         return _complain(message, _exit_code(error))
+    except ModuleNotFoundError as error:
+        needed = f"this command needs {error.name}, which `pip install dither` brings"
+        return _complain(f"{needed}; dither-client alone only asks servers.", REFUSED)
     except BrokenPipeError:
         _drop_output()  # the reader has gone (`dither ... | head`)
         return OK
@@ -122,7 +151,7 @@ def _exit_code(error: DitherError) -> int:
         return LEDGER
     if isinstance(error, audit.Refuted):
         return REFUTED
-    return FAILED if isinstance(error, QueryFailed) else REFUSED
+    return FAILED if isinstance(error, (NotComputed, QueryFailed)) else REFUSED
 
 
 def _complain(message: str, code: int) -> int:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dither.cli.common import Commands, add_json, command, print_json
-from dither.cli.pricing.price_plan import read_plan
 from dither.errors import ParameterError
 from dither.exact.parameters import probability
 
@@ -53,6 +52,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read the plan, price it, print and draw."""
     from dither.accounting.currency.price_list import growth, prices
+    from dither.accounting.currency.price_plan import one_delta, read_plan
 
     if arguments.plot is not None and arguments.plot.suffix.lower() != ".svg":
         raise ParameterError(f"--plot draws SVG: name it {arguments.plot.with_suffix('.svg')}, say.")
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     if plan.delta is None and arguments.delta is None and _is_pure(plan.parts) and arguments.plot is None:
         _print_pure(arguments, plan.parts)
         return
-    written = _one_delta(plan.delta, arguments.delta)
+    written = one_delta(plan.delta, arguments.delta)
     parts, delta = plan.parts, probability(written, "delta")
     rows = prices(parts, delta)
     if arguments.plot is not None:
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
         counts = repetitions(parts, delta)
         draw(counts, growth(parts, delta, counts), float(delta)).save(str(arguments.plot))
     if arguments.json:
-        print_json({"plan": arguments.plan, "delta": written, "theorems": [_document(row) for row in rows]})
+        print_json({"plan": arguments.plan, "delta": written, "theorems": [row.document() for row in rows]})
         return
     print(table(rows))
     print(summary(rows, written))
@@ -90,20 +90,10 @@ def _print_pure(arguments: argparse.Namespace, parts: list[tuple[Guarantee, int]
     total = sum((guarantee.basic().epsilon * count for guarantee, count in parts), Fraction(0))
     if arguments.json:
         row = Row("basic", float_up(total), True, "epsilons add; pure, without any delta")
-        print_json({"plan": arguments.plan, "delta": None, "theorems": [_document(row)]})
+        print_json({"plan": arguments.plan, "delta": None, "theorems": [row.document()]})
         return
     shown = decimal_text(total, up=True, digits=6)
     print(f"Epsilons add: the plan is {shown}-DP, without any delta. At one, such as --delta 1e-6, it may be less.")
-
-
-def _one_delta(in_plan: str | None, option: str | None) -> str:
-    """The delta as written, in the plan or as the option."""
-    both = [text for text in (in_plan, option) if text is not None]
-    if not both:
-        raise ParameterError('at which delta is epsilon read? Add "delta 1e-6" to the plan, or --delta 1e-6.')
-    if len({probability(text, "delta") for text in both}) > 1:
-        raise ParameterError(f"the plan says delta {in_plan}, --delta {option}; give one of them.")
-    return both[0]
 
 
 def repetitions(parts: list[tuple[Guarantee, int]], delta: Fraction) -> list[int]:
@@ -159,14 +149,3 @@ def _shown(value: float | None, *, up: bool) -> str:
     scale = Fraction(10) ** (5 - math.floor(math.log10(value)))
     units = (math.ceil if up else math.floor)(Fraction(value) * scale)
     return f"{float(units / scale):.6g}"
-
-
-def _document(row: Row) -> dict[str, object]:
-    finite = row.epsilon is not None and math.isfinite(row.epsilon)
-    return {
-        "theorem": row.theorem,
-        "epsilon": row.epsilon if finite else None,
-        "lower": row.lower if row.lower is not None and math.isfinite(row.lower) else None,
-        "running": row.running,
-        "note": row.note,
-    }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.cli.serving.remote import open_asker
+from dither.cli.usage import RemoteParser
 
 _PROFILE = """\
 Spend a share of the people's whole budget on noisy histograms of a table's owners: how
@@ -21,7 +23,12 @@ _EXAMPLES = """\
 def add(commands: Commands) -> None:
     parser = command(commands, "profile", "make a private profile of a table", description=_PROFILE, examples=_EXAMPLES)
     add_folder(parser)
+    parser.add_argument("--all", action="store_true", help="print every bin with its interval")
     parser.add_argument("table", help="the table's name")
+    if isinstance(parser, RemoteParser):  # one is made by the curator
+        add_json(parser)
+        parser.set_defaults(run=profile, show=True)
+        return
     parser.add_argument("--share", default="0.02", help="the share of the whole budget to spend (default 0.02)")
     parser.add_argument(
         "--column", action="append", metavar="NAME", help="a column of numbers; may be repeated (default: none)"
@@ -33,12 +40,13 @@ def add(commands: Commands) -> None:
 
 def profile(arguments: argparse.Namespace) -> None:
     """Make a profile, or show it."""
-    with open_curator(arguments) as curator:
-        if arguments.show:
-            found = curator.profiled(arguments.table)
-        else:
+    if arguments.show:
+        with open_asker(arguments) as asker:
+            found = asker.profiled(arguments.table)
+    else:
+        with open_curator(arguments) as curator:
             found = curator.profile(arguments.table, share=arguments.share, columns=arguments.column)
     if arguments.json:
         print_json(found.to_dict())
     else:
-        print(found)
+        print(found.details() if arguments.all else found)

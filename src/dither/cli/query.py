@@ -7,12 +7,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.cli.common import Commands, add_folder, add_json, command, print_json
 from dither.cli.output import print_raw
+from dither.cli.serving.remote import open_asker
+from dither.cli.usage import RemoteParser
 from dither.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dither import Analyst, Curator
     from dither.answer import Answer
 
 _QUERY = """\
@@ -60,8 +61,7 @@ def query(arguments: argparse.Namespace) -> None:
     _need_a_price(arguments)
     if arguments.raw and not arguments.csv:
         raise ParameterError("--raw writes the texts of --csv as they are; add --csv, or leave it out.")
-    with open_curator(arguments) as curator:
-        asker = _asker(curator, arguments)
+    with open_asker(arguments) as asker:
         answer = asker.sql(_text(arguments), request=arguments.request, **_stated(arguments))
     if arguments.json:
         print_json(json.loads(answer.to_json()))
@@ -74,8 +74,7 @@ def query(arguments: argparse.Namespace) -> None:
 def explain(arguments: argparse.Namespace) -> None:
     """Price, and print."""
     _need_a_price(arguments)
-    with open_curator(arguments) as curator:
-        asker = _asker(curator, arguments)
+    with open_asker(arguments) as asker:
         explanation = asker.explain(_text(arguments), **_stated(arguments))
     if arguments.json:
         print_json(explanation.to_dict())
@@ -93,14 +92,21 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delta", help="the delta to pay, where a question needs one or may have Gaussian noise for it"
     )
-    parser.add_argument(
-        "--analyst", help="who asks, as made by init; without it the curator asks, with what is not reserved"
-    )
+    if not isinstance(parser, RemoteParser):
+        parser.add_argument(
+            "--analyst", help="who asks, as made by init; without it the curator asks, with what is not reserved"
+        )
     parser.add_argument(
         "--dialect", help="the SQL dialect of the question (default postgres), such as mysql or bigquery"
     )
     parser.add_argument(
         "--rows-per-owner", type=int, metavar="K", help="rows of each owner that count (default: chosen by the profile)"
+    )
+    parser.add_argument(
+        "--limit-rows",
+        choices=("after_where", "before_where"),
+        default="after_where",
+        help="whether those are rows that WHERE keeps (default), or, which is quicker, any",
     )
     parser.add_argument("--confidence", default="0.95", help="how likely the shown interval holds (default 0.95)")
     parser.add_argument(
@@ -112,16 +118,11 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
 
 
 def _need_a_price(arguments: argparse.Namespace) -> None:
-    if arguments.epsilon is None and arguments.rho is None and arguments.error is None:
+    in_text = (arguments.dialect or "").lower() == "bigquery"  # its own clause may state it
+    if arguments.epsilon is None and arguments.rho is None and arguments.error is None and not in_text:
         raise ParameterError(
             "a question has a price: add --epsilon 0.1, say, or --rho 0.001 where the budget has rho; or --error 50."
         )
-
-
-def _asker(curator: Curator, arguments: argparse.Namespace) -> Curator | Analyst:
-    if arguments.analyst is None:
-        return curator
-    return curator.analyst(arguments.analyst)
 
 
 def _text(arguments: argparse.Namespace) -> str:
@@ -129,7 +130,7 @@ def _text(arguments: argparse.Namespace) -> str:
 
 
 def _stated(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("epsilon", "rho", "error", "delta", "confidence", "coverage", "dialect", "rows_per_owner")
+    names = ("epsilon", "rho", "error", "delta", "confidence", "coverage", "dialect", "rows_per_owner", "limit_rows")
     return {name: getattr(arguments, name) for name in names}
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from dither.cli.accounts import shown
 from dither.cli.columns import SYNTAX, columns
-from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.cli.common import Commands, add_engine, add_folder, add_json, command, open_curator, print_json
 from dither.cli.progress import add_progress, progress_bar
 from dither.errors import PolicyError
-from dither.policy.catalog import EACH_ROW
+from dither.policy.catalog import EACH_ROW, HOME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,7 @@ _REGISTER_EXAMPLES = f"""\
       --owner "visit -> visits.id" --max-rows-per-owner 99 --column visit=int:1:99999
   dither register clinic regions regions.csv --public --key code --column code=int:0:99
   dither register clinic --policy clinic.toml
+  dither register clinic visits visits.parquet --engine postgres --dsn-env CLINIC_DSN ...
 
 {SYNTAX}"""
 
@@ -49,7 +50,7 @@ _REFRESH_EXAMPLES = """\
 
 
 _NEEDED = ("table", "source", "people", "owner", "max_rows_per_owner")
-_REST = ("each_row", "public", "max_rows", "key", "column", "columns", "delimiter")
+_REST = ("each_row", "public", "max_rows", "key", "column", "columns", "delimiter", "engine")
 
 
 def add_register(commands: Commands) -> None:
@@ -91,6 +92,7 @@ def add_register(commands: Commands) -> None:
     )
     parser.add_argument("--column", action="append", default=[], metavar="NAME=KIND:...", help="declare a column")
     parser.add_argument("--columns", type=_path, metavar="FILE", help="declarations from a JSON file")
+    add_engine(parser, "--engine", "the engine that holds the table (default duckdb)")
     _add_rest(parser)
     parser.set_defaults(run=register, parser=parser)
 
@@ -123,6 +125,7 @@ def register(arguments: argparse.Namespace) -> None:
                 people=arguments.people,
                 owner=EACH_ROW if arguments.each_row else arguments.owner,
                 max_rows_per_owner=arguments.max_rows_per_owner,
+                engine=arguments.engine or HOME,
                 progress=bar,
                 **shared,
             )
@@ -139,7 +142,7 @@ def _check_flags(arguments: argparse.Namespace) -> None:
     elif arguments.public:
         needed, unfit, with_ = (
             ["table", "source", "key"],
-            ["people", "owner", "max_rows_per_owner", "each_row"],
+            ["people", "owner", "max_rows_per_owner", "each_row", "engine"],
             "--public",
         )
     elif arguments.each_row:

@@ -1,12 +1,15 @@
-"""`dither tables` and `dither drop`: what is declared, and forgetting a table."""
+"""`dither tables`, `schema`, `copy` and `drop`: what is declared, where it is, and forgetting a table."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
+from dither.cli.common import Commands, add_engine, add_folder, add_json, command, open_curator, print_json
+from dither.cli.progress import add_progress, progress_bar
+from dither.cli.serving.remote import open_asker
 from dither.exact.digits import counted
+from dither.policy.names import quoted
 
 if TYPE_CHECKING:
     from dither.policy.catalog import PublicTable, Table
@@ -27,6 +30,23 @@ the ledger keeps its entries."""
 _DROP_EXAMPLES = """\
   dither drop clinic visits"""
 
+_COPY = """\
+Move a table's protected snapshot to another engine, with the tables that foreign keys
+tie to it. Declarations, people, budgets and answers that were paid for stay as they are:
+it is the same snapshot elsewhere. Public tables are wherever they are needed."""
+
+_COPY_EXAMPLES = """\
+  dither copy clinic visits --to postgres --dsn-env CLINIC_DSN
+  dither copy clinic visits --to duckdb"""
+
+_SCHEMA = """\
+Show what may stand before the name of any table in a question, or set it. It is public
+unless a name is given, here or in a policy file. Tables may always be named alone."""
+
+_SCHEMA_EXAMPLES = """\
+  dither schema clinic
+  dither schema clinic records"""
+
 _MOST_LABELS = 8
 
 
@@ -45,10 +65,38 @@ def add_drop(commands: Commands) -> None:
     parser.set_defaults(run=drop)
 
 
+def add_copy(commands: Commands) -> None:
+    parser = command(commands, "copy", "move a table to another engine", description=_COPY, examples=_COPY_EXAMPLES)
+    add_folder(parser)
+    parser.add_argument("table", help="the table's name")
+    add_engine(parser, "--to", "the engine that will hold it", required=True)
+    add_progress(parser)
+    add_json(parser)
+    parser.set_defaults(run=copy)
+
+
+def add_schema(commands: Commands) -> None:
+    parser = command(commands, "schema", "show or set the schema", description=_SCHEMA, examples=_SCHEMA_EXAMPLES)
+    add_folder(parser)
+    parser.add_argument("name", nargs="?", help="what may stand before the name of any table")
+    add_json(parser)
+    parser.set_defaults(run=schema)
+
+
+def schema(arguments: argparse.Namespace) -> None:
+    """Print the schema, or set it."""
+    with open_curator(arguments) as curator:
+        name = curator.schema(arguments.name)
+    if arguments.json:
+        print_json({"schema": name})
+    else:
+        print(f"tables may be called {quoted(name)}.table.")
+
+
 def tables(arguments: argparse.Namespace) -> None:
     """Print the declarations."""
-    with open_curator(arguments) as curator:
-        declared = curator.tables()
+    with open_asker(arguments) as asker:
+        declared = asker.tables()
     if arguments.json:
         print_json([_document(table) for table in declared])
     else:
@@ -63,6 +111,16 @@ def drop(arguments: argparse.Namespace) -> None:
         print_json({"dropped": arguments.table})
     else:
         print(f"{arguments.table} is dropped and its snapshot deleted; what was spent stays spent.")
+
+
+def copy(arguments: argparse.Namespace) -> None:
+    """Move a table, and say what went with it."""
+    with open_curator(arguments) as curator, progress_bar(arguments) as bar:
+        moved = curator.copy(arguments.table, to=arguments.engine, progress=bar)
+    if arguments.json:
+        print_json({"moved": moved, "engine": arguments.engine})
+    else:
+        print(f"{', '.join(moved)}: on {arguments.engine} now; what was paid for stays paid for.")
 
 
 def column_text(column: Column) -> str:
@@ -104,16 +162,17 @@ def _text(table: Table | PublicTable) -> str:
 
 
 def _whose(table: Table | PublicTable) -> str:
-    from dither.policy.catalog import PublicTable
+    from dither.policy.catalog import HOME, PublicTable
 
     if isinstance(table, PublicTable):
         return "public"
+    on = "" if table.engine == HOME else f", on {table.engine}"
     if table.row_level:
-        return f"of {table.people}, each row its own owner"
+        return f"of {table.people}, each row its own owner{on}"
     rows = "1 row" if table.max_rows_per_owner == 1 else f"{table.max_rows_per_owner:,} rows"
     by = f" by {table.via}" if table.via else ""
     structure = f", {table.structure}" if table.structure else ""
-    return f"of {table.people}, owner {table.owner}{by}, at most {rows} of each owner{structure}"
+    return f"of {table.people}, owner {table.owner}{by}, at most {rows} of each owner{structure}{on}"
 
 
 def _key(table: Table | PublicTable) -> str:
@@ -139,5 +198,6 @@ def _document(table: Table | PublicTable) -> dict[str, object]:
         "max_values_per_owner": dict(table.structure.values),
         "max_rows": table.max_rows,
         "key": list(table.key),
+        "engine": table.engine,
         "columns": columns,
     }

@@ -23,3 +23,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see {self.prog} --help.", self.format_usage())
+
+
+class RemoteParser(Parser):
+    """A parser of commands that ask a server: they name no folder, and who asks is said by the token."""

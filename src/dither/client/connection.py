@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -30,11 +31,33 @@ class Unreachable(DitherError):
         self.url = url
 
 
+class CertificateRefused(Unreachable):
+    """The server's certificate is vouched for by nobody whom this machine trusts, so nothing was sent."""
+
+    code = "certificate_refused"
+
+    def __init__(self, url: str, why: str) -> None:
+        DitherError.__init__(
+            self,
+            f"{url} shows a certificate that is not trusted ({why}), so nothing was sent; if it is yours, name its "
+            "authority's file as ca.",
+        )
+        self.url = url
+
+
 class Connection:
     """Sends requests with a token. All of them may be sent again: those that charge carry an id."""
 
-    def __init__(self, url: str, token: str, *, plaintext: bool = False, timeout: float = 900.0) -> None:
-        parts = urlsplit(url)
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        plaintext: bool = False,
+        ca: str | PathLike[str] | None = None,
+        timeout: float = 900.0,
+    ) -> None:
+        parts, token = urlsplit(url), token.strip()
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ParameterError.of("url", 'is the address of a server, such as "https://dither.example:8443".')
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not plaintext:
@@ -42,7 +65,8 @@ class Connection:
         if not token.isascii() or not token.isprintable() or " " in token:
             raise ParameterError.of("token", "is what `dither token make` has shown.")
         self.url, self._token, self._timeout = url.rstrip("/"), token, timeout
-        self._host, self._port, self._tls = parts.hostname, parts.port, parts.scheme == "https"
+        self._host, self._port = parts.hostname, parts.port
+        self._tls = _trusting(ca) if parts.scheme == "https" else None
         self._local = threading.local()
         self._opened: list[http.client.HTTPConnection] = []
         weakref.finalize(self, _close, self._opened)
@@ -55,16 +79,19 @@ class Connection:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         query: Mapping[str, str | None] | None = None,
     ) -> bytes:
         """The body of the answer; the error that the server names otherwise."""
         stated = urlencode({name: value for name, value in (query or {}).items() if value is not None})
         target = quote(f"/v1{path}") + (f"?{stated}" if stated else "")
-        content = None if body is None else json.dumps(body).encode()
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         for attempt in range(_ATTEMPTS):
             try:
                 status, found, wait = self._once(method, target, content)
+            except ssl.SSLCertVerificationError as error:
+                self._drop()
+                raise CertificateRefused(self.url, error.verify_message) from None
             except (OSError, http.client.HTTPException):
                 self._drop()
                 status, found, wait = 0, b"", None
@@ -89,9 +116,8 @@ class Connection:
     def _open(self) -> http.client.HTTPConnection:
         known: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if known is None:
-            if self._tls:
-                context = ssl.create_default_context()
-                known = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
+            if self._tls is not None:
+                known = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._tls)
             else:
                 known = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
             self._local.connection = known
@@ -104,6 +130,13 @@ class Connection:
             known.close()
             self._opened.remove(known)
             self._local.connection = None
+
+
+def _trusting(ca: str | PathLike[str] | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise ParameterError.of("ca", f"is a file of certificates, PEM; {ca}: {error.strerror or error}.") from None
 
 
 def _close(opened: list[http.client.HTTPConnection]) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from dither.answer.wire import from_bytes
 from dither.client.connection import Connection
 from dither.curator.budgets import Amount, BudgetView
+from dither.curator.officer.question import WholeQuestion
+from dither.curator.officer.statement import Line
 from dither.curator.principal import Principal
 from dither.ledger.values import Entry
 from dither.policy.catalog import PublicTable, Table
@@ -31,6 +33,12 @@ class RemoteProfile:
 
     def to_dict(self) -> dict[str, Any]:
         return {name: value for name, value in self.content.items() if name != "text"}
+
+    def details(self) -> str:
+        """Every bin of every histogram, with its interval."""
+        from dither.sql.planner.profile_text import whole_text
+
+        return whole_text(self.content)
 
     def __str__(self) -> str:
         return str(self.content["text"])
@@ -62,13 +70,33 @@ class RemoteService:
 
     def budget(self, principal: Principal, people: str | None = None) -> BudgetView:
         """What the principal was granted, has spent and has left."""
-        found = self.connection.get("/budget", people=people)
-        return BudgetView(found["kind"], *(_amount(found[name]) for name in ("granted", "spent", "left", "free")))
+        return _view(self.connection.get("/budget", people=people))
+
+    def accounts(self) -> dict[tuple[str, str | None], BudgetView]:
+        """Every budget that the token's principal may see, by people and analyst: an analyst's own caps, or all."""
+        who = self.whoami()
+        if who["role"] != "analyst":
+            return {(one["people"], one["analyst"]): _view(one) for one in self.connection.get("/people")}
+        me = Principal.analyst(who["name"])
+        caps = [str(entry.body["people"]) for entry in self.history(me) if entry.kind == "account"]
+        return {(people, me.name): self.budget(me, people) for people in caps}
 
     def history(self, principal: Principal) -> Iterator[Entry]:
-        """The principal's own entries of the ledger."""
-        for entry in self.connection.get("/history"):
-            yield Entry(entry["sequence"], entry["kind"], entry["body"], entry["version"])
+        """The principal's own entries of the ledger, fetched page by page."""
+        last = 0
+        while page := self.connection.get("/history", after=str(last)):
+            for entry in page:
+                yield Entry(entry["sequence"], entry["kind"], entry["body"], entry["version"])
+            last = page[-1]["sequence"]
+
+    def statement(self, principal: Principal) -> list[Line]:
+        """One line for each question of the principal's own."""
+        return [Line.read(line) for line in self.connection.get("/statement")]
+
+    def question(self, principal: Principal, number: int) -> WholeQuestion:
+        """One of these lines, with the answer that was released."""
+        found = self.connection.get(f"/statement/{number}")
+        return WholeQuestion(Line.read(found), found["snapshot"], found["released"])
 
     def tables(self, principal: Principal) -> list[Table | PublicTable]:
         """The declarations of all tables about which the principal may ask."""
@@ -87,6 +115,11 @@ def _stated(text: str, stated: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None
     }
     return {"sql": text, **exact}
+
+
+def _view(found: Mapping[str, Any]) -> BudgetView:
+    amounts = (_amount(found[name]) for name in ("granted", "spent", "left", "free"))
+    return BudgetView(found["kind"], *amounts, state=found["state"], changes=tuple(found["changes"]))
 
 
 def _amount(figures: Mapping[str, str]) -> Amount:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dither.errors import DitherError
+from dither.errors import DitherError, ParameterError
+from dither.ledger.officer import refusals  # noqa: F401 - so that these classes are known
 
 
 def error_from(body: bytes) -> DitherError:
@@ -15,12 +16,15 @@ def error_from(body: bytes) -> DitherError:
         found = json.loads(body)["error"]
         code, message, fields = str(found["code"]), str(found["message"]), dict(found["fields"])
     except (ValueError, KeyError, TypeError):
-        code, message, fields = "internal", "the server gave no answer that can be read.", {}
+        found, code, message, fields = {}, "internal", "the server gave no answer that can be read.", {}
     kind = next((known for known in _kinds(DitherError) if known.code == code), None)
     made: Any = (kind or DitherError).__new__(kind or DitherError)
     DitherError.__init__(made, message)
+    made.what, made.hint = str(found.get("what", message)), str(found.get("hint", ""))
     for name, value in fields.items():
         setattr(made, name, value)
+    if isinstance(made, ParameterError) and made.name is not None:
+        made.rule = made.what.removeprefix(f"{made.name} ")
     if kind is None:
         made.code = code
     return made  # type: ignore[no-any-return]

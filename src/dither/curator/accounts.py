@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from dither.accounting.currency.currency import Currency
 from dither.curator.budgets import (
+    CLOSED,
+    FROZEN,
     Budget,
     BudgetView,
     budget_from,
     check_usable,
+    decimal_text,
     taken_by_others,
     terms_of,
     too_dear,
     view,
 )
 from dither.errors import AnalystMissing, BudgetExceeded, PolicyError
+from dither.escape import visible
 from dither.policy.names import meant
 
 if TYPE_CHECKING:
-    from dither.ledger import Charge, Ledger
+    from dither.ledger import Charge, Entry, Ledger
 
 
 @dataclass(frozen=True)
@@ -46,8 +53,45 @@ class Accounts:
         return budget_from(self.ledger.terms(people, analyst))
 
     def view(self, people: str, analyst: str | None = None) -> BudgetView:
-        """What an account by itself was granted, has spent and has left."""
-        return view(self.budget(people, analyst), self.ledger.balance(people, analyst), self.budget(people))
+        """What an account by itself was granted, has spent and has left, and how it stands."""
+        seen = view(self.budget(people, analyst), self.ledger.balance(people, analyst), self.budget(people))
+        return replace(seen, state=self.state(people, analyst), changes=tuple(self._changes(people, analyst)))
+
+    def state(self, people: str, analyst: str | None = None) -> str:
+        """Whether an account can be charged: "open", frozen or closed; of an analyst, also because its people are."""
+        from dither.ledger.checks import canonical_names
+
+        who, standing = canonical_names(people, analyst), self.ledger.desk.standing()
+        if standing.is_closed(*who):
+            return CLOSED
+        return FROZEN if who[0] in self.ledger.breaker.frozen() or who in standing.frozen else "open"
+
+    def _changes(self, people: str, analyst: str | None) -> Iterator[str]:
+        """Every grant and lowering of an account, the newest first, and what it had at first."""
+        from dither.ledger.checks import canonical_names
+
+        who = canonical_names(people, analyst)
+        made = [entry.body for entry in self.ledger.desk.decisions("grant", "lower") if _whose(entry) == who]
+        for body in reversed(made):
+            how = "signed" if "signature" in body else "lowered"
+            yield f"{_total(body['terms'])} in all{_since(body.get('time'))} ({how}): {visible(str(body['reason']))}"
+        if made:
+            yield f"{_total(self.ledger.desk.opening(people, analyst))} at first"
+
+    def opening(self, people: str, budget: Budget | None) -> Callable[[], None] | None:
+        """What opens the people of a table once it is loaded, refused now if it cannot be; None if they are there."""
+        if budget is None:
+            self.known(people)
+            return None
+        terms_of(budget)
+        Currency.of(budget)
+        if (people, None) in self.ledger.accounts():
+            self.open(people, None, budget)  # refuses other terms before a long load
+        return partial(self.open, people, None, budget)
+
+    def granted(self) -> dict[tuple[str, str | None], Mapping[str, str]]:
+        """What every account has in all, in the terms of its budget."""
+        return {account: self.ledger.terms(*account) for account in self.ledger.accounts()}
 
     def people_of(self, analyst: str) -> list[str]:
         """The people about whom an analyst may ask: the curator gave it a cap there."""
@@ -86,3 +130,17 @@ class Accounts:
         if analyst is not None and self.ledger.fits(people, analyst, charge):
             return taken_by_others(asked, charge)
         return too_dear(asked, charge, self.view(people, analyst), analyst)
+
+
+def _whose(entry: Entry) -> tuple[Any, Any]:
+    return entry.body["people"], entry.body["analyst"]
+
+
+def _total(terms: Any) -> str:
+    """The epsilon, and the delta if there is one, that was granted."""
+    stated = ((name, Fraction(terms[name])) for name in ("epsilon", "delta") if name in terms)
+    return ", ".join(f"{name} {decimal_text(value, up=False)}" for name, value in stated)
+
+
+def _since(moment: Any) -> str:
+    return "" if moment is None else f" since {datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"

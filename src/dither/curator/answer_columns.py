@@ -15,22 +15,20 @@ from dither.answer.noisy_measures import NoisyMeasure, Released
 from dither.mechanisms import KeySelection
 from dither.records.versions import LEFT_OUT, version_of
 from dither.sql.plan.aggregates import CountDistinctOwner
-from dither.sql.plan.measures import left_out_words, names, shown
-from dither.sql.plan.nodes import CountDistinct, CountRows, SumRows
+from dither.sql.plan.measures import added_up, left_out_words, names, shown
 from dither.sql.plan.question import Output
 from dither.sql.plan.released_form import as_released, clamped, from_centres
 from dither.sql.postprocess.left_out import Bounds, LeftOut
-from dither.sql.postprocess.measure_errors import NOTHING, MeasureError, errors_of, scaled, scaled_errors
+from dither.sql.postprocess.measure_errors import (
+    NOTHING,
+    TO_GROUPS,
+    MeasureError,
+    errors_of,
+    scaled,
+    scaled_errors,
+)
 from dither.sql.postprocess.recorded_mechanisms import factor_from, mechanism_from, scale_of, tag_of
 from dither.sql.postprocess.selected_counts import ends_if_shown
-
-_OF_PROFILE = Fraction(1, 10)  # the part of what may be missed that goes to bounds that a noisy profile tells
-_PARTS = 10  # into how many parts the rest is divided, where some of it may go to groups that lose much
-_ADDED_UP = (
-    CountRows,
-    SumRows,
-    CountDistinct,
-)  # what is left out of groups together is at most what is left out of all
 
 
 @dataclass(frozen=True)
@@ -108,15 +106,14 @@ class Columns:
             MeasureError(Fraction(0), self.left_out.bounds(text, profile), self.left_out.clamped(text, profile))
             for text in texts
         ]
-        if allowance.groups is not None and all(isinstance(m, _ADDED_UP) for m in output.aggregate.measures()):
+        if allowance.groups is not None and added_up(output.aggregate):
             return self._over_groups(output, left, for_noise, allowance.groups)
         return self._with_noise(output, left, for_noise)
 
     def _split(self, texts: Sequence[str], allowance: Allowance) -> tuple[Fraction, Fraction]:
         """What bounds that a profile tells may miss, if any are used, and what is left for the noise."""
-        told = not all(self.left_out.certain(text) for text in texts)
-        profile = allowance.missed * _OF_PROFILE if told else Fraction(0)
-        return profile, (allowance.missed - profile) * allowance.shown
+        profile, rest = self.left_out.split(texts, allowance.missed)
+        return profile, rest * allowance.shown
 
     def within(self, output: Output, error: Fraction, allowance: Allowance) -> bool:
         """Whether the exact number is at most so far, in shown units, from that shown; averages are not held to it."""
@@ -128,6 +125,21 @@ class Columns:
         widths = [_farther(each.noise, ends) for each, ends in zip(errors, left, strict=True)]
         far = None if aggregate.depends_on_size else aggregate.half_width_at(0, widths)
         return far is None or far <= error
+
+    def linear(self, output: Output, allowance: Allowance) -> tuple[list[tuple[NoisyMeasure, int]], Bounds] | None:
+        """The measures that add up to an output, each with its coefficient, and what was left out of the sum.
+
+        None where it is no sum of them, or where only a profile bounds what was left out, and may be wrong by itself.
+        """
+        output = self._as_released(output)
+        aggregate, needed = output.aggregate, self._needed(output)
+        if aggregate.coefficients is None or any(factor_from(item.mechanism) != 1 for item in needed):
+            return None
+        if self.released.left_out is None or not all(self.left_out.certain(item.measure) for item in needed):
+            return None
+        return list(zip(needed, aggregate.coefficients, strict=True)), aggregate.remainder(
+            self.errors(output, allowance)
+        )
 
     def _with_noise(self, output: Output, left: Sequence[MeasureError], missed: Fraction) -> list[MeasureError]:
         aggregate, needed = output.aggregate, self._needed(output)
@@ -148,8 +160,8 @@ class Columns:
         if not sides or not groups:
             return self._with_noise(output, left, missed)
         tried = [self._with_noise(output, left, missed)]
-        for part in range(1, _PARTS):
-            lost = missed * Fraction(part, _PARTS)
+        for part in TO_GROUPS:
+            lost = missed * part
             even = lost * groups / sides
             spread = [
                 MeasureError(each.noise, _shared(each.left_out, even), _shared(each.clamped, even)) for each in left

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from dataclasses import dataclass, field
 from fractions import Fraction
+from html import escape
 from typing import TYPE_CHECKING
 
 from dither.accounting import ApproxDP, PureDP
 from dither.accounting.currency.currency import Currency
 from dither.accounting.guarantees.guarantee import Guarantee
+from dither.curator.budget_text import budget_line, budget_text
 from dither.errors import BudgetExceeded, PolicyError, RelationMismatch
+from dither.exact.digits import decimal_text as decimal_text
 from dither.exact.parameters import Number, positive
 from dither.neighbours import Relation
 
@@ -21,9 +23,8 @@ if TYPE_CHECKING:
 Budget = PureDP | ApproxDP
 
 _LEAST_EPSILON = "1e-9"  # what is left is told in whole parts of this
-_WIDTH = 30  # characters of the bar
+FROZEN, CLOSED = "frozen", "closed for good"
 _NOTHING = "Nothing was charged and no data were read."
-_ADDING = " (rho adds up; epsilon here is the dearest single question that still fits)"
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Amount:
         named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
         return {name: decimal_text(value, up=up, digits=digits) for name, value in named.items() if value is not None}
 
-    def shown(self, *, up: bool) -> str:
-        return ", ".join(f"{name} {text}" for name, text in self.figures(up=up).items())
+    def shown(self, *, up: bool, without: str = "") -> str:
+        return ", ".join(f"{name} {text}" for name, text in self.figures(up=up).items() if name != without)
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,33 +58,23 @@ class BudgetView:
     spent: Amount
     left: Amount
     free: Amount  # all that is left, but for what is reserved for analysts
+    state: str = field(default="open", kw_only=True)  # or that it is frozen, or closed for good
+    changes: tuple[str, ...] = field(
+        default=(), kw_only=True
+    )  # how it came to what was granted in all, in words, if it was changed
+
+    @property
+    def closed(self) -> bool:
+        return self.state == CLOSED
 
     def __repr__(self) -> str:
-        spent, left = self.spent.shown(up=True), self.left.shown(up=False)
-        return f"<BudgetView: granted {self.total.shown(up=False)}; spent {spent}; left {left}>"
+        return f"<budget: {budget_line(self)}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
-        share = self.spent.adding / self.total.adding if self.total.adding else Fraction(1)
-        full = -(-_WIDTH * share.numerator // share.denominator)
-        lines = [
-            f"granted: {self.total.shown(up=False)}",
-            f"  [{'#' * full}{'.' * (_WIDTH - full)}] {float(share):.1%} spent: {self.spent.shown(up=True)}",
-            f"  left: {self.left.shown(up=False)}" + (_ADDING if self.kind == "zcdp" else ""),
-        ]
-        if self.free != self.left:
-            lines.append(f"  not reserved for analysts: {self.free.shown(up=False)}")
-        return "\n".join(lines)
-
-
-def decimal_text(value: Fraction, *, up: bool, digits: int = 4) -> str:
-    """A few significant digits, rounded to the side that promises less.
-
-    >>> decimal_text(Fraction(1, 3), up=True), decimal_text(Fraction(1, 3), up=False)
-    ('0.3334', '0.3333')
-    """
-    with localcontext(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR):
-        number = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
-    return f"{number:f}" if Decimal("0.0001") <= abs(number) < 10**digits or not number else f"{number:e}"
+        return budget_text(self)
 
 
 def terms_of(budget: Budget, *, oversubscribe: bool = False) -> dict[str, str]:
@@ -123,6 +114,12 @@ def cap_of(people: Budget, epsilon: Number, delta: Number | None = None) -> Budg
         return PureDP(epsilon)
     share = min(positive(epsilon, "epsilon") / people.epsilon, Fraction(1)) if people.epsilon else Fraction(1)
     return ApproxDP(epsilon, people.delta * share if delta is None else delta, composition=people.composition)
+
+
+def same_kind(here: Budget, there: Budget) -> bool:
+    """Whether both count alike."""
+    alike = type(here) is type(there)
+    return alike and getattr(here, "composition", None) == getattr(there, "composition", None)
 
 
 def check_usable(people: Budget, cap: Budget) -> None:

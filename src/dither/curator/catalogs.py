@@ -26,5 +26,5 @@ class Catalogs:
             self._made = declared, made
         if people not in made:
             own = {name: table for name, table in declared.tables.items() if table.people in people}
-            made[people] = Catalog(own, declared.public)
+            made[people] = Catalog(own, declared.public, declared.schema)
         return made[people]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ from dither.accounting.currency.currency import Currency
 from dither.curator.accounts import Accounts
 from dither.curator.analyst import Analyst
 from dither.curator.asker import Asker
-from dither.curator.budgets import Budget, BudgetView, terms_of
+from dither.curator.budgets import Budget, BudgetView
+from dither.curator.officer.overseen import Overseen
 from dither.curator.principal import Principal
 from dither.curator.registration import Registrar
 from dither.curator.service import Service
@@ -20,39 +22,40 @@ from dither.engines.duckdb.sources.sources import delimited
 from dither.errors import PolicyError
 from dither.exact.parameters import Number
 from dither.lazy import importing
+from dither.policy.catalog import HOME
 from dither.policy.columns import Column
 from dither.policy.limits import Limits
 from dither.policy.store import PolicyFile
 from dither.policy.tables import Owner, private_table, public_table
 
 if TYPE_CHECKING:
-    from dither.curator.policy_files import Applied
-    from dither.curator.profiling import Part
-    from dither.engines.protocol import Engine, LoadReport, Progress
-    from dither.ledger import Entry, Ledger
+    from dither.curator.policy_files import Applied, Planned
+    from dither.engines.protocol import LoadReport, Progress
+    from dither.engines.routing import Engines
+    from dither.engines.settings import EngineSettings
+    from dither.ledger import Ledger
     from dither.policy.catalog import PublicTable, Table
     from dither.sql.planner.profile import Profile
-    from dither.sql.pricing.price import PricedQuestion
 
 
-class Curator(Asker):
+class Curator(Asker, Overseen):
     """Stands between tables about people and those who ask about them. All state lives in one folder.
 
     Everything it answers is private for owners: all rows of one owner, in every table of its people, added or removed.
     """
 
-    def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile) -> None:
+    def __init__(self, ledger: Ledger, engine: Engines, policy: PolicyFile) -> None:
         self._ledger, self._policy, self._accounts = ledger, policy, Accounts(ledger)
         self._walk = Walk(ledger, engine, policy)
         super().__init__(Service(ledger, self._walk), Principal.curator())
 
     @property
-    def _engine(self) -> Engine:
+    def _engine(self) -> Engines:
         """The one that the walk uses; an audit puts one in its place that listens."""
         return self._walk._engine
 
     @_engine.setter
-    def _engine(self, engine: Engine) -> None:
+    def _engine(self, engine: Engines) -> None:
         self._walk._engine = engine
 
     @property
@@ -60,21 +63,29 @@ class Curator(Asker):
         return Registrar(self._policy, self._engine, self._ledger)
 
     @classmethod
-    def open(cls, folder: str | Path, *, create: bool = True, anchor: str | Path | None = None) -> Curator:
-        """Open the curator's folder, or make it. An anchor kept elsewhere detects a ledger restored from a backup."""
+    def open(
+        cls,
+        folder: str | Path,
+        *,
+        create: bool | None = None,
+        anchor: str | Path | None = None,
+        ledger: str | None = None,
+        weak_anchor: bool = False,
+        engines: Mapping[str, EngineSettings] | None = None,
+    ) -> Curator:
+        """Open the curator's folder, or make it, which a warning says; create=True makes it silently, False refuses.
+
+        An anchor kept elsewhere detects a ledger restored from a backup. A new folder may have its ledger in a
+        PostgreSQL database (postgresql://HOST/DATABASE), which it remembers, and an anchor in another cluster's.
+        Engines beside DuckDB are named here when tables are first put on them: engines={"postgres": ...}.
+        """
         with importing():
-            from dither.engines.duckdb.engine import DuckDBEngine
-            from dither.ledger import Ledger
+            from dither.curator.folders import open_engines, open_ledger
 
         path = Path(folder)
-        if path.is_dir() and any(path.iterdir()) and not (path / "ledger.sqlite").exists():
-            raise PolicyError(f"{path} is not empty and holds no ledger; name a new folder for the curator.")
-        ledger = Ledger.open(path, anchor=anchor, create=create)
+        opened = open_ledger(path, create=create, anchor=anchor, ledger=ledger, weak_anchor=weak_anchor)
         policy = PolicyFile(path)
-        engine = DuckDBEngine(path / "snapshots", limits=lambda: policy.read().limits)
-        return cls(ledger, engine, policy)
-
-    # What the curator declares
+        return cls(opened, open_engines(policy, engines), policy)
 
     def people(self, name: str, *, budget: Budget, oversubscribe: bool = False) -> None:
         """Name an id-space. It has one budget, for good, for all tables that tell about these people.
@@ -98,6 +109,7 @@ class Curator(Asker):
         key: str | Iterable[str] = (),
         people: str | None = None,
         budget: Budget | None = None,
+        engine: str = HOME,
         delimiter: str | None = None,
         strict: bool = False,
         progress: Progress | None = None,
@@ -109,7 +121,7 @@ class Curator(Asker):
         max_rows_per_owner_in={"day": 1} an owner keeps one row of each day, with max_values_per_owner={"region": 1} the
         rows of one region, which makes questions by day or by region err by less. A source with more than `max_rows`
         rows is refused, and by it questions that would take too much are. The fields of a CSV file are separated by
-        commas, or by `delimiter`.
+        commas, or by `delimiter`. Tables that are joined are on one `engine`.
         If the load fails, nothing is left behind: no table, no snapshot, no people.
         """
         if (people is None) == (budget is None):
@@ -118,16 +130,8 @@ class Curator(Asker):
             )
         structure = {"max_rows_per_owner_in": max_rows_per_owner_in, "max_values_per_owner": max_values_per_owner}
         table = private_table(name, people or name, owner, max_rows_per_owner, columns, key, max_rows, **structure)
-        if budget is None:
-            self._accounts.known(table.people)
-            opening = None
-        else:
-            terms_of(budget)
-            Currency.of(budget)
-            if (table.people, None) in self._ledger.accounts():
-                self.people(table.people, budget=budget)  # refuses other terms before a long load
-            opening = partial(self.people, table.people, budget=budget)
-        read = delimited(source, delimiter)
+        opening = self._accounts.opening(table.people, budget)
+        read, table = delimited(source, delimiter), replace(table, engine=engine)
         return self._registrar.register(table, read, strict=strict, progress=progress, opening=opening)
 
     def register_public(
@@ -146,12 +150,30 @@ class Curator(Asker):
         table = public_table(name, columns, key, max_rows)
         return self._registrar.register(table, delimited(source, delimiter), strict=strict, progress=progress)
 
-    def apply(self, path: str | Path, *, strict: bool = False, progress: Progress | None = None) -> Applied:
-        """Make what a policy file (TOML or YAML) declares and is not there yet; refuses what differs from it."""
-        from dither.curator.policy_files import apply, read_policy
+    def plan(self, path: str | Path) -> Planned:
+        """What a policy file would do if it were applied with a reason; nothing is changed."""
+        from dither.curator.policy_files import planned, read_policy
 
-        granted = {account: self._ledger.terms(*account) for account in self._ledger.accounts()}
-        return apply(self, read_policy(path), granted, strict=strict, progress=progress)
+        return planned(self, read_policy(path), self._accounts.granted(), self.officer)
+
+    def apply(
+        self,
+        path: str | Path,
+        *,
+        reason: str | None = None,
+        key: str | Path | None = None,
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> Applied:
+        """Make what a policy file (TOML or YAML) declares and is not there yet; refuses what differs from it.
+
+        With a reason, budgets that it states otherwise are changed; to raise any, with the file of the officer's key.
+        """
+        from dither.curator.policy_files import Changing, apply, read_policy
+
+        changing = None if reason is None else Changing(self.officer, reason, key)
+        granted = self._accounts.granted()
+        return apply(self, read_policy(path), granted, strict=strict, progress=progress, changing=changing)
 
     def refresh(
         self,
@@ -164,6 +186,10 @@ class Curator(Asker):
     ) -> LoadReport:
         """Replace a table's data; the declaration and the budget stay."""
         return self._registrar.refresh(name, delimited(source, delimiter), strict=strict, progress=progress)
+
+    def copy(self, name: str, *, to: str, progress: Progress | None = None) -> list[str]:
+        """Move a table to another engine, with all that foreign keys tie to it; answers stay paid for. Their names."""
+        return self._registrar.copy(name, to, progress=progress)
 
     def drop(self, name: str) -> None:
         """Forget a table and delete its snapshot; what was spent stays spent."""
@@ -188,6 +214,10 @@ class Curator(Asker):
         """What one question may take; with an argument, change it from the next question on."""
         return self._policy.read().limits if limits is None else self._registrar.limit(limits)
 
+    def schema(self, name: str | None = None) -> str:
+        """What may stand before the name of any table: `public`, or the name that is given here."""
+        return self._policy.read().schema if name is None else self._registrar.call_schema(name)
+
     def profile(self, table: str, *, share: Number = "0.02", columns: Iterable[str] | None = None) -> Profile:
         """Spend a share of the people's whole budget on noisy histograms of a table's owners.
 
@@ -208,14 +238,8 @@ class Curator(Asker):
             check_fits(self._accounts, {"share": str(share)}, priced)
         for place in range(len(priced)):
             part, _ = asked.parts(find)[place]
-
-            def pricing(part: Part = part) -> PricedQuestion:
-                return part.priced(self._policy.catalog(), currency)
-
-            self._walk.answer(None, pricing, part.request)
+            self._walk.answer(None, lambda part=part: part.priced(self._policy.catalog(), currency), part.request)  # type: ignore[misc]
         return self.profiled(table)
-
-    # What the curator sees
 
     def tables(self, analyst: str | None = None) -> list[Table | PublicTable]:
         """The declarations of all tables, or of those about which an analyst may ask."""
@@ -229,29 +253,24 @@ class Curator(Asker):
         """What an account was granted, has spent and has left."""
         return self._service.budget(self._known(analyst), people)
 
-    def accounts(self) -> list[tuple[str, str | None]]:
-        """Every (people, analyst) that has a budget; the people's own have None for the analyst."""
-        return self._ledger.accounts()
+    def plot_budget(self, people: str, analyst: str | None = None) -> Any:
+        """An altair chart of what was spent of an account, question by question and by whom."""
+        from dither.curator.pictures.budget_over_time import budget_chart
 
-    def ledger(self) -> Iterator[Entry]:
-        """Every entry of the ledger, in order."""
-        return self._service.history(self._principal)
-
-    def freeze(self, people: str) -> None:
-        """Answer nothing new about these people until they are thawed; what was paid for can still be asked again."""
-        self._ledger.breaker.freeze(people)
-
-    def thaw(self, people: str) -> None:
-        """Answer questions about these people again, and count incidents from none."""
-        self._ledger.breaker.thaw(people)
+        return budget_chart(self._ledger.entries(), self.budget(people, analyst), people, analyst)
 
     def warm(self) -> None:
         """Start a worker, so that the first question does not wait for one."""
         self._engine.warm()
 
-    def verify(self) -> int:
-        """Check the whole ledger against its key and its anchor; the number of entries."""
-        return self._ledger.verify()
+    def charge_ahead(self, times: int) -> None:
+        """Charge so many times more questions at once than there are workers, so that they share durable commits.
+
+        For servers, where each question has a request id: what waits for a worker is charged already, and if the
+        process dies it is answered under that id. Servers keep the ids of free repeats themselves.
+        """
+        self._engine.charge_ahead(times)
+        self._walk.repeats = None
 
     def close(self) -> None:
         self._engine.close()

@@ -9,6 +9,7 @@ from dither.answer.coverage import Covers
 from dither.answer.keys import dense_keys, sparse_keys
 from dither.answer.noisy_measures import Released
 from dither.curator.answer_columns import Allowance, Columns
+from dither.errors import PolicyError
 from dither.mechanisms import KeySelection
 from dither.policy.columns import Coded, Column
 from dither.sql.plan.question import Output, Question
@@ -31,6 +32,7 @@ def present(
     what the question stated, and `over_groups` makes it the share of groups whose intervals hold.
     """
     released = Released.from_bytes(stored)
+    _check_labels(question, released)
     columns, keys, allowance = Columns(released), _keys(question, released), Allowance(1 - confidence)
     values = [columns.value(output, allowance) for output in question.outputs]
     groups, complete = len(values[0]), released.keys is None
@@ -69,6 +71,15 @@ def keeps(question: Question, stored: bytes, error: Fraction, confidence: Fracti
     columns, allowance = Columns(Released.from_bytes(stored)), Allowance(1 - confidence)
     shown = (question.outputs[item.index] for item in question.order if item.kind == "output")
     return all(columns.within(output, error, allowance) for output in shown)
+
+
+def _check_labels(question: Question, released: Released) -> None:
+    """Numbers are shown under the labels that they were computed by, whatever was declared or loaded since."""
+    if released.labels not in (None, question.labels):
+        raise PolicyError(
+            "this was answered before the labels of its keys or values changed: a table was declared differently, or a "
+            "public table was refreshed with other texts. Ask anew under another request id."
+        )
 
 
 def _keys(question: Question, released: Released) -> tuple[Key, ...]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from dither.errors import PolicyError, Stranger
 
-ROLES = ("curator", "auditor", "administrator")  # of those who have no name of their own
+ROLES = ("curator", "auditor", "administrator")  # of those who have no name of their own, and see all of the ledger
+_MONITOR = "monitor"  # has no name either, and sees nothing of it
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Principal:
                 object.__setattr__(self, "name", canonical_name(self.name, "analyst"))  # type: ignore[arg-type]
             except PolicyError:  # nobody has such a name
                 raise Stranger from None
-        elif self.role not in ROLES or self.name is not None:
+        elif self.role not in (*ROLES, _MONITOR) or self.name is not None:
             raise Stranger
 
     @classmethod

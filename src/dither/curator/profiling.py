@@ -31,7 +31,7 @@ from dither.sql.postprocess.left_out import ROWS
 from dither.sql.pricing.price import PricedQuestion, price
 
 _FOR_ROWS = Fraction(1, 2)  # of the share, where columns are asked about too
-_FOR_FIRST = Fraction(1, 5)  # of a histogram's part, where it is asked for twice
+_FOR_FIRST = Fraction(1, 8)  # of a histogram's part, where it is asked for twice
 
 Find = Callable[["Part"], bytes | None]  # the best settled answer to a part, if there is one
 
@@ -76,7 +76,7 @@ class Part:
             return Question(Scan(table, ()), table.people, (), (Output("owners", Count()),), (Shown("output", 0),))
         names, total = _total(table, self.quantity)
         counted = OwnerAggregate(Scan(table, names), (), (("amount", total),))
-        decimals = 0 if total.value is None else total.value.scale
+        decimals = total.value.scale if isinstance(total.value, Numeric) else 0
         amount = Stored("amount", total.least, total.most, decimals, total.nullable)
         last = len(self.edges) - 1
         high = [(place, edge) for place, edge in enumerate(self.edges) if place][::-1]  # without a value: the first bin

@@ -10,10 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dither.accounting.currency.currency import Currency, Price
+from dither.answer.noisy_measures import Released
 from dither.curator.present import keeps
 from dither.curator.profiling import Part, profile_from
 from dither.errors import ParameterError, PolicyError
-from dither.policy.catalog import Table
+from dither.policy.catalog import PublicTable, Table
 from dither.sql.bounding.losses import certifiable
 from dither.sql.bounding.owner_limits import Limits
 from dither.sql.expressions import Stored
@@ -67,16 +68,18 @@ def keeps_to(priced: PricedQuestion, stored: bytes) -> bool:
 
 
 def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestion) -> None:
-    """Stored numbers are in the order of the keys declared then; they are never shown under other labels."""
-    if reservation.snapshot == priced.snapshot:
+    """Numbers that do not say under which labels they belong are not shown once these may have changed."""
+    if reservation.snapshot == priced.snapshot or reservation.answer is None:
         return
     tables = {table.name for table in priced.question.tables}
-    for entry in ledger.events(["register"], after=reservation.id):
+    listing = {table.name for table in priced.question.tables if isinstance(table, PublicTable) and table.labels}
+    told = Released.from_bytes(reservation.answer).labels is not None
+    for entry in ledger.events(["register"] if told else ["register", "refresh"], after=reservation.id):
         table = entry.body.get("table")
-        if table in tables:
+        if table in (tables if entry.kind == "register" else listing):
             raise PolicyError(
-                f"request {reservation.request!r} was answered before table {table!r} was dropped and registered "
-                "again, perhaps declared differently; ask anew under another request id."
+                f"request {reservation.request!r} was answered before table {table!r} was loaded again, perhaps "
+                "declared differently or with other labels; ask anew under another request id."
             )
 
 

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dither.curator.accounts import Accounts
 from dither.curator.principal import ROLES, Principal
-from dither.curator.stated import Stated, StatedRequest, check_text, checked
-from dither.errors import ProfileMissing, Stranger
+from dither.curator.stated import Stated, StatedRequest, check_text, checked, confidence_of, with_clause
+from dither.errors import PolicyError, ProfileMissing, Stranger, UnsupportedQuery
 from dither.policy.catalog import PublicTable, Table
 from dither.policy.tables import Tables
 
 if TYPE_CHECKING:
     from dither.answer import Answer
+    from dither.answer.shape import OutputColumn
     from dither.curator.budgets import BudgetView
+    from dither.curator.officer.question import WholeQuestion
+    from dither.curator.officer.statement import Line
+    from dither.curator.over.over_walk import OverWalk
     from dither.curator.walk import Walk
-    from dither.ledger import Entry, Ledger
+    from dither.ledger import Entry, Ledger, Reservation
     from dither.sql.planner.profile import Profile
     from dither.sql.pricing.explanation import Explanation
 
@@ -35,32 +39,97 @@ class Service:
 
     def ask(self, principal: Principal, text: str, /, **stated: Unpack[StatedRequest]) -> Answer:
         """The answer to a question, paid for before any data are read."""
-        return self._walk.ask(self._account(principal), text, **checked(stated, StatedRequest))
+        account, asked = self._account(principal), with_clause(text, checked(stated, StatedRequest))
+        try:
+            return self._walk.ask(account, text, **asked)
+        except UnsupportedQuery as refused:  # reading comes first, so nothing was charged
+            return self._over(refused).ask(account, text, **asked)
 
     def explain(self, principal: Principal, text: str, /, **stated: Unpack[Stated]) -> Explanation:
         """The plan, its price and the error to expect, without reading data or spending anything."""
-        return self._walk.explain(self._account(principal), text, **checked(stated, Stated))
+        account, asked = self._account(principal), with_clause(text, checked(stated, Stated))
+        try:
+            return self._walk.explain(account, text, **asked)
+        except UnsupportedQuery as refused:
+            return self._over(refused).explain(account, text, **asked)
+
+    def describe(self, principal: Principal, text: str, /, **stated: Unpack[Stated]) -> tuple[OutputColumn, ...]:
+        """The columns that the answer would have, without reading data or spending anything."""
+        from dither.answer.shape import shape_of
+        from dither.curator.over.answer_tables import empty_answer
+
+        account, asked = self._account(principal), checked(stated, Stated)
+        try:
+            level = confidence_of(asked)
+            named = {name: value for name, value in asked.items() if name not in ("confidence", "coverage")}
+            return shape_of(empty_answer(self._walk.price(text, account, confidence=level, **named), level))
+        except UnsupportedQuery as refused:
+            return self._over(refused).describe(account, text, **asked)
+
+    def _over(self, refused: UnsupportedQuery) -> OverWalk:
+        """For a text that is no question by itself: it may compute with the answers to some."""
+        from dither.curator.over.over_walk import OverWalk
+
+        return OverWalk(self._walk, refused)
+
+    def charged(self, principal: Principal, request: str) -> bool:
+        """Whether the principal was charged under a request id, whatever became of it."""
+        analyst = self._account(principal)
+        people = self._accounts.people if analyst is None else self._accounts.people_of(analyst)
+        return any(self._ledger.requested(one, analyst, request) is not None for one in people)
+
+    def pending(self) -> list[Reservation]:
+        """What was charged and has no answer yet, for a server to take up after a crash."""
+        return self._ledger.pending()
+
+    def price_of(self, reservation: Reservation) -> dict[str, Any]:
+        """What was charged, as whoever asks states it."""
+        from dither.ledger.checks import CURRENCIES
+
+        charge, name = reservation.charge, CURRENCIES[self._ledger.kind(reservation.people)]
+        return {name: charge.cost, **({"delta": charge.delta} if charge.delta else {})}
 
     def budget(self, principal: Principal, people: str | None = None) -> BudgetView:
         """What the principal was granted, has spent and has left; of an analyst, the own cap."""
         analyst = self._account(principal)
         return self._accounts.view(people or self._accounts.only_people(analyst), analyst)
 
-    def history(self, principal: Principal) -> Iterator[Entry]:
-        """The entries of the ledger in order; of an analyst, the own ones, numbered by themselves.
+    def history(self, principal: Principal, *, after: int = 0) -> Iterator[Entry]:
+        """The entries of the ledger in order, after that number; of an analyst, the own ones, numbered by themselves.
 
         Units name accounts by their place in the ledger, which counts what others did before, so analysts do not see
         them; nor the random number that tells copies of a ledger apart.
         """
         analyst = None if principal.role in ROLES else self._account(principal)
         if analyst is None:
-            return self._ledger.entries()
+            return self._ledger.entries(after=after)
         own = (entry for entry in self._ledger.entries() if entry.body.get("analyst") == analyst)
         hidden = ("units", "nonce")
         return (
             replace(entry, sequence=number, body={name: v for name, v in entry.body.items() if name not in hidden})
             for number, entry in enumerate(own, 1)
+            if number > after
         )
+
+    def statement(self, principal: Principal) -> list[Line]:
+        """One line for each question of the ledger; of an analyst, for each of the own."""
+        return [line for line, _ in self._lines(principal)]
+
+    def question(self, principal: Principal, number: int) -> WholeQuestion:
+        """One of these lines, with the answer that was released."""
+        from dither.curator.officer.question import whole
+
+        for line, place in self._lines(principal):
+            if line.number == number:
+                return whole(self._walk, line, self._ledger.reservation(place))
+        raise PolicyError(f"there is no question {number}; the statement lists those there are.")
+
+    def _lines(self, principal: Principal) -> Iterator[tuple[Line, int]]:
+        from dither.curator.officer.statement import lines_of
+
+        analyst = None if principal.role in ROLES else self._account(principal)
+        kinds = {people: self._ledger.kind(people) for people in self._accounts.people}
+        return lines_of(self._ledger.entries(), kinds, own=analyst)
 
     def tables(self, principal: Principal) -> list[Table | PublicTable]:
         """The declarations of all tables about which the principal may ask."""

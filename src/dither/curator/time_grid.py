@@ -24,6 +24,7 @@ class Clock:
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    date: Callable[[], float] = lambda: time.time()  # seconds since 1970, UTC
 
 
 def release_after(priced: PricedQuestion, limits: Limits) -> Fraction | None:

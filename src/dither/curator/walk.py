@@ -1,20 +1,23 @@
 """The walk of a question, from SQL text to an answer that was paid for.
 
-read -> price -> a worker and the shared lock -> reserve (durable) -> exact aggregates (sealed) -> noise
+read -> price -> a place and the shared lock -> reserve (durable) -> a worker -> exact aggregates (sealed) -> noise
 -> settle (durable), at its time -> show what was stored
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dither.accounting.currency.currency import Currency
+from dither.answer.privacy import bought
 from dither.curator.accounts import Accounts
 from dither.curator.catalogs import Catalogs
+from dither.curator.repeats import Repeats
 from dither.curator.stated import EACH, OVER_GROUPS, over_groups_of
 from dither.curator.time_grid import Clock, doubled, release_after
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
@@ -25,8 +28,9 @@ from dither.sql.binding.reading import Readings
 
 if TYPE_CHECKING:
     from dither.answer import Answer
-    from dither.engines.protocol import Engine
+    from dither.engines.routing import Engines
     from dither.ledger import Ledger, Reservation
+    from dither.sql.plan.question import Question
     from dither.sql.pricing.explanation import Explanation
     from dither.sql.pricing.price import PricedQuestion
 
@@ -34,10 +38,11 @@ if TYPE_CHECKING:
 class Walk:
     """The steps from a text to its answer, for whoever pays: an analyst by name, or None for the curator."""
 
-    def __init__(self, ledger: Ledger, engine: Engine, policy: PolicyFile, clock: Clock | None = None) -> None:
+    def __init__(self, ledger: Ledger, engine: Engines, policy: PolicyFile, clock: Clock | None = None) -> None:
         self._ledger, self._engine, self._policy, self._clock = ledger, engine, policy, clock or Clock()
         self._accounts, self._readings = Accounts(ledger), Readings()
         self.catalogs = Catalogs(policy, self._accounts)
+        self.repeats: Repeats | None = Repeats(policy.folder, ledger)  # None where a server keeps the ids
 
     def ask(
         self,
@@ -56,10 +61,12 @@ class Walk:
 
         level, over_groups = probability(confidence, "confidence"), over_groups_of(coverage)
         self._engine.warm()
-        pricing = partial(self.price, text, analyst, dialect=dialect, confidence=level, **stated)
+        named = {"dialect": dialect, "confidence": level, "over_groups": over_groups, **stated}
+        pricing = partial(self.price, text, analyst, **named)
         priced, stored, charged = self.answer(analyst, pricing, request, text)
-        limited = stated.get("rows_per_owner")
-        return present(priced.question, stored, level, charged=charged, rows_per_owner=limited, over_groups=over_groups)
+        ways: dict[str, Any] = {"rows_per_owner": stated.get("rows_per_owner"), "over_groups": over_groups}
+        shown = present(priced.question, stored, level, charged=charged, **ways)
+        return replace(shown, bought=(bought(shown.price, self._accounts.budget(priced.question.people)),))
 
     def explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
         """The walk up to the price; whether that would fit is said too."""
@@ -68,7 +75,7 @@ class Walk:
 
         confidence = probability(stated.pop("confidence", "0.95"), "confidence")
         over_groups = over_groups_of(stated.pop("coverage", EACH))
-        priced = self.price(text, analyst, confidence=confidence, **stated)
+        priced = self.price(text, analyst, confidence=confidence, over_groups=over_groups, **stated)
         explanation, people = explain(priced, confidence), priced.question.people
         if over_groups and priced.question.keys:
             explanation.content["notes"].append(OVER_GROUPS)
@@ -85,15 +92,25 @@ class Walk:
         with importing():
             import flint  # noqa: F401 - what a price buys is computed with balls
 
+        question = self.read(analyst, text, dialect)
+        if stated.pop("delta_for_keys", False) and question.public:
+            stated["delta"] = None
+        return self.price_question(question, analyst, **stated)
+
+    def read(self, analyst: str | None, text: str, dialect: str | None = None) -> Question:
+        return self._readings.read(analyst, text, self.catalogs.of(analyst), dialect=dialect)
+
+    def price_question(self, question: Question, analyst: str | None, **stated: Any) -> PricedQuestion:
+        """The same for a question that was read already."""
+        with importing():
             from dither.curator.recall import profile_for
             from dither.sql.admission.gate import admit
             from dither.sql.pricing.price import price
 
-        question = self._readings.read(analyst, text, self.catalogs.of(analyst), dialect=dialect)
         self._accounts.budget(question.people, analyst)  # refuses an analyst whom the curator gave no cap there
         currency = Currency.of(self._accounts.budget(question.people))
         priced = price(question, currency, profile=profile_for(self._ledger, question), **stated)
-        admit(priced, self._policy.read().limits, self._engine.dialect)
+        admit(priced, self._policy.read().limits, self._engine.dialect_of(question.engine))
         return priced
 
     def answer(
@@ -107,11 +124,10 @@ class Walk:
             if stored is not None:
                 return priced, stored, False
             after = release_after(priced, declared.limits)
-            # In this order: whoever waits for a worker holds up no refresh, and nobody who pays waits for one.
-            with self._engine.slot(analyst), self._policy.shared():
-                begun = self._clock.now()
+            # In this order: whoever waits for a place holds up no refresh, and whoever pays has a worker or is next.
+            with self._engine.place(analyst, priced.question.engine), self._policy.shared():
                 if self._policy.read() == declared:  # no refresh between the price and the run
-                    reservation, drawn = self._stored(analyst, priced, request, question, text)
+                    reservation, drawn, begun = self._stored(analyst, priced, request, question, text)
                     break
         return priced, self._settled(reservation, drawn, asked, begun, after), reservation.answer is None
 
@@ -119,7 +135,7 @@ class Walk:
         self, analyst: str | None, priced: PricedQuestion, request: str | None
     ) -> tuple[str, PricedQuestion, bytes | None]:
         """What the ledger calls this question, the noise recorded for its request id, and an answer paid for before."""
-        from dither.curator.recall import as_recorded, at_charge, keeps_to, repriced
+        from dither.curator.recall import as_recorded, at_charge, check_labels, keeps_to, repriced
         from dither.ledger import Charge
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
@@ -136,11 +152,18 @@ class Walk:
                 priced = at_charge(priced, known)
             answered = self._reserve(analyst, priced, request, question) if known.state == "settled" else known
             return question, priced, answered.answer
-        repeated = self._ledger.find(people, analyst, question, snapshot, charge)
-        if repeated is not None and not keeps_to(priced, repeated):
+        if request is not None and self.repeats is not None:
+            bound = self.repeats.find(analyst, request, priced)
+            if bound is not None:
+                check_labels(self._ledger, replace(bound, request=request), priced)
+                return bound.question, priced, bound.answer
+        repeated = self._ledger.paid(people, analyst, question, snapshot, charge)
+        if repeated is not None and not keeps_to(priced, repeated.answer or b""):
             question = priced.known_by_error
-            repeated = self._ledger.find(people, analyst, question, snapshot, charge)
-        return question, priced, repeated
+            repeated = self._ledger.paid(people, analyst, question, snapshot, charge)
+        if repeated is not None and request is not None and self.repeats is not None:
+            repeated = self.repeats.bind(analyst, request, priced, repeated)
+        return question, priced, None if repeated is None else repeated.answer
 
     def _reserve(
         self,
@@ -157,8 +180,10 @@ class Walk:
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
         snapshot, plan = priced.snapshot, priced.recipe()
         try:
+            # The time is for who reads the ledger, and decides nothing: this clock may say what it likes.
+            asked: dict[str, Any] = {"request": request, "sql": text, "time": max(int(self._clock.date()), 0)}
             reservation = self._ledger.reserve(
-                people, analyst, charge, question=question, snapshot=snapshot, plan=plan, request=request, sql=text
+                people, analyst, charge, question=question, snapshot=snapshot, plan=plan, **asked
             )
         except BudgetExceeded:
             raise self._accounts.refusal(people, analyst, priced.asked, charge) from None
@@ -168,16 +193,26 @@ class Walk:
 
     def _stored(
         self, analyst: str | None, priced: PricedQuestion, request: str | None, question: str, text: str | None
-    ) -> tuple[Reservation, bytes | None]:
-        """Charge the question, run it and draw its noise; what was drawn is not settled yet, and None if it failed."""
+    ) -> tuple[Reservation, bytes | None, float]:
+        """Charge the question, run it and draw its noise: not settled yet, None if it failed; and when it was begun."""
+        from dither.ledger import LedgerAway
+
         if request is None or self._ledger.requested(priced.question.people, analyst, request) is None:
             for table in priced.question.tables:
-                if not self._engine.has(table):
+                if not self._engine.has(table, priced.question.engine):
                     # Whether a file is there is the curator's doing, not the data's; nobody should pay for its absence.
                     raise PolicyError(f"the snapshot of {table.name!r} is missing; refresh the table.")
             self._room(analyst, priced, request, question, text)
         reservation = self._reserve(analyst, priced, request, question, text)
-        return reservation, None if reservation.answer is not None else self._attempt(reservation, priced)
+        if reservation.answer is not None:
+            return reservation, None, self._clock.now()
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._engine.slot(analyst, priced.question.engine))
+            except PolicyError:  # no data decide that: the charge stands, and is answered under its request id
+                raise LedgerAway("no worker process could be started to run the question.") from None
+            begun = self._clock.now()
+            return reservation, self._attempt(reservation, priced), begun
 
     def _room(
         self, analyst: str | None, priced: PricedQuestion, request: str | None, question: str, text: str | None
@@ -202,15 +237,18 @@ class Walk:
             from dither.curator.recall import as_planned
             from dither.curator.run import release
             from dither.engines.protocol import StatementStopped
+            from dither.ledger import LedgerAway
 
-        reason = None
+        reason, on = None, priced.question.engine
         try:
             planned = as_planned(priced, Currency.of(self._accounts.budget(reservation.people)), reservation)
             # Another plan or no snapshot any more, after a crash, say, is the curator's doing: no data decide that, so
             # it is a failure and no incident. From the first statement on they may.
-            if planned is not None and all(self._engine.has(table) for table in planned.question.tables):
+            if planned is not None and all(self._engine.has(table, on) for table in planned.question.tables):
                 limits, reason = self._policy.read().limits, "failed"
                 return release(planned, self._engine, limits.max_cells).within(limits.max_answer_bytes).to_bytes()
+        except LedgerAway:
+            raise  # no data decide that: the charge stands, and is answered under its request id
         except StatementStopped:
             reason = "stopped"
         except Exception:  # noqa: BLE001 - whatever goes wrong may depend on data, so nothing about it is told
@@ -222,8 +260,7 @@ class Walk:
                 self._incident(reservation, reason)
         return None
 
-    def _incident(self, reservation: Reservation, reason: str) -> None:
-        """Its end may have told one bit; after some of them the people are frozen."""
+    def _incident(self, reservation: Reservation, reason: str) -> None:  # its end may have told one bit
         self._ledger.breaker.incident(reservation.id, reason, most=self._policy.read().limits.max_incidents)
 
     def _settled(
@@ -231,10 +268,11 @@ class Walk:
     ) -> bytes:
         """Store what was drawn once it is time, and return what is stored.
 
-        It is late if it took more than its bound since it had a worker: that one has to start, or that others keep all
-        of them busy, must not freeze the people. From the charge on every failure is the same to the analyst, and
-        stays charged.
+        It is late if it took more than its bound since it had a worker: waiting for one must not freeze the people.
+        From the charge on every failure is the same to the analyst, and stays charged.
         """
+        from dither.ledger import LedgerAway
+
         if reservation.answer is not None:
             return reservation.answer
         if after is not None:
@@ -245,9 +283,17 @@ class Walk:
                     self._incident(reservation, "late")
             self._clock.sleep(float(doubled(after, taken) - taken))
         if drawn is not None:
-            with suppress(Exception):
+            try:
                 return self._ledger.settle(reservation.id, drawn)
+            except LedgerAway:
+                raise
+            except Exception:  # noqa: BLE001 - from the charge on every failure is the same
+                pass
             with suppress(Exception):  # no incident: what was drawn is private already, and so is its size
                 self._ledger.fail(reservation.id)
+        with suppress(Exception):  # somebody else who ran it too, after a crash, was first: that is the answer
+            answer = self._ledger.reservation(reservation.id).answer
+            if answer is not None:
+                return answer
         # Raised here and not where it failed: an exception remembers the one it was raised beside.
         raise QueryFailed

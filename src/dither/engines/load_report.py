@@ -15,7 +15,7 @@ LOUD = "WARNING: "
 _ONE_IN = 20  # from this share on, the declaration rather than the records is probably wrong
 _EXPECTED = {
     "int": "whole numbers",
-    "fixed": "numbers such as 12.50, with a decimal point",
+    "fixed": "numbers such as 1234.50, with a decimal point and nothing between thousands",
     "bool": "true or false, 1 or 0",
     "date": "days such as 2024-12-31",
     "timestamp": "times such as 2024-12-31 23:59:59",
@@ -24,7 +24,7 @@ _EXPECTED = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadReport:
     """What sanitising did, for the curator only: it is exact, so it must never reach an analyst."""
 
@@ -50,6 +50,9 @@ class LoadReport:
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
+
+    def __repr__(self) -> str:
+        return f"<loaded: {'; '.join(line.strip() for line in self._lines())}>"
 
     def _lines(self) -> Iterator[str]:
         # A public table has no owners, and any other has some.

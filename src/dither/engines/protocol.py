@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dither.engines.load_report import LoadReport
 from dither.errors import DitherError, PolicyError
 from dither.mechanisms.sealed_values import Exact
-from dither.policy.catalog import MOST_ROWS, PublicTable, Table, most_rows
+from dither.policy.catalog import HOME, MOST_ROWS, PublicTable, Table, most_rows
+from dither.policy.shape import Shape
 from dither.sql.lowering.dialect import Dialect
 from dither.sql.lowering.statement import Statement
 
-__all__ = ["Engine", "EngineError", "LoadReport", "Progress", "Statement", "StatementStopped", "check_rows"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Engine",
+    "EngineError",
+    "Holder",
+    "Home",
+    "LoadReport",
+    "Progress",
+    "Statement",
+    "StatementStopped",
+    "check_rows",
+]
 
 Progress = Callable[[str, float], None]  # what is being done, and the fraction finished
 
 
 class EngineError(DitherError):
-    """An engine could not answer. Always the same words: the engine's own could quote data."""
+    """An engine could not answer. Always the same words: the engine's own could quote data.
+
+    `why` has the engine's words where there were no data but published ones.
+    """
 
     code = "engine_failed"
 
-    def __init__(self) -> None:
+    def __init__(self, why: str = "") -> None:
         super().__init__("the engine could not answer this statement")
+        self.why = why
 
 
 class StatementStopped(EngineError):
@@ -45,10 +64,10 @@ def check_rows(table: Table | PublicTable, rows: int) -> None:
     )
 
 
-class Engine(Protocol):
-    """Holds snapshots; returns exact aggregates, sealed, one dense array a measure in the order of the public keys.
+class Holder(Protocol):
+    """One engine: holds snapshots of private tables and copies of public ones, and runs statements in its `dialect`.
 
-    It runs statements in its own `dialect`.
+    DuckDB is one, and so is each that tables can be put on beside it. Every snapshot is whole or not there.
     """
 
     @property
@@ -56,23 +75,31 @@ class Engine(Protocol):
 
     def load(
         self,
-        table: Table | PublicTable,
+        table: Table,
         source: Any,
         *,
         strict: bool = False,
         progress: Progress | None = None,
         parent: Table | None = None,
-    ) -> LoadReport: ...
+    ) -> LoadReport:
+        """Sanitise, rank and verify the source's records; `parent`, where a foreign key leads, is held here too."""
+        ...
+
+    def store(self, table: Table | PublicTable, rows: Any, progress: Progress | None = None) -> None:
+        """Keep the rows of a finished snapshot, an Arrow reader with a schema, as they are: owners and ranks too."""
+        ...
+
+    def rows(self, table: Table | PublicTable) -> AbstractContextManager[Any]:
+        """An Arrow reader of a snapshot as it is stored: the owner, the columns, the rank; for `store` elsewhere."""
+        ...
 
     def owner_type(self, table: Table) -> str: ...
 
-    def labels(self, table: PublicTable) -> dict[str, tuple[str, ...]]:
-        """The values of a public table's text columns that have few enough to be listed."""
-        ...
-
     def drop(self, table: Table | PublicTable) -> None: ...
 
-    def keep_only(self, tables: Collection[Table | PublicTable]) -> None: ...
+    def keep_only(self, tables: Collection[Table | PublicTable]) -> None:
+        """Delete all other snapshots; if they cannot be reached, warn, and do it the next time."""
+        ...
 
     def has(self, table: Table | PublicTable) -> bool: ...
 
@@ -84,6 +111,70 @@ class Engine(Protocol):
         """What it takes to run this thread's statements at once, held; Busy if all there is for an analyst is taken."""
         ...
 
+    def charge_ahead(self, times: int) -> None:
+        """So many times more questions are charged at once than can run."""
+        ...
+
+    def place(self, analyst: str | None = None) -> AbstractContextManager[object]:
+        """Leave to be charged: a slot, or where questions are charged ahead of one, a place near enough to it."""
+        ...
+
+    def run(self, statement: Statement) -> Sequence[Exact]:
+        """Exact integers, sealed. Whatever fails is the same EngineError, or StatementStopped."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Home(Holder, Protocol):
+    """The engine that is always there: it has all public tables, and computes with what is public."""
+
+    def labels(self, table: PublicTable) -> dict[str, tuple[str, ...]]:
+        """The values of a public table's text columns that have few enough to be listed."""
+        ...
+
+    def shape(self, table: PublicTable) -> Shape:
+        """How the rows of a public table's snapshot lie."""
+        ...
+
+    def compute(self, sql: str, tables: Mapping[str, Any], most: int) -> Any:
+        """An Arrow table of at most so many bytes, computed from published ones by DuckDB's SQL, where nothing else is
+        in reach."""
+        ...
+
+    def public_rows(self, table: PublicTable) -> Any:
+        """The stored rows of a public table, as an Arrow table of codes and texts."""
+        ...
+
+    def listed(self, statement: Statement) -> NDArray[np.bool_]:
+        """Which groups of its keys have a row: for statements over public tables alone, any other is refused."""
+        ...
+
+
+class Engine(Protocol):
+    """What the walk sees: several engines as one. What `on` names is where a question's private tables are.
+
+    A statement returns exact aggregates, sealed, one dense array a measure in the order of the public keys.
+    """
+
+    def dialect_of(self, on: str) -> Dialect: ...
+
+    def has(self, table: Table | PublicTable, on: str) -> bool: ...
+
+    def warm(self) -> None: ...
+
+    def slot(self, analyst: str | None = None, on: str = HOME) -> AbstractContextManager[object]: ...
+
+    def charge_ahead(self, times: int) -> None: ...
+
+    def place(self, analyst: str | None = None, on: str = HOME) -> AbstractContextManager[object]: ...
+
     def run(self, statement: Statement) -> Sequence[Exact]: ...
+
+    def compute(self, sql: str, tables: Mapping[str, Any], most: int) -> Any: ...
+
+    def public_rows(self, table: PublicTable) -> Any: ...
+
+    def listed(self, statement: Statement) -> NDArray[np.bool_]: ...
 
     def close(self) -> None: ...

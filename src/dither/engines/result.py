@@ -63,10 +63,11 @@ def of_candidates(result: Any, count: int, measures: int) -> tuple[npt.NDArray[A
 
 
 def _narrow(column: Any) -> Any:
-    """A key's codes as words: they are small, though the engine may have computed them in double words."""
+    """A key's codes as words, whatever the engine stores or has computed them in; texts as they are."""
     import pyarrow as pa
 
-    return column.cast(pa.int64()) if pa.types.is_decimal(column.type) else column
+    whole = pa.types.is_decimal(column.type) or pa.types.is_signed_integer(column.type)
+    return column.cast(pa.int64()) if whole else column
 
 
 def _codes(column: Any) -> npt.NDArray[Any]:

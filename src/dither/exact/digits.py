@@ -12,7 +12,9 @@ added to the half-width before it is rounded.
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 _SHOWN_DIGITS = 2
 
@@ -62,6 +64,26 @@ def decimal(number: Fraction) -> str:
     ('60', '0.25', '0.666667')
     """
     return str(number) if number.denominator == 1 else f"{float(number):.6g}"
+
+
+def decimal_text(value: Fraction, *, up: bool, digits: int = 4) -> str:
+    """A few significant digits, rounded to the side that promises less.
+
+    >>> decimal_text(Fraction(1, 3), up=True), decimal_text(Fraction(1, 3), up=False)
+    ('0.3334', '0.3333')
+    """
+    with localcontext(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR):
+        number = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+    return f"{number:f}" if Decimal("0.0001") <= abs(number) < 10**digits or not number else f"{number:e}"
+
+
+def decimal_ends(ends: Any, *, up: bool) -> str:
+    """One end of an interval, or several, in six digits rounded outward; what is no exact number as Python shows it."""
+    if isinstance(ends, Fraction):
+        return str(ends) if ends.denominator == 1 else decimal_text(ends, up=up, digits=6)
+    if isinstance(ends, tuple):
+        return f"({', '.join(decimal_ends(end, up=up) for end in ends)})"
+    return repr(ends)
 
 
 def counted(count: int | Fraction, what: str) -> str:

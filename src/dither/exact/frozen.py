@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dither.exact.short_forms import ShortForm
 
-class Frozen:
+
+class Frozen(ShortForm):
     """The base of a frozen dataclass whose own `__init__` or `__post_init__` reads what it is given into exact form."""
 
     def _keep(self, **checked: object) -> None:

@@ -10,5 +10,7 @@ from dither.graph.edges import edges
 from dither.graph.max_degree import max_degree
 from dither.graph.mst_cost import mst_cost
 from dither.graph.triangles import triangles
+from dither.lazy import listing
 
 __all__ = ["edges", "max_degree", "mst_cost", "triangles"]
+__dir__ = listing(__all__)

@@ -7,9 +7,10 @@ from dither.graph.estimates import with_interval
 from dither.graph.price import public_noise
 from dither.graph.reading import GraphLike, Vertices, read_graph
 from dither.sensitivity.graphs.edges import edges as edges_sensitivity
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 
 
+@statistic
 def edges(
     graph: GraphLike, *, epsilon: Number | None = None, rho: Number | None = None, vertices: Vertices = None
 ) -> Estimate:

@@ -14,7 +14,7 @@ from dither.stats.estimate import Estimate, plain
 _HIDDEN = "the noise follows the smooth sensitivity of this graph, which is private; another method= has an interval."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundedEstimate(Estimate):
     """An estimate beside which a private bound on the local sensitivity was published; its noise is made for it."""
 

@@ -9,9 +9,10 @@ from dither.graph.estimates import with_interval
 from dither.graph.price import public_noise
 from dither.graph.reading import GraphLike, Vertices, read_graph
 from dither.sensitivity.graphs.max_degree import max_degree as max_degree_sensitivity
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 
 
+@statistic
 def max_degree(
     graph: GraphLike, *, epsilon: Number | None = None, rho: Number | None = None, vertices: Vertices = None
 ) -> Estimate:

@@ -16,7 +16,7 @@ from dither.mechanisms.smooth.smooth_noise import SmoothNoise
 from dither.mechanisms.stability.propose_test_release import fine_grid
 from dither.neighbours import Relation
 from dither.sensitivity.graphs.mst_cost import mst_cost as sensitivity
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 
 Method = Literal["global", "smooth"]
 
@@ -24,6 +24,7 @@ Method = Literal["global", "smooth"]
 _SMOOTHEST = Fraction(100)
 
 
+@statistic
 def mst_cost(
     graph: GraphLike,
     *,

@@ -18,13 +18,14 @@ from dither.mechanisms.smooth.smooth_noise import SmoothNoise
 from dither.mechanisms.stability.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.neighbours import Relation
 from dither.sensitivity.graphs.triangles import triangles as sensitivity
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 
 Method = Literal["global", "smooth", "bounded"]
 
 _COMPARED_AT = Fraction(95, 100)
 
 
+@statistic
 def triangles(
     graph: GraphLike,
     *,

@@ -10,7 +10,7 @@ from dither.ledger.checks import account_of, canonical_names
 from dither.ledger.journal import Journal
 from dither.ledger.names import canonical_name
 from dither.ledger.page import Page
-from dither.ledger.storage.files import Folder
+from dither.ledger.storage.protocol import Place
 from dither.ledger.units import charge_units
 from dither.ledger.values import Charge, Reservation
 
@@ -20,7 +20,7 @@ LARGEST_INLINE_ANSWER = 1_000_000  # bytes; larger ones become files
 class Answers:
     """The answers of a ledger."""
 
-    _folder: Folder
+    _folder: Place
     _journal: Journal
 
     def settle(self, reservation_id: int, answer: bytes) -> bytes:
@@ -63,6 +63,14 @@ class Answers:
 
         self._journal.write(change)
 
+    def reservation(self, reservation_id: int) -> Reservation:
+        """What was reserved by that entry, and what became of it; PolicyError if it is none."""
+        with self._journal.reading() as page:
+            index.is_open(page, reservation_id)
+            found = index.reservation(page, self._folder, reservation_id)
+        self._journal.anchor_up_to(page.head.sequence)
+        return found
+
     def requested(self, people: str, analyst: str | None, request: str) -> Reservation | None:
         """What this very analyst reserved under a request id, whatever became of it; None if there is nothing."""
         people, analyst = canonical_names(people, analyst)
@@ -78,6 +86,13 @@ class Answers:
 
         Another analyst's answers are never considered, nor those of another snapshot, nor failures.
         """
+        found = self.paid(people, analyst, question, snapshot, charge)
+        return None if found is None else found.answer
+
+    def paid(
+        self, people: str, analyst: str | None, question: str, snapshot: str, charge: Charge
+    ) -> Reservation | None:
+        """The reservation that has the answer which `find` gives."""
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
             price = charge_units(charge, account_of(page.book, people, None).cap)
@@ -90,7 +105,7 @@ class Answers:
             else:
                 return None
         self._journal.anchor_up_to(page.head.sequence)
-        return found.answer
+        return found
 
     def pending(self, people: str | None = None) -> list[Reservation]:
         """Charged but not settled, oldest first: what a crash left behind, or what runs right now."""

@@ -15,17 +15,20 @@ from hashlib import sha256
 from itertools import chain
 from typing import Any
 
-from dither.errors import LedgerCorrupt
+from dither.errors import DitherError, LedgerCorrupt
 from dither.ledger import caps
+from dither.ledger.accounts import Accounts, Name
 from dither.ledger.chain import Link, canonical_json, digest
 from dither.ledger.kinds import BREAKER, WITHOUT_MEANING
-from dither.ledger.totals import Total, identity_of, total_of
-from dither.ledger.units import NOTHING, Units, cap_units
+from dither.ledger.officer import changes
+from dither.ledger.officer.standing import NEW, Standing, check_standing
+from dither.ledger.totals import Total, identity_of, total_of, unpack
+from dither.ledger.units import NOTHING, Units, cap_units, limit_units
 from dither.ledger.values import Charge
 
-Name = tuple[str, str | None]  # people, analyst
 REASONS = ("stopped", "failed", "late")  # of incidents; a late question may still be answered
 COMMITTING = 3  # the version of entries from which on they commit to caps and to the outcome of every reservation
+GROUPING = 4  # and from which on to a digest of each group of accounts
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,24 @@ class Account:
     cap: Charge
     terms: Mapping[str, str]
     spent: Units = NOTHING
+    now: Charge | None = None  # the cap since it was changed; units stay those of the one it was opened with
+    terms_now: Mapping[str, str] | None = None
+    closed: bool = False
+
+    @property
+    def cap_now(self) -> Charge:
+        """The cap in force."""
+        return self.cap if self.now is None else self.now
+
+    @property
+    def terms_in_force(self) -> Mapping[str, str]:
+        """What was recorded of the cap in force."""
+        return self.terms if self.terms_now is None else self.terms_now
 
     @cached_property
     def limit(self) -> Units:
-        """The cap in whole units."""
-        return cap_units(self.cap)
+        """The cap in force, in whole units."""
+        return cap_units(self.cap) if self.now is None else limit_units(self.now, self.cap)
 
     @cached_property
     def row(self) -> tuple[int, int, int, int, int]:
@@ -57,8 +73,8 @@ class Account:
 
     @property
     def left(self) -> Units:
-        """What was not spent of it."""
-        return self.limit - self.spent
+        """What can still be spent of it."""
+        return NOTHING if self.closed else self.limit - self.spent
 
     @property
     def oversubscribed(self) -> bool:
@@ -85,26 +101,28 @@ class Book:
     """
 
     key: bytes = b""
-    accounts: dict[Name, Account] = field(default_factory=dict)
+    accounts: Accounts = field(default_factory=Accounts)
     pending: set[int] = field(default_factory=set)
     incidents: dict[str, frozenset[int]] = field(default_factory=dict)
     frozen: frozenset[str] = frozenset()
     outcomes: Any = field(default_factory=sha256)
     lost: dict[bytes, Total] = field(default_factory=dict)
     unread: tuple[int, ...] = ()
+    standing: Standing = NEW
     identities: dict[Name, bytes] = field(default_factory=dict)  # of accounts that are here for good
 
     def copy(self) -> Book:
         """A book of its own, for a transaction that may yet be abandoned."""
         return Book(
             self.key,
-            dict(self.accounts),
+            self.accounts.copy(),
             set(self.pending),
             dict(self.incidents),
             self.frozen,
             self.outcomes.copy(),
             dict(self.lost),
             self.unread,
+            self.standing,
             self.identities,
         )
 
@@ -121,15 +139,18 @@ class Book:
         if link.kind == "account":
             account = Account.read(link)
             spent = self.seen(account)
-            if spent is None:
-                raise LedgerCorrupt(f"entry {link.sequence} of the ledger opens a lost account under other terms.")
+            if spent is None or self.standing.is_closed(account.people, None):
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger opens a lost or closed account otherwise.")
             caps.check(link, self.accounts, spent)
             self.add(replace(account, spent=spent))
             self.note(link)
         elif link.kind == "reserve":
             caps.check(link, self.accounts)
-            if body["people"] in self.frozen:
-                raise LedgerCorrupt(f"entry {link.sequence} of the ledger charges people who are frozen.")
+            try:
+                check_standing(self, body["people"], body.get("analyst"))
+            except DitherError:
+                why = "charges people who are frozen, or an account that is frozen or closed."
+                raise LedgerCorrupt(f"entry {link.sequence} of the ledger {why}") from None
             self._charge(link)
             self.pending.add(link.sequence)
         elif link.kind in ("settle", "fail"):
@@ -140,13 +161,15 @@ class Book:
         elif link.kind == "restore":
             self._charge(link)
             self.note(link)
-        elif link.kind in BREAKER or link.kind in WITHOUT_MEANING:
+        elif changes.concerns(link):
+            changes.note(self, link, figures=True)
+            changes.catch_up(self, link)
+        elif link.kind in (*BREAKER, *WITHOUT_MEANING, *changes.KINDS):
             self.note(link)
 
     def _charge(self, link: Link) -> None:
-        by_sequence = {account.opened: account for account in self.accounts.values()}
         for opened, cost, delta in link.body["units"]:
-            account, more = by_sequence.get(opened), Units(cost, delta)
+            account, more = self.accounts.opened(opened), Units(cost, delta)
             if account is None:
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger charges somebody who has no account.")
             spent = account.spent + more
@@ -161,16 +184,21 @@ class Book:
             account = Account.read(link)
             if account.analyst is None and self.lost and self.identity(account)[:16] in self.lost:
                 self.frozen |= {account.people}
+        elif changes.concerns(link):
+            changes.note(self, link)
         elif link.kind in BREAKER:
             self.interrupt(link)
         elif link.kind == "restore":
             found = [Total.read(fields) for fields in link.body["lost"]]
             self.lost.update({total.name: total for total in found})
+            self.standing = replace(self.standing, blind=self.standing.blind or "unknown" in link.body)
         else:
             self.unread += (link.sequence,)
 
     def seen(self, account: Account) -> Units | None:
         """What a lost account of this name had spent, if there was one; None if that had other terms."""
+        if self.standing.blind and account.analyst is None:
+            return None
         if not self.lost:
             return NOTHING
         identity = self.identity(account)
@@ -187,13 +215,19 @@ class Book:
 
     def totals(self) -> bytes:
         """What every account has spent, those that are lost included, for an anchor."""
-        for name in self.accounts.keys() - self.identities.keys():
-            self.identities[name] = self.identity(self.accounts[name])
-        found = [total_of(account.packed, self.identities[name]) for name, account in self.accounts.items()]
-        if self.lost:
-            here = {known[:16] for known in self.identities.values()}
-            found += [total.packed for total in self.lost.values() if total.name not in here]
-        return b"".join(found)
+
+        def total(account: Account) -> bytes:
+            identity = self.identities[account.people, account.analyst] = self.identity(account)
+            if account.closed:  # whatever copy of the ledger comes back, nothing is left of it
+                return Total(account.opened, account.limit, identity).packed
+            return total_of(account.packed, identity)
+
+        if not self.lost:
+            return self.accounts.totals(self.key, total)
+        here = [*unpack(b"".join(map(total, self.accounts.each())))]
+        known = {total.name for total in here}
+        found = [one.at_least(self.lost.get(one.name)) for one in here]
+        return b"".join(one.packed for one in (*found, *(o for o in self.lost.values() if o.name not in known)))
 
     def interrupt(self, link: Link) -> None:
         """Follow an entry of the circuit breaker."""
@@ -207,6 +241,8 @@ class Book:
             if people in self.frozen or link.body["incidents"] != len(counted):
                 raise LedgerCorrupt(f"entry {link.sequence} of the ledger freezes people without a cause.")
             self.frozen |= {people}
+        elif (people, None) in self.standing.closed:
+            raise LedgerCorrupt(f"entry {link.sequence} of the ledger thaws people who are closed for good.")
         else:
             self.incidents.pop(people, None)
             self.frozen -= {people}
@@ -214,19 +250,23 @@ class Book:
     def commitment(self, key: bytes, version: int) -> bytes:
         """A keyed digest of everything above that can change, as entries of that version commit to it."""
         incidents = {people: sorted(counted) for people, counted in self.incidents.items()}
-        accounts, broken = self.accounts.values(), [incidents, sorted(self.frozen)]
+        accounts, broken = self.accounts.each(), [incidents, sorted(self.frozen)]
         if version < COMMITTING:
             spent = packed(*((account.opened, account.spent.cost, account.spent.delta) for account in accounts))
             fields = [spent, packed(sorted(self.pending))]
             if self.incidents or self.frozen:  # without any, the state is sealed as it was before there could be some
                 fields.append(canonical_json(broken).encode())
             return digest(key, b"state", *fields)
-        fields = [b"".join([account.packed for account in accounts]), packed(sorted(self.pending))]
-        fields.append(self.outcomes.digest())
-        if self.incidents or self.frozen or self.lost or self.unread:
+        if version < GROUPING:
+            rows = b"".join([account.packed for account in accounts])
+        else:
+            rows = packed([len(self.accounts)]) + b"".join([group.digest for group in self.accounts.groups()])
+        fields = [rows, packed(sorted(self.pending)), self.outcomes.digest()]
+        if self.incidents or self.frozen or self.lost or self.unread or self.standing != NEW:
             rest = [*broken, [total.fields for total in self.lost.values()], self.unread]
+            rest += [] if self.standing == NEW else [self.standing.document]
             fields.append(canonical_json(rest).encode())
-        return digest(key, b"caps and states", *fields)
+        return digest(key, b"caps and states" if version < GROUPING else b"groups and states", *fields)
 
 
 def packed(*numbers: Iterable[int]) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from dither.errors import PolicyError
 from dither.ledger import index
@@ -16,6 +17,8 @@ from dither.ledger.book import REASONS
 from dither.ledger.checks import account_of
 from dither.ledger.journal import Journal
 from dither.ledger.names import canonical_name
+from dither.ledger.officer.desk import check_reason
+from dither.ledger.officer.refusals import AccountClosed
 from dither.ledger.page import Page
 
 
@@ -42,20 +45,22 @@ class Breaker:
                 if len(counted) + 1 >= most:
                     _freeze(page, people)
 
-    def freeze(self, people: str) -> None:
+    def freeze(self, people: str, *, reason: str | None = None, time: int | None = None) -> None:
         """Answer nothing new about these people from now on."""
-        people = canonical_name(people, "people")
+        people, why = canonical_name(people, "people"), _why(reason, time)
         with self.journal.writing() as page:
             account_of(page.book, people, None)
-            _freeze(page, people)
+            _freeze(page, people, why)
 
-    def thaw(self, people: str) -> None:
+    def thaw(self, people: str, *, reason: str | None = None, time: int | None = None) -> None:
         """Answer again, and count incidents from none."""
-        people = canonical_name(people, "people")
+        people, why = canonical_name(people, "people"), _why(reason, time)
         with self.journal.writing() as page:
             account_of(page.book, people, None)
+            if page.book.standing.is_closed(people, None):
+                raise AccountClosed(people, None)
             if people in page.book.frozen or people in page.book.incidents:
-                page.append("thaw", {"people": people})
+                page.append("thaw", {"people": people, **why})
 
     def incidents(self) -> Mapping[str, int]:
         """How many there were of each people since they were last thawed."""
@@ -68,7 +73,14 @@ class Breaker:
             return page.book.frozen
 
 
-def _freeze(page: Page, people: str) -> None:
+def _freeze(page: Page, people: str, why: Mapping[str, str | int] = MappingProxyType({})) -> None:
     if people not in page.book.frozen:
         counted = page.book.incidents.get(people, frozenset())
-        page.append("freeze", {"people": people, "incidents": len(counted)})
+        page.append("freeze", {"people": people, "incidents": len(counted), **why})
+
+
+def _why(reason: str | None, time: int | None) -> dict[str, str | int]:
+    """What somebody's decision records; the breaker's own freeze has its incidents for a reason."""
+    if reason is not None:
+        check_reason(reason)
+    return {name: value for name, value in (("reason", reason), ("time", time)) if value is not None}

@@ -37,6 +37,10 @@ class Link:
         body: Mapping[str, Any] = json.loads(self.text)
         return body
 
+    def goes_on_from(self, kind: str) -> bool:
+        """Whether it may follow an entry of that kind: a chain that moved goes on where it arrived only."""
+        return (kind == "moved") == (self.kind == "arrived")
+
     def comes_after(self, sequence: int) -> bool:
         """Whether nothing is missing between that entry and this: only what a restore counts as lost leaves a gap."""
         if self.kind == "restore":

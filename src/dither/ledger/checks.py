@@ -65,8 +65,10 @@ def check_cap(book: Book, people: str, analyst: str | None, kind: str, cap: Char
     whole = account_of(book, people, None)
     if whole.kind != kind:
         raise PolicyError(f"the budget of {people!r} is {whole.kind}; that of {analyst!r} must be too, not {kind}.")
+    if whole.oversubscribed:
+        return
     rest = caps.unreserved(whole, book.accounts.values())
-    if not (whole.oversubscribed or caps.reserved(cap_units(cap) - spent, cap, whole.cap).fits(rest)):
+    if not caps.reserved(cap_units(cap) - spent, cap, whole.cap).fits(rest):
         left = exact_charge(Units(max(rest.cost, 0), max(rest.delta, 0)), whole.cap)
         raise PolicyError(
             f"the cap of {analyst!r}, {_figures(whole, cap)}, does not fit into the budget of people {people!r}: "

@@ -12,7 +12,7 @@ from dither.ledger.checks import check_texts
 from dither.ledger.journal import Journal
 from dither.ledger.kinds import KINDS, VERSION
 from dither.ledger.page import links_after
-from dither.ledger.storage.files import Folder
+from dither.ledger.storage.protocol import Place
 from dither.ledger.values import Entry
 from dither.ledger.verify import verify
 
@@ -22,7 +22,7 @@ _PAGE_OF_ENTRIES = 1000
 class History:
     """The entries of a ledger."""
 
-    _folder: Folder
+    _folder: Place
     _journal: Journal
     _key: bytes
 
@@ -42,11 +42,16 @@ class History:
             found = map(index.entry_of, index.events(page, after))
             return list(islice((entry for entry in found if entry.kind in kinds), most))
 
-    def entries(self) -> Iterator[Entry]:
-        """Every entry there is now, in order, each proven to follow the one before; events under their own kind."""
+    def entries(self, *, after: int = 0) -> Iterator[Entry]:
+        """Every entry there is now, in order, each proven to follow the one before; events under their own kind.
+
+        With `after`, those that follow that one alone.
+        """
         with self._journal.reading() as page:
             goal = page.head.sequence
-        last: Link | None = None
+            query = "SELECT max(sequence) FROM entries WHERE sequence <= ?"
+            (known,) = page.connection.execute(query, (min(after, goal),)).fetchone()
+            last: Link | None = None if known is None else page.entry(known)
         while last is None or last.sequence < goal:
             with self._journal.reading() as page:
                 links = list(links_after(page.connection, self._key, last, _PAGE_OF_ENTRIES))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from hashlib import sha256
@@ -12,7 +11,7 @@ from typing import Any
 from dither.errors import LedgerCorrupt, PolicyError
 from dither.ledger.chain import Link, canonical_json, same
 from dither.ledger.page import Page
-from dither.ledger.storage.files import Folder
+from dither.ledger.storage.protocol import Connection, Place
 from dither.ledger.units import Units
 from dither.ledger.values import ASKED, Charge, Entry, Reservation
 
@@ -65,7 +64,7 @@ def bytes_of(page: Page, analyst: str | None) -> int:
     return 0 if row is None else int(row[0])
 
 
-def count_all(connection: sqlite3.Connection, folder: Folder) -> None:
+def count_all(connection: Connection, folder: Place) -> None:
     """What all analysts have stored, in a ledger that did not count it, or not all of it."""
     connection.execute("DELETE FROM stored")
     for (of,) in connection.execute("SELECT body FROM entries WHERE kind = 'reserve'").fetchall():
@@ -79,9 +78,10 @@ def count_all(connection: sqlite3.Connection, folder: Folder) -> None:
         _add_bytes(connection, json.loads(of)["analyst"], found)
 
 
-def _add_bytes(connection: sqlite3.Connection, analyst: str | None, size: int) -> None:
+def _add_bytes(connection: Connection, analyst: str | None, size: int) -> None:
     connection.execute(
-        "INSERT INTO stored (analyst, bytes) VALUES (?, ?) ON CONFLICT (analyst) DO UPDATE SET bytes = bytes + ?",
+        "INSERT INTO stored (analyst, bytes) VALUES (?, ?)"
+        " ON CONFLICT (analyst) DO UPDATE SET bytes = stored.bytes + ?",
         (analyst or "", size, size),
     )
 
@@ -137,7 +137,7 @@ def entry_of(link: Link) -> Entry:
     return Entry(link.sequence, link.kind, link.body, link.version)
 
 
-def reservation(page: Page, folder: Folder, number: int) -> Reservation:
+def reservation(page: Page, folder: Place, number: int) -> Reservation:
     """The reservation of that number as its authentic entries tell it."""
     row = page.connection.execute(f"SELECT {COLUMNS} FROM reservations WHERE id = ?", (number,)).fetchone()
     entry = page.entry(number)
@@ -163,7 +163,7 @@ def reservation(page: Page, folder: Folder, number: int) -> Reservation:
     )
 
 
-def outcome(page: Page, folder: Folder, number: int, settled: int | None) -> tuple[Any, bytes | None]:
+def outcome(page: Page, folder: Place, number: int, settled: int | None) -> tuple[Any, bytes | None]:
     """State and stored answer, proven by the entry that settled the reservation."""
     if settled is None:
         return "reserved", None

@@ -7,7 +7,6 @@ of safety is a few microseconds, not a walk over the whole ledger.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,11 +16,10 @@ from dither.errors import DitherError, LedgerCorrupt, LedgerError
 from dither.ledger.book import Book
 from dither.ledger.chain import NO_SEAL, Link, canonical_json, same, seal
 from dither.ledger.kinds import VERSION
-from dither.ledger.page import COLUMNS, Page, links_after, load
-from dither.ledger.storage.anchor import Anchor, Mark
-from dither.ledger.storage.files import Folder
-from dither.ledger.storage.schema import LAYOUT
-from dither.ledger.storage.store import Store, change_tables, has_tables, make_tables, older_layout, undoing
+from dither.ledger.page import COLUMNS, Page, links_after, load, moved_to
+from dither.ledger.storage.protocol import Connection, Mark, Marks, Place
+from dither.ledger.storage.schema import COUNTING, LAYOUT
+from dither.ledger.storage.store import undoing
 from dither.ledger.storage.together import T, Together
 from dither.ledger.totals import unpack
 from dither.ledger.units import NOTHING
@@ -30,10 +28,10 @@ from dither.ledger.units import NOTHING
 class Journal:
     """The chain of one folder, shared by any number of processes, held to its anchor."""
 
-    def __init__(self, folder: Folder, key: bytes, anchor: Anchor) -> None:
+    def __init__(self, folder: Place, key: bytes, anchor: Marks) -> None:
         self._folder, self._key, self._anchor = folder, key, anchor
-        self._store = Store(folder.database)
-        self._reader = Store(folder.database)  # whoever reads does not wait for a commit that reaches the disk
+        self._store = folder.store()
+        self._reader = folder.store()  # whoever reads does not wait for a commit that reaches the disk
         self._trusting = Lock()
         self._together = Together(self.writing, _undoing)
         self._trusted: tuple[Link, Book] | None = None  # how far this process has followed
@@ -43,10 +41,10 @@ class Journal:
     def create(self, origin: str) -> None:
         """Write the first entry and the anchor's first mark, unless they are there. May be repeated after a crash."""
         with self._store.transaction(write=True) as connection:
-            if not has_tables(connection):
+            if not connection.has_tables():
                 if self._anchor.exists():
                     raise LedgerCorrupt(
-                        f"the anchor {self._anchor.path} remembers a ledger that is gone from its folder."
+                        f"the anchor {self._anchor.name} remembers a ledger that is gone from its folder."
                     )
                 self._folder.check_unused()
                 self._begin(connection, origin)
@@ -55,28 +53,33 @@ class Journal:
             if not self._anchor.exists() and (page := load(connection, self._key)).head.sequence == 1:
                 self._anchor.create(page.mark())
 
-    def _begin(self, connection: sqlite3.Connection, origin: str) -> None:
-        make_tables(connection)
+    def _begin(self, connection: Connection, origin: str) -> None:
+        connection.make_tables()
         text, state = canonical_json({"anchor": origin}), Book().commitment(self._key, VERSION)
         first = seal(self._key, NO_SEAL, 1, "create", text, state)
         connection.execute(f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", first.row)
 
-    def open(self, origin: str) -> None:
-        """Trust this ledger, or refuse it: seals, tables and anchor must agree."""
+    def open(self, origin: str, *, moved: bool = False) -> None:
+        """Trust this ledger, or refuse it: seals, tables and anchor must agree.
+
+        One that has moved is refused unless moved=True; and even then nothing is added to it.
+        """
         mark = self._anchor.read()  # before the ledger, which may only be further
         with self._store.transaction(write=False) as connection:
-            if not has_tables(connection):
+            if not connection.has_tables():
                 raise LedgerCorrupt("the ledger is empty, but its anchor is not.")
             page = load(connection, self._key)
             check_origin(page, origin)
             self.hold_to(page, mark)
+            if page.head.kind == "moved" and not moved:
+                raise LedgerError(moved_to(page.head))
             self._trusted = page.head, page.book
         with self._reader.transaction(write=False):
             pass  # the same file, now: what takes its place later is not read either
         self._folder.make_answers()
         self.anchor_up_to(page.head.sequence)
 
-    def upgrade(self, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]) -> None:
+    def upgrade(self, count: Callable[[Connection], None], prove: Callable[[Page], int]) -> None:
         """Bring tables of an older layout up to this one; entries stay as they are.
 
         An older dither that has the ledger open would go on by its own rules, and count nothing: one entry of this
@@ -84,21 +87,23 @@ class Journal:
         all caps and states, so everything is proven before.
         """
         with self._store.transaction(write=False) as connection:
-            if not older_layout(connection):
+            if not connection.older_layout():
                 return
         with self._store.transaction(write=True) as connection:
-            if older_layout(connection):
+            if connection.older_layout():
                 page = self._changed(connection, count, prove)
                 if self._anchor.exists():
                     self.hold_to(page, self._anchor.read())
 
     def _changed(
-        self, connection: sqlite3.Connection, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]
+        self, connection: Connection, count: Callable[[Connection], None], prove: Callable[[Page], int]
     ) -> Page:
-        change_tables(connection, older_layout(connection))
+        layout = connection.older_layout()
+        connection.change_tables(layout)
         page = load(connection, self._key)
         prove(page)
-        count(connection)  # neither older layout counted all that is stored
+        if layout < COUNTING:  # neither older layout counted all that is stored
+            count(connection)
         page.append("event", {"event": "upgraded", "body": {"layout": str(LAYOUT)}})
         return page
 
@@ -107,7 +112,7 @@ class Journal:
         with self._store.transaction(write=True) as connection:
             if self._anchor.exists():
                 raise LedgerError(
-                    f"there is a file {self._anchor.path}; move it away if it is not this ledger's anchor."
+                    f"there is a file {self._anchor.name}; move it away if it is not this ledger's anchor."
                 )
             page = load(connection, self._key)
             check_origin(page, origin)
@@ -116,22 +121,17 @@ class Journal:
 
     @contextmanager
     def restoring(
-        self, origin: str, count: Callable[[sqlite3.Connection], None], prove: Callable[[Page], int]
+        self, origin: str, count: Callable[[Connection], None], prove: Callable[[Page], int]
     ) -> Iterator[tuple[Page, Mark]]:
         """One atomic change of a ledger that is behind its anchor, or gone, anchored when this ends."""
         mark = self._anchor.read()
         with self._store.transaction(write=True) as connection:
-            if not has_tables(connection):
+            if not connection.has_tables():
                 self._begin(connection, origin)
-            page = self._changed(connection, count, prove) if older_layout(connection) else load(connection, self._key)
+            page = self._changed(connection, count, prove) if connection.older_layout() else load(connection, self._key)
             check_origin(page, origin)
             if mark.sequence <= page.head.sequence:
                 raise LedgerError("this ledger is not behind its anchor, so nothing of it needs to be counted as lost.")
-            if mark.totals is None:
-                raise LedgerError(
-                    f"the anchor {self._anchor.path} was written by an older dither, and does not say what was spent: "
-                    "restore the newest copy of the ledger."
-                )
             yield page, mark
         self.anchor_up_to(page.head.sequence)
 
@@ -163,8 +163,9 @@ class Journal:
     @contextmanager
     def reading(self) -> Iterator[Page]:
         """A consistent view of everything committed."""
+        trusted = self._known()  # before the view begins: what others commit and follow after that is not in it
         with self._reader.transaction(write=False) as connection:
-            page = self._page(connection)
+            page = self._page(connection, trusted)
             yield page
             self._trust(page)
 
@@ -172,7 +173,7 @@ class Journal:
     def writing(self) -> Iterator[Page]:
         """One atomic change, durable and anchored when this ends; or none."""
         with self._store.transaction(write=True) as connection:
-            page = self._page(connection)
+            page = self._page(connection, self._known())
             with self._stopping():
                 self._check_lineage(page, self._anchor.read())
             yield page
@@ -189,8 +190,8 @@ class Journal:
         if self._anchored >= sequence:
             return
         # The write lock keeps marks in order; one process's mark covers all that committed before it.
-        with self._store.transaction(write=True) as connection:
-            page = self._page(connection)
+        with self._store.turn() as connection:
+            page = self._page(connection, self._known())
             with self._stopping():
                 self._proven = self._anchor.advance(page.mark(), lambda newest: self._check_lineage(page, newest))
             self._anchored = page.head.sequence
@@ -203,31 +204,44 @@ class Journal:
 
     @contextmanager
     def _stopping(self) -> Iterator[None]:
-        """Whatever is wrong with the anchor, nothing more is served until the ledger is opened anew."""
+        """Whatever is wrong with the anchor, nothing more is served until the ledger is opened anew.
+
+        Unless it cannot be reached just now: then nothing is returned, and whoever asks again reaches it or does not.
+        """
         try:
             yield
         except LedgerError as error:
+            if not self._anchor.lasting and not isinstance(error, LedgerCorrupt):
+                raise
             for store in (self._store, self._reader):
                 store.stop(str(error))
             raise
 
     def check_file(self) -> None:
-        """Refuse a file that SQLite finds inconsistent; on a connection of its own, so that nobody waits for it."""
-        aside = Store(self._store.path)
-        with aside.transaction(write=False) as connection:
-            sound = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        aside.stop("")
-        if not sound:
-            raise LedgerCorrupt("SQLite finds the ledger's file inconsistent.")
+        """Refuse what the database finds inconsistent; on a connection of its own, so that nobody waits for it."""
+        aside = self._folder.store()
+        try:
+            with aside.transaction(write=False) as connection:
+                connection.check_whole()
+        finally:
+            aside.stop("")
 
-    def close(self) -> None:
-        """Let go of the file; nothing is lost."""
+    def close_store(self) -> None:
+        """Let go of the file alone."""
         for store in (self._store, self._reader):
             store.stop("the ledger is closed; open it again.")
 
-    def _page(self, connection: sqlite3.Connection) -> Page:
+    def close(self) -> None:
+        """Let go of everything; nothing is lost."""
+        self.close_store()
+        self._folder.close()
+        self._anchor.close()
+
+    def _known(self) -> tuple[Link, Book] | None:
         with self._trusting:
-            trusted = self._trusted
+            return self._trusted
+
+    def _page(self, connection: Connection, trusted: tuple[Link, Book] | None) -> Page:
         if trusted is None:
             return load(connection, self._key)
         head, book = trusted
@@ -248,9 +262,7 @@ class Journal:
 def check_origin(page: Page, origin: str) -> None:
     made_with = page.entry(1).body["anchor"]
     if made_with != origin:
-        raise LedgerError(
-            f"this ledger was made with {made_with} anchor file; open it with that, not with {origin} one."
-        )
+        raise LedgerError(f"this ledger was made with {made_with} anchor; open it with that, not with {origin} one.")
 
 
 @contextmanager

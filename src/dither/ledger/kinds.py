@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 from dither.errors import LedgerCorrupt, LedgerError
 
-VERSION = 3
+VERSION = 5
 
 BREAKER = ("incident", "freeze", "thaw")
 # Their form is fixed, their meaning is not: a ledger that has one is read and proven, and nothing is added to it.
-WITHOUT_MEANING = ("grant", "close", "token", "principal")
+# Of versions 3 and 4, "grant" and "close" are among them.
+WITHOUT_MEANING = ("token", "principal")
 
 Fields = tuple[frozenset[str], frozenset[str]]  # that must be there, and all that may be there
 
@@ -51,7 +52,27 @@ _THIRD: dict[str, Fields] = {
     "token": _fields("principal sha256", "name time until revoked"),
     "principal": _fields("principal", "analyst roles time revoked"),
 }
-KINDS: Mapping[int, Mapping[str, Fields]] = {1: _FIRST, 2: _SECOND, VERSION: _THIRD}
+_FOURTH: dict[str, Fields] = {
+    **_THIRD,
+    # The chain goes on elsewhere, and from there; random bytes, so that it never goes on alike in two places.
+    "moved": _fields("to nonce"),
+    "arrived": _fields("nonce"),
+}
+_FIFTH: dict[str, Fields] = {
+    **_FOURTH,
+    # The public key that grants are held to; of any but the first, the signature of the one before.
+    "officer": _fields("key reason number", "signature time"),
+    # What an account has in all from now on: more only under a signature, for this ledger and with this number.
+    # `was` is the cap that it raises: an order that was signed for another one is void.
+    "grant": _fields("people analyst terms cost delta reason number signature", "was time"),
+    "lower": _fields("people analyst terms cost delta reason", "time"),
+    "close": _fields("people analyst reason", "time"),
+    "freeze": _fields("people incidents", "analyst reason time"),
+    "thaw": _fields("people", "analyst reason time"),
+    # Unknown: an anchor of an older dither has no totals, so that all was counted as spent.
+    "restore": _fields("sequence mac units lost", "unknown"),
+}
+KINDS: Mapping[int, Mapping[str, Fields]] = {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, VERSION: _FIFTH}
 
 
 def check_kind(sequence: int, version: int, kind: str) -> None:

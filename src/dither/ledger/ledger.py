@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from dither.errors import BudgetExceeded, PeopleFrozen, PolicyError
+from dither.errors import BudgetExceeded, PolicyError
 from dither.ledger import caps, index
 from dither.ledger.answers import Answers
 from dither.ledger.book import Account
@@ -27,10 +27,14 @@ from dither.ledger.checks import (
 )
 from dither.ledger.history import History
 from dither.ledger.journal import Journal
+from dither.ledger.officer.desk import Desk
+from dither.ledger.officer.refusals import AccountClosed
+from dither.ledger.officer.standing import check_standing
 from dither.ledger.page import Page, check_row
 from dither.ledger.restore import count_as_spent
-from dither.ledger.storage.anchor import Anchor
-from dither.ledger.storage.files import Folder
+from dither.ledger.storage.address import anchor_of, place_of
+from dither.ledger.storage.leave import leave_now
+from dither.ledger.storage.protocol import Connection, Place
 from dither.ledger.units import Units, cap_units, exact_charge
 from dither.ledger.values import Balance, Charge, Reservation
 from dither.ledger.verify import verify_page
@@ -43,20 +47,30 @@ class Ledger(Answers, History):
     threads may share a ledger.
     """
 
-    def __init__(self, folder: Folder, journal: Journal, key: bytes) -> None:
+    def __init__(self, folder: Place, journal: Journal, key: bytes) -> None:
         self._folder, self._journal, self._key = folder, journal, key
 
     @classmethod
-    def open(cls, folder: Path | str, *, anchor: Path | str | None = None, create: bool = False) -> Ledger:
+    def open(
+        cls,
+        folder: Path | str,
+        *,
+        anchor: Path | str | None = None,
+        create: bool = False,
+        ledger: str | None = None,
+        weak_anchor: bool = False,
+    ) -> Ledger:
         """The ledger of that folder, if it can be trusted; with create=True made first if there is none.
 
         The anchor may be kept elsewhere (`anchor=`): a folder restored from a backup is then refused even if the whole
-        folder went back in time. It must then be given at every opening.
+        folder went back in time. It must then be given at every opening. With create=True, `ledger` may name a database
+        of PostgreSQL (postgresql://HOST/DATABASE) to keep it in, which the folder remembers; an anchor may be in one
+        too, of another cluster unless `weak_anchor`.
         """
-        place = Folder(Path(folder))
+        place = place_of(Path(folder), ledger)
         if create:
             place.prepare()
-        journal, origin, key = cls._journal_of(place, anchor)
+        journal, origin, key = cls._journal_of(place, anchor, weak_anchor)
         try:
             if create:
                 journal.create(origin)
@@ -68,24 +82,24 @@ class Ledger(Answers, History):
         return cls(place, journal, key)
 
     @classmethod
-    def restore_anchor(cls, folder: Path | str, *, anchor: Path | str | None = None) -> None:
+    def restore_anchor(cls, folder: Path | str, *, anchor: Path | str | None = None, weak_anchor: bool = False) -> None:
         """Make a new anchor for a ledger whose anchor file is lost; the curator's decision, and recorded as an event.
 
         The whole ledger is verified first. Charges that were cut from its end together with the anchor cannot be
         noticed: do this only for a copy known to be the newest.
         """
-        place = Folder(Path(folder))
-        journal, origin, _ = cls._journal_of(place, anchor)
+        place = place_of(Path(folder))
+        journal, origin, _ = cls._journal_of(place, anchor, weak_anchor)
         try:
             cls._upgrade(journal, place)
             journal.restore_anchor(origin, lambda page: verify_page(page, place))
         finally:
             journal.close()
-        with cls.open(folder, anchor=anchor) as ledger:
+        with cls.open(folder, anchor=anchor, weak_anchor=weak_anchor) as ledger:
             ledger.record("anchor_restored", {})
 
     @classmethod
-    def restore(cls, folder: Path | str, *, anchor: Path | str | None = None) -> None:
+    def restore(cls, folder: Path | str, *, anchor: Path | str | None = None, weak_anchor: bool = False) -> None:
         """Go on with an older copy of a ledger, or with none, where its newer anchor is all that is left of the rest.
 
         The curator's decision, and recorded as an entry: every account has spent at least what the anchor has seen. The
@@ -93,9 +107,9 @@ class Ledger(Answers, History):
         thawed. An account that the copy does not know can only be opened again under its old terms, and has spent then
         what the anchor has seen. The key must be the ledger's own.
         """
-        place = Folder(Path(folder))
+        place = place_of(Path(folder))
         place.prepare(key=False)
-        journal, origin, _ = cls._journal_of(place, anchor)
+        journal, origin, _ = cls._journal_of(place, anchor, weak_anchor)
         try:
             with journal.restoring(origin, *cls._older(place)) as (page, mark):
                 verify_page(page, None)
@@ -104,21 +118,20 @@ class Ledger(Answers, History):
             journal.close()
 
     @staticmethod
-    def _older(place: Folder) -> tuple[Callable[[sqlite3.Connection], None], Callable[[Page], int]]:
+    def _older(place: Place) -> tuple[Callable[[Connection], None], Callable[[Page], int]]:
         """How the tables of an older dither are counted and proven: answers are proven when they are returned."""
         return lambda connection: index.count_all(connection, place), lambda page: verify_page(page, None)
 
     @classmethod
-    def _upgrade(cls, journal: Journal, place: Folder) -> None:
+    def _upgrade(cls, journal: Journal, place: Place) -> None:
         journal.upgrade(*cls._older(place))
 
     @staticmethod
-    def _journal_of(place: Folder, anchor: Path | str | None) -> tuple[Journal, str, bytes]:
+    def _journal_of(place: Place, anchor: Path | str | None, weak: bool) -> tuple[Journal, str, bytes]:
         place.check()
         key = place.read_key()
-        path = place.anchor if anchor is None else Path(anchor)
-        origin = "its own" if path.absolute() == place.anchor.absolute() else "an external"
-        return Journal(place, key, Anchor(path, key)), origin, key
+        marks, origin = anchor_of(place, anchor, key, weak=weak)
+        return Journal(place, key, marks), origin, key
 
     def open_account(
         self, people: str, analyst: str | None, *, kind: str, cap: Charge, terms: Mapping[str, str]
@@ -138,12 +151,12 @@ class Ledger(Answers, History):
         with self._journal.writing() as page:
             known = page.book.accounts.get((people, analyst))
             if known is not None:
-                if (known.kind, known.cap, known.terms) != (kind, cap, dict(terms)):
-                    raise PolicyError(
-                        f"{whose(people, analyst)} already has a budget under other terms: {dict(known.terms)}. "
-                        "A budget is never changed; open it with the same terms."
-                    )
+                if (known.kind, known.cap_now, dict(known.terms_in_force)) != (kind, cap, dict(terms)):
+                    has = f"already has a budget under other terms: {dict(known.terms_in_force)}."
+                    raise PolicyError(f"{whose(people, analyst)} {has} Only an officer changes one.")
                 return
+            if page.book.standing.is_closed(people, None):
+                raise AccountClosed(people, None)
             spent = page.book.seen(Account(0, people, analyst, kind, cap, terms))
             if spent is None:
                 raise PolicyError(f"the lost budget of {whose(people, analyst)} had other terms; open it with those.")
@@ -161,8 +174,8 @@ class Ledger(Answers, History):
             return list(page.book.accounts)
 
     def terms(self, people: str, analyst: str | None = None) -> Mapping[str, str]:
-        """What was recorded when the account was opened."""
-        return MappingProxyType(dict(self._read_account(people, analyst).terms))
+        """What was recorded of the cap in force."""
+        return MappingProxyType(dict(self._read_account(people, analyst).terms_in_force))
 
     def kind(self, people: str) -> str:
         """The kind of the people's budget: "pure", "zcdp" or "basic"."""
@@ -173,7 +186,7 @@ class Ledger(Answers, History):
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
             whole, account = account_of(page.book, people, None), account_of(page.book, people, analyst)
-            free = caps.free(account, page.book.accounts.values())
+            free = caps.free(account, page.book.accounts.each())
         granted, spent = (exact_charge(units, account.cap) for units in (account.limit, account.spent))
         return Balance(granted, spent, *(caps.payable(units, account, whole) for units in (account.left, free)))
 
@@ -182,7 +195,7 @@ class Ledger(Answers, History):
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
             account, price = prices(page.book, people, analyst, charge)[-1]
-            return price.fits(caps.free(account, page.book.accounts.values()))
+            return price.fits(caps.free(account, page.book.accounts.each()))
 
     def reserve(
         self,
@@ -201,35 +214,33 @@ class Ledger(Answers, History):
     ) -> Reservation:
         """Charge the people and, unless it is the curator's own, the analyst; durable and anchored on return.
 
-        BudgetExceeded if it does not fit, PolicyError for an analyst without an account, PeopleFrozen if nothing new
-        may be run; then nothing is charged. A request id seen before gives back its reservation, whatever became of it,
-        and charges nothing; with another question or charge it is refused.
+        BudgetExceeded if it does not fit, PolicyError for an analyst without an account, PeopleFrozen, AnalystFrozen or
+        AccountClosed if nothing new may be run, or what `leave_now` says of a leave that has ended; then nothing is
+        charged. A request id seen before gives back its reservation, whatever became of it, and charges nothing; with
+        another question or charge it is refused.
         Recorded beside it if given: who asked for the analyst, when (whole seconds since 1970, UTC; no clock is read
         here), the text as asked, and the caller's own name for the request.
         """
         people, analyst = canonical_names(people, analyst)
         check_reserve(charge, question, snapshot, plan, request)
-        asked = check_asked(principal, time, sql, alias)
+        asked, leave = check_asked(principal, time, sql, alias), leave_now()
 
         def change(page: Page) -> Reservation:
             each = prices(page.book, people, analyst, charge)
             known = index.by_request(page, people, analyst, request)
             if known is not None:
                 return self._reserved(page, known, question, charge, request)
-            if people in page.book.frozen:
-                raise PeopleFrozen(people)
+            leave()
+            check_standing(page.book, people, analyst)
             for account, _ in each:
                 check_row(page, account)
             account, price = each[-1]
-            if not price.fits(rest := caps.free(account, page.book.accounts.values())):
+            if not price.fits(rest := caps.free(account, page.book.accounts.each())):
                 raise BudgetExceeded(does_not_fit(account, charge, rest, each[0][0]))
             for account, price in each:
                 self._charge(page, account, price, charge)
-            body = {
-                "people": people,
-                "analyst": analyst,
-                "question": question,
-                "snapshot": snapshot,
+            body: dict[str, Any] = {"people": people, "analyst": analyst, "question": question, "snapshot": snapshot}
+            body |= {
                 "plan": plan,
                 "request": request,
                 "cost": str(charge.cost),
@@ -249,14 +260,19 @@ class Ledger(Answers, History):
         reservation = index.reservation(page, self._folder, known)
         if (reservation.question, reservation.charge) != (question, charge):
             raise PolicyError(f"request {request!r} was used before with another question or price.")
-        if reservation.state == "reserved" and reservation.people in page.book.frozen:
-            raise PeopleFrozen(reservation.people)
+        if reservation.state == "reserved":
+            check_standing(page.book, reservation.people, reservation.analyst)
         return reservation
 
     @property
     def breaker(self) -> Breaker:
         """Incidents, and who is frozen because of them."""
         return Breaker(self._journal)
+
+    @property
+    def desk(self) -> Desk:
+        """What an officer decides about accounts."""
+        return Desk(self._journal, self._folder.path)
 
     def close(self) -> None:
         """Let go of the files. Everything that was returned is durable already."""
@@ -281,5 +297,4 @@ class Ledger(Answers, History):
             {"opened": account.opened, "cost": price.cost, "delta": price.delta},
         )
         if charged.rowcount != 1:
-            # An analyst within the own cap learns no figure of what others have left.
-            raise BudgetExceeded("the price does not fit. Nothing was charged.")
+            raise BudgetExceeded("the price does not fit. Nothing was charged.")  # nor is said what others have left

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -10,22 +9,22 @@ from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger.book import Account, Book, packed
 from dither.ledger.chain import NO_SEAL, Link, authentic, canonical_json, same, seal
 from dither.ledger.kinds import VERSION, check_body
-from dither.ledger.storage.anchor import Mark
+from dither.ledger.storage.protocol import Connection, Mark
 from dither.ledger.storage.schema import OF_THE_BOOK
-from dither.ledger.storage.store import check_tables
 from dither.ledger.units import Units
 
 COLUMNS = "sequence, version, kind, body, state, mac"
 NOTES = f"SELECT sequence FROM entries WHERE {OF_THE_BOOK} ORDER BY sequence"
 OUTCOMES = "SELECT settled, id FROM reservations WHERE settled IS NOT NULL ORDER BY settled"
 _MANY = 4096  # rows that are read at once
+ALL = 2**62  # rows: more than there can be
 
 
 @dataclass
 class Page:
     """One transaction's view: the newest entry, and the book as of that entry."""
 
-    connection: sqlite3.Connection
+    connection: Connection
     key: bytes
     head: Link
     book: Book
@@ -52,6 +51,8 @@ class Page:
             raise LedgerError(
                 f"entry {self.book.unread[0]} of the ledger means something that this dither does not know; upgrade it."
             )
+        if self.head.kind == "moved" and kind != "arrived":
+            raise LedgerError(moved_to(self.head))
         follows = body["sequence"] if kind == "restore" else self.head.sequence
         draft = Link(int(str(follows)) + 1, VERSION, kind, canonical_json(body), b"", b"")
         check_body(draft.sequence, VERSION, kind, body)
@@ -83,21 +84,31 @@ class Page:
             self.head = link
 
 
-def links_after(connection: sqlite3.Connection, key: bytes, link: Link | None, most: int = -1) -> Iterator[Link]:
+def links_after(connection: Connection, key: bytes, link: Link | None, most: int = ALL) -> Iterator[Link]:
     """Entries after `link` (None: from the first), each proven to follow the one before; all, or at most `most`."""
-    sequence, mac = (link.sequence, link.mac) if link else (0, NO_SEAL)
+    sequence, mac, kind = (link.sequence, link.mac, link.kind) if link else (0, NO_SEAL, "")
     query = f"SELECT {COLUMNS} FROM entries WHERE sequence > ? ORDER BY sequence LIMIT ?"
     for row in connection.execute(query, (sequence, most)):
         following = authentic(key, mac, row)
         if not following.comes_after(sequence):
             raise LedgerCorrupt(f"entry {sequence + 1} of the ledger is missing.")
-        sequence, mac = following.sequence, following.mac
+        if not following.goes_on_from(kind):
+            raise LedgerCorrupt(f"entry {following.sequence} of the ledger goes on where the ledger has moved away.")
+        sequence, mac, kind = following.sequence, following.mac, following.kind
         yield following
 
 
-def load(connection: sqlite3.Connection, key: bytes) -> Page:
+def moved_to(link: Link) -> str:
+    """Why nothing is served from a place that a ledger has left."""
+    return (
+        f"this ledger has moved to a {'database' if link.body['to'] == 'database' else 'folder'}; if that was cut "
+        "short, say `dither ledger copy` again."
+    )
+
+
+def load(connection: Connection, key: bytes) -> Page:
     """Head and book from the tables, which the newest entry must commit to."""
-    check_tables(connection)
+    connection.check_tables()
     (newest,) = connection.execute("SELECT max(sequence) FROM entries").fetchone()
     if not isinstance(newest, int):
         raise LedgerCorrupt("the ledger has no entries.")
@@ -107,10 +118,7 @@ def load(connection: sqlite3.Connection, key: bytes) -> Page:
     for opened, *numbers in account_rows(connection):
         noted.append(page.entry(opened))
         account = Account.read(noted[-1])
-        account = replace(account, spent=Units(*numbers[2:]))
-        if account.row != (opened, *numbers):
-            raise LedgerCorrupt("the cap of an account was changed.")
-        page.book.add(account)
+        page.book.add(replace(account, spent=Units(*numbers[2:])))
     page.book.pending.update(
         number for rows in _whole(connection, "SELECT id FROM reservations WHERE settled IS NULL") for (number,) in rows
     )
@@ -119,12 +127,14 @@ def load(connection: sqlite3.Connection, key: bytes) -> Page:
     noted += [page.entry(number) for (number,) in connection.execute(NOTES).fetchall()]
     for link in sorted(noted, key=lambda link: link.sequence):
         page.book.note(link)
+    if [account.row for account in page.book.accounts.each()] != account_rows(connection):
+        raise LedgerCorrupt("the cap of an account was changed.")
     if not same(page.head.state, page.book.commitment(key, page.head.version)):
         raise LedgerCorrupt("the accounts or reservations of the ledger were changed.")
     return page
 
 
-def _whole(connection: sqlite3.Connection, query: str) -> Iterator[list[tuple[int, ...]]]:
+def _whole(connection: Connection, query: str) -> Iterator[list[tuple[int, ...]]]:
     """Rows of whole numbers, many at a time; a damaged file may hold anything."""
     found = connection.execute(query)
     while rows := found.fetchmany(_MANY):
@@ -133,7 +143,7 @@ def _whole(connection: sqlite3.Connection, query: str) -> Iterator[list[tuple[in
         yield rows
 
 
-def account_rows(connection: sqlite3.Connection) -> list[tuple[int, int, int, int, int]]:
+def account_rows(connection: Connection) -> list[tuple[int, int, int, int, int]]:
     """The accounts as tabulated."""
     rows = connection.execute(
         "SELECT opened, cap, cap_delta, spent, spent_delta FROM accounts ORDER BY opened"

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 
 from dither.ledger.chain import canonical_json, digest
 from dither.ledger.units import Units
 
 _RECORD = struct.Struct(">qqq32s")
+SIZE = _RECORD.size  # bytes of a total
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,12 @@ class Total:
     def name(self) -> bytes:
         """Whose it is."""
         return self.identity[:16]
+
+    def at_least(self, other: Total | None) -> Total:
+        """With what another has seen, where that is more."""
+        if other is None:
+            return self
+        return replace(self, spent=Units(*map(max, astuple(self.spent), astuple(other.spent))))
 
     @property
     def packed(self) -> bytes:

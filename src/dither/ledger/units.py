@@ -51,6 +51,14 @@ def cap_units(cap: Charge) -> Units:
     return Units(cost, SCALE if cap.delta else 0)
 
 
+def limit_units(cap: Charge, opening: Charge) -> Units:
+    """A cap that an account got later, rounded down into its units, which are those of the cap it was opened with."""
+    units = Units(cap_units(cap).cost, floor_units(cap.delta, opening.delta * COST_UNIT) if opening.delta else 0)
+    if not units.delta < BEYOND_EVERY_CAP:
+        raise PolicyError(f"the delta of this budget can be at most {show(opening.delta * 9223, up=False)}.")
+    return units
+
+
 def charge_units(charge: Charge, cap: Charge) -> Units:
     """A price rounded up into the units of the account with that cap."""
     cost = min(ceil_units(charge.cost, COST_UNIT), BEYOND_EVERY_CAP)

@@ -14,8 +14,8 @@ from dither.errors import LedgerCorrupt
 from dither.ledger import index
 from dither.ledger.book import Book
 from dither.ledger.chain import Link, same
-from dither.ledger.page import Page, account_rows, links_after
-from dither.ledger.storage.files import Folder
+from dither.ledger.page import ALL, Page, account_rows, links_after
+from dither.ledger.storage.protocol import Place
 
 PAGE_OF_ENTRIES = 500
 _ROUNDS = 3  # up to what was the newest entry when each began: what others added meanwhile becomes less and less
@@ -26,7 +26,7 @@ class Walk:
     """How far the walk has come, and what follows from the entries up to there."""
 
     book: Book
-    folder: Folder | None  # None: whatever was settled, its answer is not looked at
+    folder: Place | None  # None: whatever was settled, its answer is not looked at
     last: Link | None = None
     entries: int = 0
     reserved: int = 0
@@ -91,7 +91,7 @@ class Walk:
         """Hold the tables against all entries of this very transaction."""
         if self.last != page.head:
             raise LedgerCorrupt("the ledger does not end where it was followed to.")
-        if account_rows(page.connection) != [account.row for account in self.book.accounts.values()]:
+        if account_rows(page.connection) != [account.row for account in self.book.accounts.each()]:
             raise LedgerCorrupt("what accounts have spent is not the sum of their entries.")
         # Each of those that the entries know of was seen; so there are others if there are more.
         found = page.connection.execute("SELECT count(*), count(settled) FROM reservations").fetchone()
@@ -105,7 +105,7 @@ class Walk:
             raise LedgerCorrupt("the bytes that analysts have stored are not those of their questions and answers.")
 
 
-def verify(reading: Callable[[], AbstractContextManager[Page]], folder: Folder | None) -> int:
+def verify(reading: Callable[[], AbstractContextManager[Page]], folder: Place | None) -> int:
     """Replay all entries; the number of them, or LedgerCorrupt at the first thing that does not follow.
 
     Without a folder, answers are not looked at.
@@ -123,14 +123,13 @@ def verify(reading: Callable[[], AbstractContextManager[Page]], folder: Folder |
             if walk.entries == before:
                 raise LedgerCorrupt("the ledger does not end where it was followed to.")
     with reading() as page:
-        walk.follow(page, -1)
+        walk.follow(page, ALL)
         walk.read_files()
         walk.compare(page)
     return walk.entries
 
 
-def verify_page(page: Page, folder: Folder | None) -> int:
+def verify_page(page: Page, folder: Place | None) -> int:
     """The same, all in one transaction that somebody else has begun."""
-    if page.connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
-        raise LedgerCorrupt("SQLite finds the ledger's file inconsistent.")
+    page.connection.check_whole()
     return verify(lambda: nullcontext(page), folder)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dither.lazy import loader
+from dither.lazy import listing, loader
 
 if TYPE_CHECKING:
     from dither.mechanisms.additive.gaussian import Gaussian as Gaussian
     from dither.mechanisms.additive.laplace import Laplace as Laplace
     from dither.mechanisms.keys.key_selection import KeySelection as KeySelection
+    from dither.mechanisms.local.local_hashing import LocalHashing as LocalHashing
     from dither.mechanisms.local.randomized_response import RandomizedResponse as RandomizedResponse
     from dither.mechanisms.quantiles.listed_quantile import ListedQuantile as ListedQuantile
     from dither.mechanisms.quantiles.listed_quantile import ListedQuantiles as ListedQuantiles
@@ -42,6 +43,7 @@ HOMES = {
     "Laplace": "dither.mechanisms.additive.laplace",
     "ListedQuantile": "dither.mechanisms.quantiles.listed_quantile",
     "ListedQuantiles": "dither.mechanisms.quantiles.listed_quantile",
+    "LocalHashing": "dither.mechanisms.local.local_hashing",
     "NoisyMax": "dither.mechanisms.selection.noisy_max",
     "PermuteAndFlip": "dither.mechanisms.selection.permute_and_flip",
     "ProposeTestRelease": "dither.mechanisms.stability.propose_test_release",
@@ -62,3 +64,4 @@ HOMES = {
 }
 __all__ = [*HOMES]
 __getattr__ = loader(__name__, HOMES)
+__dir__ = listing(__all__)

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, NoReturn, Protocol
 
 from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import NotPublic
+from dither.escape import markup
 from dither.exact.parameters import Number, probability
+from dither.exact.short_forms import figure, stated_price
 
 
 class HasGuarantee(Protocol):
@@ -15,7 +17,7 @@ class HasGuarantee(Protocol):
     def guarantee(self) -> Guarantee: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
     """What `release` returns: the published value and its guarantee. Reading it costs nothing more."""
 
@@ -25,6 +27,13 @@ class Outcome:
     @property
     def guarantee(self) -> Guarantee:
         return self.mechanism.guarantee
+
+    def __repr__(self) -> str:
+        kind = type(self.mechanism).__name__
+        return f"{kind} release {figure(self.value)}, {stated_price(self.guarantee)}"
+
+    def _repr_html_(self) -> str:
+        return f"<span>{markup(repr(self))}</span>"
 
     def plot(self, confidence: Number = "0.95") -> Any:
         """An altair chart of what was published, with its interval where one is public. It costs nothing more."""

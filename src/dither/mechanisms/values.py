@@ -19,6 +19,11 @@ Value = int | Fraction | Decimal | Sequence[Any] | npt.NDArray[Any]
 Steps = int | npt.NDArray[Any]
 
 _KINDS = "an int, Fraction or Decimal, a sequence of them, or a NumPy array of integers"
+_FOR_FLOATS = (
+    " A float was rounded somewhere, and no sensitivity covers that: give the number as a Decimal or a Fraction, and "
+    'make the mechanism with the grid that it lies on, grid="0.1" for one decimal, "0.01" for two, "1/8" for eighths '
+    "(without it the grid is 1: whole numbers); or with rounded_coordinates=1, which pays for rounding it to the grid."
+)
 _INT64 = (-(2**63), 2**63 - 1)
 
 
@@ -85,7 +90,10 @@ def _convert(values: Value, grid: Fraction, *, rounded: bool) -> Steps:
         return whole_steps(values)
     if isinstance(values, np.ndarray):
         if values.dtype.kind not in "iuO":
-            raise ParameterError(f"a release needs exact values ({_KINDS}); got an array of {values.dtype}.")
+            raise ParameterError(
+                f"a release needs exact values ({_KINDS}); got an array of {values.dtype}."
+                + (_FOR_FLOATS if values.dtype.kind == "f" else "")
+            )
         return _pack([_step(item, grid, rounded=rounded) for item in values.flat], values.shape)
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         return _step(values, grid, rounded=rounded)
@@ -102,15 +110,20 @@ def _step(value: Any, grid: Fraction, *, rounded: bool) -> int:
     if rounded:
         return round(ratio)
     raise ParameterError(
-        "a value is not a multiple of the grid step; make values exact multiples of grid=, or construct the mechanism "
-        "with rounded_coordinates= so that rounding is paid for."
+        f"a value is not a multiple of the grid step {grid}; make values exact multiples of grid=, or construct the "
+        "mechanism with rounded_coordinates= so that rounding is paid for."
     )
 
 
 def _whole(value: Any) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
-    raise ParameterError(f"a release needs exact values ({_KINDS}); got {type(value).__name__}.")
+    raise ParameterError(f"a release needs exact values ({_KINDS}); got {type(value).__name__}.{_hint(value)}")
+
+
+def _hint(value: Any) -> str:
+    """What to do instead of releasing a float; its type is public, its digits are not."""
+    return _FOR_FLOATS if isinstance(value, (float, np.floating)) else ""
 
 
 def _fits(values: npt.NDArray[Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dither.plot.bars import Panel, bars
 from dither.plot.choices import neighbouring_scores, two_choices
+from dither.plot.columns import columns
 from dither.plot.distributions import Distribution, Neighbours, steps_around, steps_of_runs, two_distributions
 from dither.plot.outcome_text import words
 from dither.plot.style import MissingPackage, formatted
@@ -17,6 +18,7 @@ __all__ = [
     "Neighbours",
     "Panel",
     "bars",
+    "columns",
     "formatted",
     "neighbouring_scores",
     "steps_around",

@@ -9,22 +9,27 @@ from functools import cached_property
 from typing import Any
 
 from dither.errors import ParameterError
-from dither.plot.style import FIRST, INK, WIDTH, load, safe, safe_labels, styled
+from dither.plot.style import FIRST, INK, QUIET, WIDTH, load, safe, safe_labels, styled
 
 MOST_ROWS = 300
 COLOURS = (FIRST, "#e0a030", "#3a9a6b", "#c0504d", "#8064a2", "#4bacc6", "#7f7f7f", "#b8860b")
+CENTRE = 0.5  # of the place that a bar has
 _ROW, _THIN = 26, 14
 _MANY = 60  # rows from which on bars are thin
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One column: its name, its values, and the ends of their intervals if it has any; None is nothing to draw."""
+    """One column: its name, its values, and the ends of their intervals if it has any; None is nothing to draw.
+
+    `remark` is written where a cell has nothing to draw for a reason: that its interval says nothing, say.
+    """
 
     name: str
     values: Sequence[Any]
     lower: Sequence[Any] | None = None
     upper: Sequence[Any] | None = None
+    remark: Sequence[str | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,27 +101,30 @@ def _panel(
             axis=alt.Axis(labels=labels, ticks=False, labelLimit=260),
         )
     }
-    if series is not None:
-        down["yOffset"] = alt.YOffset("series:N", sort=list(series.shown.values()))
+    order = [] if series is None else list(series.shown.values())
+    beside = {} if series is None else {"yOffset": alt.YOffset("series:N", sort=order)}
+    # Marks without a height of their own stand at the edge of their place unless told where.
+    centred = {} if series is None else {"yOffset": alt.YOffset("series:N", sort=order, bandPosition=CENTRE)}
     base = alt.Chart(alt.Data(values=data)).encode(**down)
     axis = alt.Axis(tickCount=ticks, format=number_format(data), labelOverlap=True)
     across = {"title": safe(panel.name), "axis": axis}
     colour = {} if series is None else {"color": series_colour(alt, series)}
     fill = {"color": FIRST} if series is None else {}
     bar = base.mark_bar(opacity=0.75, height={"band": 0.6 if series is None else 0.85}, **fill)
-    layers = [bar.encode(x=alt.X("value:Q", **across), **colour)]
+    layers = [bar.encode(x=alt.X("value:Q", **across), **beside, **colour)]
     if panel.lower is not None:  # a number without bounds is there, but faintly
         faint = alt.condition("datum.lower === null", alt.value(0.25), alt.value(0.75))
         layers = [layers[0].encode(opacity=faint)]
     if panel.lower is not None:
         ends = {"x": alt.X("lower:Q", **across), "x2": "upper:Q"}
-        layers.append(base.mark_rule(color=INK, strokeWidth=2 if series is None else 1.5).encode(**ends))
+        layers.append(base.mark_rule(color=INK, strokeWidth=2 if series is None else 1.5).encode(**ends, **centred))
         layers += [
             base.mark_tick(color=INK, thickness=2, height=9 if series is None else 5).encode(
-                x=alt.X(f"{end}:Q", **across)
+                x=alt.X(f"{end}:Q", **across), **centred
             )
             for end in ("lower", "upper")
         ]
+    layers += remarks(alt, data, down, centred, {"x": alt.X("at:Q", **across)})
     return alt.layer(*layers)
 
 
@@ -131,9 +139,25 @@ def points(panel: Panel, name: str, places: Sequence[Any], series: Series | None
         found.append(
             {name: place, "value": number(value), "lower": lower if both else None, "upper": upper if both else None}
         )
+    for row, remark in zip(found, panel.remark or (), strict=False):
+        if remark:
+            row["remark"] = safe(remark)
     for row, label in zip(found, series.labels if series else (), strict=False):
         row["series"] = series.shown[label] if series else ""
     return found
+
+
+def remarks(
+    alt: Any, data: Sequence[dict[str, Any]], places: dict[str, Any], centred: dict[str, Any], at: Any, angle: int = 0
+) -> list[Any]:
+    """The layer of texts in the place of numbers, if there are any."""
+    said = [{**row, "at": 0} for row in data if row.get("remark")]
+    if not said:
+        return []
+    text = alt.Chart(alt.Data(values=said)).mark_text(
+        align="left", baseline="middle", dx=5, color=QUIET, fontSize=11, fontStyle="italic", angle=angle % 360
+    )
+    return [text.encode(**places, **centred, **at, text="remark:N")]
 
 
 def series_colour(alt: Any, series: Series) -> Any:

@@ -44,6 +44,10 @@ def two_choices(
         for name, distribution in zip(names, (first, second), strict=True)
         for candidate, probability in distribution.items()
     ]
+    lone = {
+        up: [shown[candidate] for candidate in first if one[candidate] > 0 and not other[candidate] > 0]
+        for up, one, other in ((True, first, second), (False, second, first))
+    }
     both = [candidate for candidate in first if first[candidate] > 0 and second[candidate] > 0]
     ratios = {candidate: first[candidate] / second[candidate] for candidate in both}
     order = list(shown.values())
@@ -62,14 +66,18 @@ def two_choices(
         )
         .properties(width=WIDTH, height=210)
     )
+    across = alt.X("candidate:N", title="published", scale=places, axis=alt.Axis(labelAngle=angle, labelLimit=180))
     points = (
         alt.Chart(alt.Data(values=[{"candidate": shown[candidate], "ratio": ratios[candidate]} for candidate in both]))
         .mark_point(color=INK, filled=True, size=60, opacity=1)
-        .encode(
-            x=alt.X("candidate:N", title="published", scale=places, axis=alt.Axis(labelAngle=angle, labelLimit=180))
-        )
+        .encode(x=across)
     )
-    below = ratio_panel(alt, points, list(ratios.values()), bound_of(guarantee))
+    endless, vanishing = (
+        alt.Chart(alt.Data(values=[{"candidate": name} for name in lone[up]])).encode(x=across) if lone[up] else None
+        for up in (True, False)
+    )
+    held = list(ratios.values())
+    below = ratio_panel(alt, points, held, bound_of(guarantee), endless=endless, vanishing=vanishing)
     heading = alt.Title(safe(title), subtitle=f"{formatted(guarantee)}: what is published on two neighbours")
     return styled(alt.vconcat(above, below, spacing=8).properties(title=heading))
 

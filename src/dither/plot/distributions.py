@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.plot.style import (
+    ALARM,
     FIRST,
     INK,
     SECOND,
@@ -66,7 +67,8 @@ def two_distributions(title: str, guarantee: Any, *shown: Neighbours) -> Any:
     bars."""
     alt = load()
     width = WIDTH if len(shown) == 1 else WIDTH * 3 // 5
-    parts = [_panels(alt, pair, bound_of(guarantee), width) for pair in shown]
+    delta = float(getattr(guarantee, "delta", 0) or 0)
+    parts = [_panels(alt, pair, bound_of(guarantee), width, delta) for pair in shown]
     drawn = parts[0] if len(parts) == 1 else alt.hconcat(*parts, spacing=40).resolve_scale(color="independent")
     heading = alt.Title(
         safe(title), subtitle=f"{formatted(guarantee)}: the distributions of the answer on two neighbours"
@@ -98,14 +100,15 @@ def _thinned(low: int, high: int, kept: Iterable[int]) -> list[int]:
     return sorted({*range(low, high + 1, max(1, (high - low) // _MOST_POINTS)), *kept, high})
 
 
-def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int) -> Any:
-    """The curves above their ratio, and to the right of both the outcomes beside them."""
+def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int, delta: float) -> Any:
+    """The curves above their ratio, and to the right of both the outcomes beside them; below, what delta pays for."""
     both, names = (pair.first, pair.second), [safe(distribution.name) for distribution in (pair.first, pair.second)]
     unit = float(pair.grid) if pair.density else 1.0
     distributions: list[dict[str, Any]] = []
     ratios: list[dict[str, Any]] = []
-    for step in pair.steps:
-        at, masses = float(step * pair.grid), [_middle(distribution.probability(step)) for distribution in both]
+    known = [[_middle(distribution.probability(step)) for distribution in both] for step in pair.steps]
+    for step, masses in zip(pair.steps, known, strict=True):
+        at = float(step * pair.grid)
         distributions += [
             {"answer": at, "height": float(m) / unit, "distribution": n} for n, m in zip(names, masses, strict=True)
         ]
@@ -130,7 +133,32 @@ def _panels(alt: Any, pair: Neighbours, bound: float | None, width: int) -> Any:
         alt.vconcat(above, ratio_panel(alt, lines, drawn, bound, width=wide, first=not i, last=i == last), spacing=8)
         for i, (above, lines, wide) in enumerate(columns)
     ]
-    return stacked[0] if len(stacked) == 1 else alt.hconcat(*stacked, spacing=14)
+    whole = stacked[0] if len(stacked) == 1 else alt.hconcat(*stacked, spacing=14)
+    below = _excess(alt, pair, known, bound, width, delta) if delta and bound is not None else None
+    return whole if below is None else alt.vconcat(whole, below, spacing=8)
+
+
+def _excess(
+    alt: Any, pair: Neighbours, known: Sequence[Sequence[Fraction]], bound: float, width: int, delta: float
+) -> Any:
+    """By how much one distribution exceeds e^epsilon times the other, at each answer: what a delta allows in all."""
+    limit, rows = Fraction(bound), []
+    for step, masses in zip(pair.steps, known, strict=True):
+        beyond = max(masses[0] - limit * masses[1], masses[1] - limit * masses[0])
+        rows.append({"answer": float(step * pair.grid), "excess": max(0.0, float(beyond))})
+    if not any(row["excess"] for row in rows):
+        return None
+    ends = [float(pair.steps[0] * pair.grid), float(pair.steps[-1] * pair.grid)]
+    said = f"what exceeds e^ε times the other: on each side at most δ = {delta:.4g} in all"
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_area(color=ALARM, opacity=0.7, interpolate="step")
+        .encode(
+            x=alt.X("answer:Q", title=safe(pair.number), scale=alt.Scale(domain=ends, nice=False)),
+            y=alt.Y("excess:Q", title="beyond e^ε", axis=alt.Axis(tickCount=3, format="~e")),
+        )
+        .properties(width=width, height=70, title=alt.Title(said, fontSize=12))
+    )
 
 
 def _curves(

@@ -10,8 +10,9 @@ from dither.errors import DitherError
 from dither.escape import distinct_labels, shortened
 
 FIRST, SECOND = "#4468c0", "#e0a030"
-INK, QUIET = "#333333", "#999999"
+INK, QUIET, ALARM = "#333333", "#999999", "#c0504d"
 WIDTH = 520
+_RATIO_HEIGHT = 110
 _LONGEST = 2000  # of any text; subtitles are sentences
 
 
@@ -102,10 +103,13 @@ def ratio_panel(
     width: int = WIDTH,
     first: bool = True,
     last: bool = True,
+    endless: Any = None,
+    vanishing: Any = None,
 ) -> Any:
     """A panel of ratios on a logarithmic scale with dashed lines at 1 and, where known, at e^epsilon and e^-epsilon.
 
-    Of several panels in a row the first has the axis and the last names the lines.
+    Of several panels in a row the first has the axis and the last names the lines. `endless` and `vanishing` are charts
+    of the places where only the first dataset, or only the second, can have an outcome: the ratio is infinite, or 0.
     """
     named = {1.0: ""} if bound is None or bound == 1 else {1.0: "", bound: "e^ε", 1 / bound: "e^−ε"}
     marks = [{"at": at, "name": name} for at, name in named.items()]
@@ -121,4 +125,8 @@ def ratio_panel(
         y=alt.Y("at:Q", scale=scale), x=alt.value(width), text="name:N"
     )
     layers = [rules, *([names] if last else []), lines.encode(y=alt.Y("ratio:Q", title=title, scale=scale, axis=axis))]
-    return alt.layer(*layers).properties(width=width, height=110)
+    for places, at, sign in ((endless, 9, "▲ ∞"), (vanishing, _RATIO_HEIGHT - 9, "▼ 0")):
+        if places is not None:
+            text = places.mark_text(color=ALARM, fontSize=13, fontWeight=600)
+            layers.append(text.encode(y=alt.value(at), text=alt.value(sign)))
+    return alt.layer(*layers).properties(width=width, height=_RATIO_HEIGHT)

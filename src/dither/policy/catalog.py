@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -10,10 +10,13 @@ from functools import cached_property
 from dither.errors import PolicyError
 from dither.policy.columns import Category, Column
 from dither.policy.names import meant
+from dither.policy.shape import Shape
 from dither.policy.structure import Structure
 
 # Registration refuses larger tables, so sums of small values provably fit 64 bits.
 MOST_ROWS = 2**36
+HOME = "duckdb"  # the engine that is always there, and holds every public table
+PUBLIC = "public"  # the schema of all tables, unless the policy has another
 MOST_GROUPS = 10_000_000  # that one answer may have
 MOST_CODE = 2**62  # in size, of a group's key: results come in words of 64 bits
 
@@ -51,7 +54,7 @@ class Table:
     found in another table by plain equality. (Declarations of an older format do not say, and it is empty.)
     `parent_snapshot` is the snapshot in which a foreign key found the owners of this one; 0 if there is none to name.
     `max_rows` bounds the rows of all owners together, None if nothing was declared. `structure` says how the rows of an
-    owner may lie.
+    owner may lie. `engine` is the name of the one that holds the snapshot.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Table:
     parent_snapshot: int = 0
     max_rows: int | None = None
     structure: Structure = field(default_factory=Structure)
+    engine: str = HOME
 
     @property
     def row_level(self) -> bool:
@@ -77,7 +81,7 @@ class PublicTable:
     """A registered table that tells about nobody. No two rows have the same values in all columns of `key`.
 
     `labels` are the values that its text columns have in this snapshot, in the order of code points: those of columns
-    that have few enough of them. They are as public as the table.
+    that have few enough of them. They are as public as the table, and so is how its rows lie, its `shape`.
     """
 
     name: str
@@ -86,6 +90,7 @@ class PublicTable:
     snapshot: int = 0
     max_rows: int | None = None
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    shape: Shape = field(default_factory=Shape, repr=False)
 
     @cached_property
     def stored(self) -> Mapping[str, Column]:
@@ -107,12 +112,25 @@ def most_rows(table: Table | PublicTable) -> int:
     return MOST_ROWS if table.max_rows is None else table.max_rows
 
 
+def engine_of(tables: Iterable[Table | PublicTable]) -> str:
+    """The engine that can answer about these tables: the one that all private ones are on; public ones are with it."""
+    places = {table.engine: table.name for table in tables if isinstance(table, Table)}
+    if len(places) > 1:
+        said = " and ".join(f"{name!r} on {engine}" for engine, name in sorted(places.items()))
+        raise PolicyError(
+            f"a question is answered by one engine, and its tables are on several: {said}. The curator can bring them "
+            "together with `dither copy`."
+        )
+    return next(iter(places), HOME)
+
+
 @dataclass(frozen=True)
 class Catalog:
     """The tables an analyst can name. Identifiers are matched without regard to case, as in SQL."""
 
     tables: Mapping[str, Table]
     public: Mapping[str, PublicTable] = field(default_factory=dict)
+    schema: str = PUBLIC  # what may stand before the name of any table
 
     def table(self, name: str) -> Table:
         """The private table of that name."""

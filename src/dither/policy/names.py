@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from dither.errors import PolicyError
+
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED_WORDS = (
     "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate "
@@ -18,6 +20,7 @@ _RESERVED_WORDS = (
     "when where window with"
 )
 _RESERVED = frozenset(_RESERVED_WORDS.split(" "))
+_MOST_SCHEMA = 63
 _MOST_LISTED, _MOST_COMPARED, _MOST_LETTERS = 24, 500, 40
 
 
@@ -30,6 +33,14 @@ def quoted(name: str) -> str:
     if _BARE.fullmatch(name) and name.lower() not in _RESERVED:
         return name
     return '"' + name.replace('"', '""') + '"'
+
+
+def schema_name(name: object) -> str:
+    """A name that may stand before those of tables, or PolicyError."""
+    if not isinstance(name, str) or not _BARE.fullmatch(name) or len(name) > _MOST_SCHEMA:
+        what = f"a schema is a name of 1 to {_MOST_SCHEMA} letters, digits and underscores, and begins with no digit"
+        raise PolicyError(f"{what}; got {str(name)[:80]!r}.")
+    return name
 
 
 def listed(names: Iterable[str]) -> str:

@@ -20,28 +20,36 @@ from pathlib import Path
 from typing import Any
 
 from dither.errors import PolicyError
-from dither.policy.catalog import Catalog, ForeignKey, PublicTable, Table
+from dither.policy.catalog import HOME, PUBLIC, Catalog, ForeignKey, PublicTable, Table
 from dither.policy.columns import Column, column_from
 from dither.policy.limits import Limits, limits_from
+from dither.policy.names import schema_name
+from dither.policy.shape import shape_from
 from dither.policy.structure import Structure
 
 # The first format knew neither keys nor foreign keys nor public tables, the second no max_rows. The fourth is the third
-# with structure, or with labels of public tables; it is written only if there are some: older readers read the third.
-_PLAIN, _FORMAT = 3, 4
-_READABLE = (1, 2, _PLAIN, _FORMAT)
+# with structure, or with labels of public tables, the fifth has tables on other engines; each is written only if there
+# are some: older readers read the third.
+_PLAIN, _STRUCTURED, _FORMAT = 3, 4, 5
+_READABLE = (1, 2, _PLAIN, _STRUCTURED, _FORMAT)
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything declared, and the last snapshot number given out."""
+    """Everything declared, and the last snapshot number given out.
+
+    `engines` are the settings of those that tables are on beside DuckDB, as far as they can be kept: never a secret.
+    """
 
     tables: Mapping[str, Table]
     last_snapshot: int = 0
     public: Mapping[str, PublicTable] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    schema: str = PUBLIC
+    engines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def catalog(self) -> Catalog:
-        return Catalog(self.tables, self.public)
+        return Catalog(self.tables, self.public, self.schema)
 
     def named(self, name: str) -> Table | PublicTable | None:
         return self.tables.get(name) or self.public.get(name)
@@ -63,7 +71,7 @@ class PolicyFile:
     """policy.json: read whenever it changed, replaced atomically under a lock."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "policy.json"
+        self.folder, self._path = folder, folder / "policy.json"
         self._lock, self._snapshots_lock = folder / "policy.lock", folder / "steady.lock"
         self._turnstile = folder / "turnstile.lock"
         self._seen: tuple[int, int, int] | None = None
@@ -112,13 +120,17 @@ class PolicyFile:
             "tables": {name: _declare(table) for name, table in policy.tables.items()},
             "public": {name: _declare_public(table) for name, table in policy.public.items()},
             "limits": policy.limits.declaration(),
+            **({"schema": policy.schema} if policy.schema != PUBLIC else {}),
+            **({"engines": {name: dict(stated) for name, stated in policy.engines.items()}} if policy.engines else {}),
         }
         write_durably(self._path, json.dumps(content, indent=1).encode())
 
 
 def _format(policy: Policy) -> int:
+    if policy.engines or any(table.engine != HOME for table in policy.tables.values()):
+        return _FORMAT
     newer = any(table.structure for table in policy.tables.values()) or any(t.labels for t in policy.public.values())
-    return _FORMAT if newer else _PLAIN
+    return _STRUCTURED if newer else _PLAIN
 
 
 @contextmanager
@@ -163,6 +175,8 @@ def _declare(table: Table) -> dict[str, Any]:
     }
     if table.structure:
         declared["structure"] = {"rows_in": dict(table.structure.rows_in), "values": dict(table.structure.values)}
+    if table.engine != HOME:
+        declared["engine"] = table.engine
     return {**declared, "checksum": _checksum(table.name, declared)}
 
 
@@ -175,6 +189,8 @@ def _declare_public(table: PublicTable) -> dict[str, Any]:
     }
     if table.labels:
         declared["labels"] = {name: list(labels) for name, labels in table.labels.items()}
+    if table.shape.rows:
+        declared["shape"] = table.shape.declaration()
     return {**declared, "checksum": _checksum(table.name, declared)}
 
 
@@ -207,6 +223,8 @@ def _parse(path: Path) -> Policy:
             content["last_snapshot"],
             {name: _public_table(name, declared) for name, declared in public.items()},
             limits_from(content.get("limits", {})),
+            schema_name(content.get("schema", PUBLIC)),
+            {name: dict(stated) for name, stated in content.get("engines", {}).items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise PolicyError(f"{path.name} is damaged; restore it from a backup. Budgets are not affected.") from None
@@ -228,6 +246,7 @@ def _table(name: str, declared: Mapping[str, Any]) -> Table:
         parent_snapshot=declared.get("parent_snapshot", 0),
         max_rows=declared.get("max_rows"),
         structure=Structure(**declared.get("structure", {})),
+        engine=declared.get("engine", HOME),
     )
 
 
@@ -235,7 +254,8 @@ def _public_table(name: str, declared: Mapping[str, Any]) -> PublicTable:
     _check(name, declared)
     key, rows = tuple(declared["key"]), declared.get("max_rows")
     labels = {column: tuple(values) for column, values in declared.get("labels", {}).items()}
-    return PublicTable(name, _columns(declared), key, declared["snapshot"], rows, labels)
+    shape = shape_from(declared.get("shape", {}))
+    return PublicTable(name, _columns(declared), key, declared["snapshot"], rows, labels, shape)
 
 
 def _columns(declared: Mapping[str, Any]) -> dict[str, Column]:

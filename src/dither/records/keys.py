@@ -22,9 +22,10 @@ def question_key(people: str, source: str, keys: Iterable[str], outputs: Iterabl
     return "{" + ",".join(f'"{name}":{text}' for name, text in parts.items()) + "}"
 
 
-def key_with_rows(question: str, rows: int | None) -> str:
+def key_with_rows(question: str, rows: int | None, *, where_first: bool = False) -> str:
     """A question whose asker stated how many rows of each owner count: with another limit it is another question."""
-    return json.dumps({"question": question, "rows_per_owner": rows})
+    of = {"of": "rows that conditions keep"} if where_first else {}
+    return json.dumps({"question": question, "rows_per_owner": rows, **of})
 
 
 def key_by_error(question: str, error: Fraction, confidence: Fraction) -> str:

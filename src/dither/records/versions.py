@@ -24,10 +24,19 @@ STRATEGY = 1
 # What a plan leaves out, inside an answer. 1: as `LeftOut.document` writes it.
 LEFT_OUT = 1
 # What a charge bought. 1: a line of JSON, then the noisy numbers, as `Released.to_bytes` writes them. A line without
-# `left_out` is of code that did not say what plans leave out: its intervals cover the noise alone.
-RELEASE = 1
+# `left_out` is of code that did not say what plans leave out: its intervals cover the noise alone. 2: the line has
+# `labels` as well, a digest of what the codes of keys and chosen values stand for, and is shown under no others.
+RELEASE = 2
 # What a plan leaves out of its measures, inside a release. 1: as `LeftOut.document` writes it.
 LEFT_OUT = 1
+
+# What was computed from answers, in a file of its own. 1: a line of JSON with the columns and the hash of what follows,
+# an Arrow stream: the columns in their order, then the lists of terms of those that have one.
+COMPUTED = 1
+
+# The request id of a free repeat, in a file of its own. 1: which reservation its answer was paid by, the question, and
+# the price as it was stated.
+REPEAT = 1
 
 
 def version_of(document: Mapping[str, Any], newest: int, what: str) -> int:

@@ -6,6 +6,7 @@ Calling a statistic gives its global sensitivity, a property of relation and dec
 
 from __future__ import annotations
 
+from dither.lazy import listing
 from dither.sensitivity import brute_force, distance
 from dither.sensitivity.centred_sum import centred_sum
 from dither.sensitivity.count import count
@@ -53,3 +54,4 @@ __all__ = [
     "trimmed_mean",
     "variance",
 ]
+__dir__ = listing(__all__)

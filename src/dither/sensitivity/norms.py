@@ -11,7 +11,7 @@ from dither.exact.parameters import Number, exact, positive, sqrt_up
 from dither.neighbours import Relation
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Sensitivity(Frozen):
     """Upper bounds on ||f(D) - f(D')|| over all neighbours: L1, L2 (kept as its exact square) and Linf.
 

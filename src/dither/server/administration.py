@@ -17,12 +17,12 @@ from dither.curator.budgets import Budget
 from dither.curator.curator import Curator
 from dither.curator.principal import Principal
 from dither.errors import ParameterError, PolicyError
+from dither.ledger.officer.orders import Order
 from dither.policy.limits import Limits, limits_from
 from dither.server.bodies import Field
 from dither.server.data_files import Uploads, below
-from dither.server.endpoints import ADMINISTRATOR, AUDITOR, CURATOR, Asked, Endpoint, Reply
+from dither.server.endpoints import ADMINISTRATOR, AUDITOR, CURATOR, Asked, Endpoint
 from dither.server.loading import load
-from dither.server.metrics import Metrics
 from dither.server.problems import Forbidden
 from dither.server.questions import budget_document
 from dither.server.tokens import DAYS, Tokens, document_of
@@ -36,6 +36,11 @@ BUDGET = (
     Field("composition", "text", "How an approximate budget adds up: zcdp or basic."),
 )
 
+_DECISION = (
+    Field("analyst", "text", "Only this analyst's account."),
+    Field("reason", "text", "Why; it stands in the ledger for good.", required=True),
+)
+
 
 @dataclass(frozen=True)
 class Administration:
@@ -44,9 +49,8 @@ class Administration:
     curator: Curator
     tokens: Tokens
     uploads: Uploads
-    metrics: Metrics
     folder: Path
-    anchor: Path | None = None
+    anchor: Mapping[str, Any]  # as it is given to whoever opens the folder
     root: Path | None = None
 
     # -- tables
@@ -90,9 +94,7 @@ class Administration:
 
     def _load(self, order: dict[str, Any], used: list[str]) -> Any:
         try:
-            return load(
-                {**order, "folder": str(self.folder), "anchor": None if self.anchor is None else str(self.anchor)}
-            )
+            return load({**order, "folder": str(self.folder), "anchor": dict(self.anchor)})
         finally:
             for name in used:
                 self.uploads.discard(name)
@@ -125,12 +127,26 @@ class Administration:
         return {"opened": analyst.name}
 
     def freeze(self, asked: Asked) -> Any:
-        self.curator.freeze(asked.path["people"])
-        return {"frozen": asked.path["people"]}
+        self.curator.freeze(**asked.path, **asked.body)
+        return {"frozen": asked.path.get("analyst", asked.path["people"])}
 
     def thaw(self, asked: Asked) -> Any:
-        self.curator.thaw(asked.path["people"])
-        return {"thawed": asked.path["people"]}
+        self.curator.thaw(**asked.path, **asked.body)
+        return {"thawed": asked.path.get("analyst", asked.path["people"])}
+
+    def close(self, asked: Asked) -> Any:
+        self.curator.officer.close(asked.path["people"], **_decided(asked))
+        return {"closed": asked.path["people"]}
+
+    def lower(self, asked: Asked) -> Any:
+        self.curator.officer.lower(asked.path["people"], **_decided(asked), budget=_budget(asked.body))
+        return {"lowered": asked.path["people"]}
+
+    def grant(self, asked: Asked) -> Any:
+        """Carry out an order that the officer has signed elsewhere: the key is on no server."""
+        order = asked.body["order"]
+        self.curator.officer.carry_out(Order.read(order), str(order.get("signature")))
+        return {"granted": order["body"].get("people")}
 
     # -- limits, ledger, tokens
 
@@ -144,9 +160,6 @@ class Administration:
 
     def verify(self, asked: Asked) -> Any:
         return {"entries": self.curator.service.verify(asked.principal), "intact": True}
-
-    def show_metrics(self, asked: Asked) -> Reply:
-        return Reply(self.metrics.text().encode(), "text/plain; version=0.0.4")
 
     def list_tokens(self, asked: Asked) -> Any:
         return [document_of(token) for token in self.tokens.all()]
@@ -162,6 +175,11 @@ class Administration:
     def revoke_token(self, asked: Asked) -> Any:
         self.tokens.revoke(asked.path["id"])
         return {"revoked": asked.path["id"]}
+
+
+def _decided(asked: Asked) -> dict[str, Any]:
+    """About whom, and why."""
+    return {"analyst": asked.body.get("analyst"), "reason": asked.body["reason"]}
 
 
 def _strict(asked: Asked) -> bool:
@@ -184,6 +202,7 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
     profile = (table, Field("share", "number", "Of the whole budget."), Field("columns", "texts", "Of numbers."))
     delimiter = Field("delimiter", "text", "What separates the fields of a CSV file.")
     limits = Field("limits", "object", "Those that change.", required=True)
+    one, why = "/people/{people}/analysts/{analyst}/", (Field("reason", "text", "Why; it stands in the ledger."),)
     common = (
         Endpoint("POST", "/tables", both, "Register the tables of a policy.", orders.declare, (policy, STRICT)),
         Endpoint(
@@ -199,12 +218,11 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
         Endpoint("GET", "/people", read, "All accounts and what they have spent.", orders.people),
         Endpoint("POST", "/people/{people}/freeze", both, "Answer nothing new about them.", orders.freeze),
         Endpoint("POST", "/people/{people}/thaw", both, "Answer questions about them again.", orders.thaw),
+        Endpoint("POST", one + "freeze", both, "Charge this analyst nothing about them.", orders.freeze, why),
+        Endpoint("POST", one + "thaw", both, "Let this analyst ask about them again.", orders.thaw, why),
         Endpoint("GET", "/limits", both, "What one question may take.", orders.limits),
         Endpoint("PATCH", "/limits", both, "Change what one question may take.", orders.set_limits, (limits,)),
         Endpoint("GET", "/verify", read, "Check the whole ledger.", orders.verify),
-        Endpoint(
-            "GET", "/metrics", read, "Counts of requests and jobs.", orders.show_metrics, media_types=("text/plain",)
-        ),
         Endpoint("GET", "/tokens", read, "All tokens, but not what they are.", orders.list_tokens),
         Endpoint("DELETE", "/tokens/{id}", both, "Revoke a token.", orders.revoke_token),
     )
@@ -215,13 +233,17 @@ def _granting(orders: Administration) -> tuple[Endpoint, ...]:
     name = Field("name", "text", "The name.", required=True)
     people = Field("people", "text", "Of whose budget; needed where there are several people.")
     token = (
-        Field("role", "text", "curator, analyst, auditor or administrator.", required=True),
+        Field("role", "text", "curator, analyst, auditor, administrator or monitor.", required=True),
         Field("name", "text", "An analyst's name."),
         Field("days", "integer", "How long it is valid."),
         Field("label", "text", "A note for those who list tokens."),
     )
-    only = (ADMINISTRATOR,)
+    only, order = (ADMINISTRATOR,), Field("order", "object", "What an officer has signed.", required=True)
+    lower, close = "/people/{people}/lower", "/people/{people}/close"
     return (
+        Endpoint("POST", lower, only, "Give an account less.", orders.lower, (*_DECISION, *BUDGET)),
+        Endpoint("POST", close, only, "Charge an account no more, for good.", orders.close, _DECISION),
+        Endpoint("POST", "/grants", only, "Give an account more, by signature.", orders.grant, (order,)),
         Endpoint("POST", "/people", only, "Open people with a budget.", orders.open_people, (name, *BUDGET)),
         Endpoint("POST", "/analysts", only, "Make an analyst.", orders.open_analyst, (name, people, *BUDGET)),
         Endpoint("POST", "/tokens", only, "Make a token.", orders.make_token, token),

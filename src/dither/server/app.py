@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from anyio import CapacityLimiter, fail_after, to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dither.errors import DitherError, ParameterError, Stranger
 from dither.escape import json_text
-from dither.server.bodies import read_fields, read_json
+from dither.server.bodies import read_fields, read_json, received
 from dither.server.data_files import MEDIA_TYPES, Uploads
 from dither.server.endpoints import ADMINISTRATOR, CURATOR, Asked, Endpoint, Reply
 from dither.server.metrics import Metrics
 from dither.server.openapi import openapi
-from dither.server.problems import BodyTooLarge, Forbidden, document_of, status_of
+from dither.server.page.page import Page
+from dither.server.problems import Forbidden, document_of, problem, status_of
 from dither.server.questions import key_of
 from dither.server.throttle import Throttle, TooMany
 from dither.server.tokens import Token, Tokens
@@ -30,7 +31,6 @@ from dither.server.tokens import Token, Tokens
 log = logging.getLogger("dither.server")
 
 MOST_BYTES = 512 * 1024  # of a body: the longest question that is read, with room for its escapes
-MOST_SECONDS = 20  # until the whole of it is there
 HEADERS = {
     "server": "dither",
     "cache-control": "no-store",
@@ -49,7 +49,9 @@ class Door:
     tokens: Tokens
     throttle: Throttle
     threads: CapacityLimiter
+    proofs: CapacityLimiter
     metrics: Metrics
+    page: Page | None = None
 
     async def __call__(self, endpoint: Endpoint, request: Request) -> Response:
         return await self.let_in(request, endpoint.name, endpoint.roles, partial(self._ask, endpoint, request))
@@ -60,7 +62,10 @@ class Door:
         """Whoever has a token of one of these roles, as often as they may; each request is counted and logged."""
         role = "none"
         try:
-            token = await to_thread.run_sync(self._token, request.headers.get("authorization", ""))
+            headers = (self.page.credentials if self.page else _authorization)(request)
+            # Strangers' tokens take computing: however many there are, those who are known do not wait for them.
+            limiter = None if self.tokens.remembers("".join(headers)) else self.proofs
+            token = await to_thread.run_sync(self._token, headers, limiter=limiter)
             role = token.principal.role
             with self.throttle.request(key_of(token.principal)):
                 if role not in roles:
@@ -68,6 +73,8 @@ class Door:
                 made = await answer(token)
         except DitherError as error:
             return self._counted(name, role, _problem(error))
+        except Exception as error:  # noqa: BLE001 - nothing of an error that nobody foresaw leaves
+            return self._counted(name, role, await _internal(request, error))
         reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
         return self._counted(name, role, Response(reply.content, reply.status, dict(reply.headers), reply.media_type))
 
@@ -78,29 +85,26 @@ class Door:
         return response
 
     async def _ask(self, endpoint: Endpoint, request: Request, token: Token) -> Any:
-        body = read_fields(read_json(await _body(request)), endpoint.fields) if endpoint.fields else {}
-        query = read_fields(_query(request), endpoint.query)
-        asked = Asked(token.principal, token.id, request.path_params, query, body)
-        return await to_thread.run_sync(endpoint.answer, asked, limiter=self.threads)
+        body = await received(request.stream(), MOST_BYTES) if endpoint.fields else b""
+        return await to_thread.run_sync(self._answer, endpoint, request, token, body, limiter=self.threads)
 
-    def _token(self, header: str) -> Token:
-        scheme, _, token = header.partition(" ")
-        if scheme.casefold() != "bearer":
+    def _answer(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:
+        empty = not body and not any(field.required for field in endpoint.fields)
+        members = {} if empty else read_fields(read_json(body), endpoint.fields)
+        query = read_fields(_query(request), endpoint.query)
+        made = endpoint.answer(Asked(token.principal, token.id, request.path_params, query, members))
+        self.tokens.check(token.id)  # revoked while it waited, say: what was charged stays the principal's
+        return made
+
+    def _token(self, headers: Sequence[str]) -> Token:
+        scheme, _, token = "".join(headers).partition(" ")
+        if len(headers) != 1 or scheme.casefold() != "bearer":  # of two headers a proxy may have seen the other one
             raise Stranger
         return self.tokens.holder(token.strip())
 
 
-async def _body(request: Request) -> bytes:
-    found = bytearray()
-    try:
-        with fail_after(MOST_SECONDS):
-            async for part in request.stream():
-                found += part
-                if len(found) > MOST_BYTES:
-                    raise BodyTooLarge(MOST_BYTES)
-    except (TimeoutError, ClientDisconnect):
-        raise ParameterError("the body did not arrive in time.") from None
-    return bytes(found)
+def _authorization(request: Request) -> Sequence[str]:
+    return request.headers.getlist("authorization")
 
 
 def _query(request: Request) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def _problem(error: DitherError) -> Response:
 def application(
     endpoints: Sequence[Endpoint],
     door: Door,
-    uploads: Uploads,
+    uploads: Uploads | None,
     life: tuple[Callable[[], None], Callable[[], None]] = (lambda: None, lambda: None),
 ) -> Any:
     """The ASGI application over a table of endpoints; `life` is what begins and ends with it."""
@@ -138,43 +142,51 @@ def application(
 
         return Route(f"/v1{endpoint.path}", handle, methods=[endpoint.method], name=endpoint.name)
 
-    async def upload(request: Request) -> Response:
+    async def upload(held: Uploads, request: Request) -> Response:
         async def receive(token: Token) -> Any:
             kind = MEDIA_TYPES.get(request.headers.get("content-type", ""))
             if kind is None:
                 raise ParameterError(f"an upload has the content type {', '.join(MEDIA_TYPES)}.")
-            return {"upload": await uploads.receive(request.stream(), kind)}
+            return {"upload": await held.receive(request.stream(), kind)}
 
         return await door.let_in(request, "upload", (CURATOR, ADMINISTRATOR), receive)
 
-    description = JSONResponse(openapi(endpoints))
+    async def ready(_: Request) -> Response:
+        try:
+            await to_thread.run_sync(door.tokens.valid, "")
+        except DitherError as error:
+            return _problem(error)
+        return JSONResponse({"status": "ready"})
+
+    description = JSONResponse(openapi(endpoints, uploads=uploads is not None))
     plain = [
-        Route("/v1/uploads", upload, methods=["POST"], name="upload"),
         Route("/v1/openapi.json", lambda _: description, name="openapi"),
+        Route("/ready", ready, name="ready"),
         Route("/health", lambda _: JSONResponse({"status": "up"}), name="health"),
     ]
+    if uploads is not None:
+        plain.append(Route("/v1/uploads", partial(upload, uploads), methods=["POST"], name="upload"))
+    if door.page is not None:
+        plain += door.page.routes()
     made = Starlette(
         routes=[*map(route, endpoints), *plain],
         lifespan=lifespan,
         exception_handlers={Exception: _internal, 404: _missing, 405: _missing},
     )
+    made.router.redirect_slashes = False  # a redirect would repeat whatever host the request names
     return _with_headers(made)
 
 
 async def _internal(request: Request, error: Exception) -> Response:
     """Nothing of an error that nobody foresaw leaves; the log has its type alone, since its text may hold anything."""
     log.error("internal error: %s", type(error).__name__)
-    return JSONResponse({"error": {"code": "internal", "message": "something went wrong here.", "fields": {}}}, 500)
+    return JSONResponse(problem("internal", "something went wrong here."), 500)
 
 
 async def _missing(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     headers = getattr(error, "headers", None)
-    return JSONResponse(
-        {"error": {"code": "not_found", "message": "there is nothing here of that name.", "fields": {}}},
-        status,
-        headers,
-    )
+    return JSONResponse(problem("not_found", "there is nothing here of that name."), status, headers)
 
 
 def _with_headers(made: Any) -> Any:

@@ -1,15 +1,20 @@
-"""JSON bodies, read strictly: bounded depth, no name twice, numbers kept as they are written."""
+"""JSON bodies, read strictly: bounded size, time and depth, no name twice, numbers kept as they are written."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anyio import fail_after
+from starlette.requests import ClientDisconnect
+
 from dither.errors import ParameterError
+from dither.server.problems import BodyTooLarge
 
 DEPTH = 16
+MOST_SECONDS = 20  # until the whole of a body is there
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "a text"),
     "number": ((str, int), "a number, or a text of one"),
@@ -41,12 +46,29 @@ class Field:
         return {**_SCHEMAS[self.kind], "description": self.about}
 
 
+async def received(parts: AsyncIterable[bytes], most: int) -> bytes:
+    """A whole body: of so many bytes at most, and there within so many seconds."""
+    found = bytearray()
+    try:
+        with fail_after(MOST_SECONDS):
+            async for part in parts:
+                found += part
+                if len(found) > most:
+                    raise BodyTooLarge(most)
+    except (TimeoutError, ClientDisconnect):
+        raise ParameterError("the body did not arrive in time.") from None
+    return bytes(found)
+
+
 def read_json(data: bytes) -> Any:
     """The value; a number with a fraction or an exponent stays a text, exact as written."""
     try:
         text = data.decode()
         _check_depth(text)
-        return json.loads(text, object_pairs_hook=_object, parse_float=str, parse_constant=_no_constant)
+        found = json.loads(text, object_pairs_hook=_object, parse_float=str, parse_constant=_no_constant)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()  # half of a character cannot be written down
+        return found
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         if isinstance(error, ParameterError):
             raise

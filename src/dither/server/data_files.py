@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import stat
 from collections.abc import AsyncIterable
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 
 from dither.errors import PolicyError
@@ -37,18 +40,34 @@ class Uploads:
         descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         kept = False
         try:
-            left = self._quota - sum(path.stat().st_size for path in self._folder.iterdir())
-            with open(descriptor, "wb") as file:
+            with open(descriptor, "wb", buffering=0) as file:
                 async for part in parts:
-                    left -= len(part)
-                    if left < 0:
-                        raise BodyTooLarge(self._quota)
-                    file.write(part)
+                    self._write(file, part)
             kept = True
         finally:
             if not kept:
                 self.discard(name)
         return name
+
+    def _write(self, file: FileIO, part: bytes) -> None:
+        """Add to one file if all of them have room for it; one at a time, of all processes that serve."""
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            if self._held() + len(part) > self._quota:
+                raise BodyTooLarge(self._quota)
+            if file.write(part) != len(part):
+                raise PolicyError("the server has no room for the upload.")
+        finally:
+            os.close(folder)
+
+    def _held(self) -> int:
+        """Bytes of all uploads."""
+        sizes = []
+        for path in self._folder.iterdir():
+            with suppress(FileNotFoundError):  # it was loaded, or refused, meanwhile
+                sizes.append(path.stat().st_size)
+        return sum(sizes)
 
     def path(self, name: str) -> Path:
         """The file of an upload; names are of our own making, so nothing else is one."""

@@ -13,6 +13,7 @@ from dither.curator.principal import Principal
 from dither.server.bodies import Field
 
 CURATOR, ANALYST, AUDITOR, ADMINISTRATOR = "curator", "analyst", "auditor", "administrator"
+MONITOR = "monitor"  # reads the counts of the admin listener, and nothing else
 ASKERS = (CURATOR, ANALYST)
 EVERYBODY = (CURATOR, ANALYST, AUDITOR, ADMINISTRATOR)
 

@@ -10,22 +10,24 @@ import json
 import secrets
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from dither.curator.principal import Principal
-from dither.errors import DitherError, Stranger
+from dither.errors import DitherError, LedgerError
 from dither.escape import json_text
 from dither.server.endpoints import ASKERS, Asked, Endpoint, Reply
 from dither.server.metrics import Metrics
-from dither.server.problems import NotFound, document_of
-from dither.server.questions import PRICE, REQUEST, SQL, Questions, key_of
+from dither.server.problems import NotFound, document_of, problem
+from dither.server.questions import LEASE, PRICE, REQUEST, SQL, Questions, check_request, key_of
+from dither.server.recovery import Recovery
 from dither.server.store import JobRow, Store
 from dither.server.throttle import TooMany
 from dither.server.tokens import Tokens
 
 MOST_JOBS = 100  # of a principal that wait or run
-_LEASE = 30  # seconds that a job stays with a process that does not renew it
 _LOOK = 1.0  # seconds after which the queue is looked at, for jobs of other processes
 
 
@@ -37,6 +39,7 @@ class Jobs:
     store: Store
     tokens: Tokens
     metrics: Metrics
+    recovery: Recovery
     threads: int = 4
     _running: set[str] = field(default_factory=set)
     _wake: threading.Condition = field(default_factory=threading.Condition)
@@ -44,7 +47,7 @@ class Jobs:
     _workers: list[threading.Thread] = field(default_factory=list)
 
     def start(self) -> None:
-        targets = [self._work] * self.threads + [self._renew]
+        targets = [self._work] * self.threads + [self._renew, self._recover]
         self._workers = [threading.Thread(target=target, daemon=True) for target in targets]
         for worker in self._workers:
             worker.start()
@@ -62,6 +65,7 @@ class Jobs:
     def submit(self, asked: Asked) -> Reply:
         identity, body = secrets.token_hex(16), dict(asked.body)
         body.setdefault("request", f"job {identity}")
+        check_request(body["request"])
         whose = key_of(asked.principal)
         row = JobRow(identity, whose, asked.token, json.dumps(body), "queued", None, int(time.time()), 0)
         if not self.store.add_job(row, MOST_JOBS):
@@ -93,41 +97,68 @@ class Jobs:
 
     def _work(self) -> None:
         while not self._stopping:
-            now = int(time.time())
-            row = self.store.take_job(now, now + _LEASE)
-            if row is None:
-                with self._wake:
-                    self._wake.wait(_LOOK)
-                continue
+            worked = False
+            with suppress(LedgerError):  # a disk that is full, say: what was not recorded is done again
+                worked = self._work_once()
+            if not worked:
+                self._pause(_LOOK)
+
+    def _work_once(self) -> bool:
+        now = int(time.time())
+        row = self.store.take_job(now, now + LEASE)
+        if row is None:
+            return False
+        with self._wake:
+            self._running.add(row.id)
+        try:
+            self._run(row)
+        finally:
             with self._wake:
-                self._running.add(row.id)
-            try:
-                self._run(row)
-            finally:
-                with self._wake:
-                    self._running.discard(row.id)
+                self._running.discard(row.id)
+        return True
 
     def _run(self, row: JobRow) -> None:
         role, _, name = row.principal.partition(" ")
         try:
-            if not self.tokens.valid(row.token):
-                raise Stranger
-            answer = self.questions.asked(Principal(role, name or None), json.loads(row.body))
+            self.tokens.check(row.token)
+            answer = self.questions.asked(Principal(role, name or None), json.loads(row.body), row.token)
+            self.tokens.check(row.token)  # revoked meanwhile: what was charged stays the principal's
             ended = "done", json.dumps({"answer": answer})
+        except LedgerError:
+            return  # it may be charged: when the lease ends, it is taken up again under the same id
         except DitherError as error:
             ended = "failed", json.dumps(document_of(error))
         except Exception:  # noqa: BLE001 - nothing of an error that nobody foresaw leaves
-            ended = "failed", json.dumps({"error": {"code": "internal", "message": "something went wrong here."}})
-        self.store.end_job(row.id, *ended)
+            ended = "failed", json.dumps(problem("internal", "something went wrong here."))
+        with suppress(LedgerError):  # the same holds here
+            self.store.end_job(row.id, *ended)
         self.metrics.count("dither_jobs_ended_total", state=ended[0])
 
     def _renew(self) -> None:
+        """Keep what runs here in hand."""
+        self._every(LEASE / 3, self._renew_once)
+
+    def _renew_once(self, now: int) -> None:
+        with self._wake:
+            running = [*self._running]
+        if running:
+            self.store.renew_jobs(running, now + LEASE)
+        self.recovery.renew(now)
+
+    def _recover(self) -> None:
+        """Take up what a process that died has charged."""
+        self._every(LEASE / 3, self.recovery.take_up)
+
+    def _every(self, seconds: float, work: Callable[[int], object]) -> None:
         while not self._stopping:
-            with self._wake:
-                self._wake.wait(_LEASE / 3)
-                running = [*self._running]
-            if running:
-                self.store.renew_jobs(running, int(time.time()) + _LEASE)
+            with suppress(LedgerError):  # a disk that is full, say: it is done again
+                work(int(time.time()))
+            self._pause(seconds)
+
+    def _pause(self, seconds: float) -> None:
+        with self._wake:
+            if not self._stopping:
+                self._wake.wait(seconds)
 
 
 def endpoints(jobs: Jobs) -> tuple[Endpoint, ...]:

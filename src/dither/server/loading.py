@@ -53,7 +53,7 @@ def _carried_out(order: dict[str, Any]) -> Any:
     from dither.curator.policy_files.application import apply
     from dither.curator.policy_files.reading import plan_of
 
-    with Curator.open(order["folder"], create=False, anchor=order["anchor"]) as curator:
+    with Curator.open(order["folder"], create=False, **order["anchor"]) as curator:
         if "refresh" in order:
             source, stated = Path(order["source"]), {"delimiter": order["delimiter"], "strict": order["strict"]}
             return asdict(curator.refresh(order["refresh"], source, **stated))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from dither.server.endpoints import Endpoint
+from dither.server.data_files import MEDIA_TYPES
+from dither.server.endpoints import ADMINISTRATOR, CURATOR, Endpoint
 
 _PROBLEM = {
     "type": "object",
@@ -14,18 +15,38 @@ _PROBLEM = {
     "properties": {
         "error": {
             "type": "object",
-            "required": ["code", "message", "fields"],
-            "properties": {"code": {"type": "string"}, "message": {"type": "string"}, "fields": {"type": "object"}},
+            "required": ["code", "message", "fields", "what", "hint"],
+            "properties": {
+                "code": {"type": "string", "description": "Stable: what programs decide by."},
+                "message": {"type": "string"},
+                "fields": {"type": "object", "description": "What the message states, by name."},
+                "what": {"type": "string", "description": "The message without what to do about it."},
+                "hint": {"type": "string", "description": "What to do about it, if that can be said."},
+            },
+            "additionalProperties": False,
         }
     },
 }
+_REFUSED = {
+    "description": "Refused or failed; `code` says why.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+_UPLOAD = {
+    "operationId": "upload",
+    "summary": "Send a file to load tables from.",
+    "description": f"For: {CURATOR}, {ADMINISTRATOR}.",
+    "requestBody": {"required": True, "content": {kind: {} for kind in MEDIA_TYPES}},
+    "responses": {"2XX": {"description": "Its name.", "content": {"application/json": {}}}, "default": _REFUSED},
+}
 
 
-def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def openapi(endpoints: Sequence[Endpoint], *, uploads: bool) -> dict[str, Any]:
     """Paths below /v1, the token that all of them need, and the one form of every error."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         paths.setdefault(f"/v1{endpoint.path}", {})[endpoint.method.lower()] = _operation(endpoint)
+    if uploads:
+        paths["/v1/uploads"] = {"post": _UPLOAD}
     return {
         "openapi": "3.1.0",
         "info": {"title": "dither", "version": version("dither"), "summary": "A differential-privacy curator."},
@@ -51,11 +72,8 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "description": f"For: {', '.join(endpoint.roles)}.",
         "parameters": [*in_path, *in_query],
         "responses": {
-            "200": {"description": "Done.", "content": {kind: {} for kind in endpoint.media_types}},
-            "default": {
-                "description": "Refused or failed; `code` says why.",
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-            },
+            "2XX": {"description": "Done.", "content": {kind: {} for kind in endpoint.media_types}},
+            "default": _REFUSED,
         },
     }
     if endpoint.fields:
@@ -65,5 +83,6 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
             "required": [one.name for one in endpoint.fields if one.required],
             "properties": {one.name: one.schema() for one in endpoint.fields},
         }
-        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        content = {"application/json": {"schema": schema}}
+        described["requestBody"] = {"required": bool(schema["required"]), "content": content}
     return described

@@ -15,8 +15,11 @@ _STATUS = {
     "too_many_requests": 429,
     "budget_exceeded": 402,
     "people_frozen": 423,
+    "analyst_frozen": 423,
+    "account_closed": 423,
     "busy": 503,
     "query_failed": 500,
+    "not_computed": 422,
     "column_unknown": 404,
 }
 
@@ -66,10 +69,18 @@ def status_of(error: DitherError) -> int:
     return _STATUS.get(error.code, 400)
 
 
+def problem(code: str, message: str) -> dict[str, Any]:
+    """The body of an error that says nothing but what it is."""
+    return {"error": {"code": code, "message": message, "fields": {}, "what": message, "hint": ""}}
+
+
 def document_of(error: DitherError) -> dict[str, Any]:
-    """The body. What is wrong with the ledger is the curator's to know, in the log."""
+    """The body, with the message in parts for edges that have hints of their own.
+
+    What is wrong with the ledger is the curator's to know, in the log.
+    """
     if isinstance(error, LedgerError):
-        return {"error": {"code": error.code, "message": "the ledger cannot be used now.", "fields": {}}}
+        return problem(error.code, "the ledger cannot be used now.")
     if isinstance(error, Stranger):
-        return {"error": {"code": error.code, "message": "a valid token is needed.", "fields": {}}}
-    return {"error": error.document()}
+        return problem(error.code, "a valid token is needed.")
+    return {"error": {**error.document(), "what": error.what, "hint": error.hint}}

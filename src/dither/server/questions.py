@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from dither.answer.document import csv_bytes
@@ -14,14 +17,29 @@ from dither.answer.wire import from_bytes, to_bytes
 from dither.curator.budgets import BudgetView
 from dither.curator.principal import Principal
 from dither.curator.service import Service
-from dither.errors import BudgetExceeded, Busy, ParameterError, PeopleFrozen, PolicyError, UnsupportedQuery
+from dither.errors import (
+    BudgetExceeded,
+    Busy,
+    DitherError,
+    LedgerError,
+    ParameterError,
+    PeopleFrozen,
+    PolicyError,
+    Stranger,
+    UnsupportedQuery,
+)
 from dither.escape import json_text
+from dither.ledger.officer.refusals import AccountClosed, AnalystFrozen
+from dither.ledger.storage.leave import always, charging_by
+from dither.ledger.storage.together import asking
 from dither.policy.store import declaration
 from dither.server.bodies import Field
 from dither.server.endpoints import ASKERS, AUDITOR, EVERYBODY, Asked, Endpoint, Reply
 from dither.server.problems import NotFound, RequestConflict
 from dither.server.store import Store
+from dither.server.tokens import Tokens
 
+_LONGEST_NUMBER = 18  # digits
 PRICE = (
     Field("epsilon", "number", "The price, for all columns and rows together."),
     Field("rho", "number", "The price in rho, where the budget counts in it."),
@@ -31,6 +49,7 @@ PRICE = (
     Field("coverage", "text", "each (if nothing is said): every interval holds so; groups: in so many of the groups."),
     Field("dialect", "text", "The SQL dialect of the question; PostgreSQL's if nothing is said."),
     Field("rows_per_owner", "integer", "At most so many rows of each owner count."),
+    Field("limit_rows", "text", "after_where (if nothing is said): of rows that WHERE keeps; before_where: of all."),
 )
 SQL = Field("sql", "text", "The question.", required=True)
 REQUEST = Field("request", "text", "An id of your choice: a retry under it gets the same answer and is charged once.")
@@ -42,10 +61,19 @@ FORMS = {
     "parquet": "application/vnd.apache.parquet",
     "dither": "application/vnd.dither.answer",
 }
+AFTER = Field("after", "text", "The number of an entry: those that follow it are listed, at most 500.")
 PEOPLE = Field("people", "text", "Whose budget; needed where there are several people.")
 
-# Raised before a charge alone: whoever meets one may use the request id for something else.
-UNCHARGED = (BudgetExceeded, Busy, ParameterError, PeopleFrozen, PolicyError, UnsupportedQuery)
+LEASE = 10  # seconds that a question or a job stays with a process that does not renew it
+MOST_CHARACTERS = 200  # of a request id
+MOST_ENTRIES = 500  # of the history, in one reply
+MOST_DIGITS = 18  # of the number of an entry
+
+# Raised before a charge, or by a retry: unless there is a charge, the request id may be used for something else.
+UNCHARGED = (
+    *(AccountClosed, AnalystFrozen, BudgetExceeded, Busy),
+    *(ParameterError, PeopleFrozen, PolicyError, Stranger, UnsupportedQuery),
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +82,8 @@ class Questions:
 
     service: Service
     store: Store
+    tokens: Tokens
+    running: set[tuple[str, str]] = field(default_factory=set)  # principals and request ids that this process answers
 
     def explain(self, asked: Asked) -> Any:
         stated = dict(asked.body)
@@ -62,27 +92,45 @@ class Questions:
     def query(self, asked: Asked) -> Reply:
         """Ask and pay; under a request id that has its answer already, that very answer."""
         form = _form(asked)
-        return self._shown(key_of(asked.principal), self.asked(asked.principal, asked.body), form)
+        return self._shown(key_of(asked.principal), self.asked(asked.principal, asked.body, asked.token), form)
 
-    def asked(self, principal: Principal, body: Mapping[str, Any]) -> str:
-        """The id of the answer, which is made once under a request id."""
+    def asked(self, principal: Principal, body: Mapping[str, Any], token: str | None = None) -> str:
+        """The id of the answer, which is made once under a request id.
+
+        If it is asked by a token, nothing is charged once that is revoked or has ended, however long it waited.
+        """
         stated = dict(body)
         request, whose = stated.pop("request", None), key_of(principal)
-        digest = sha256(json.dumps(stated, sort_keys=True).encode()).digest()
-        if request is not None:
-            # Before anything of the question is looked at: what the id stands for is decided once.
-            if self.store.bind(whose, request, digest) != digest:
-                raise RequestConflict(request)
-            known = self.store.request(whose, request)
-            if known is not None and known[1] is not None:
-                return known[1]
+        if request is None:
+            # What a process that dies has charged is taken up again by its id, so that everything has one.
+            request = f"unnamed {secrets.token_hex(16)}"
+        check_request(request)
+        text = json.dumps(stated, sort_keys=True)
+        digest = sha256(text.encode()).digest()
+        # Before anything of the question is looked at: what the id stands for is decided once.
+        known = self.store.request(whose, request)
+        bound = known[0] if known is not None and known[1] is not None else self._bind(whose, request, digest, text)
+        if bound != digest:
+            raise RequestConflict(request)
+        if known is not None and known[1] is not None:
+            return known[1]
+        self.running.add((whose, request))
         try:
-            answer = self.service.ask(principal, stated.pop("sql"), request=request, **stated)
-        except UNCHARGED:
-            if request is not None:
+            with asking(), charging_by(always if token is None else partial(self.tokens.check, token)):
+                answer = self.service.ask(principal, stated.pop("sql"), request=request, **stated)
+                document = to_bytes(answer)
+                return self.store.keep(whose, request, secrets.token_hex(16), document, free=not answer.charged)
+        except LedgerError:
+            raise  # it may be charged
+        except DitherError:
+            if not self.service.charged(principal, request):
                 self.store.unbind(whose, request)
             raise
-        return self.store.keep(whose, request, digest, secrets.token_hex(16), to_bytes(answer))
+        finally:
+            self.running.discard((whose, request))
+
+    def _bind(self, whose: str, request: str, digest: bytes, text: str) -> bytes:
+        return self.store.bind(whose, request, digest, text, int(time.time()) + LEASE)
 
     def answer(self, asked: Asked) -> Reply:
         return self._shown(key_of(asked.principal), asked.path["id"], _form(asked))
@@ -101,10 +149,24 @@ class Questions:
         return budget_document(view)
 
     def history(self, asked: Asked) -> Any:
+        """One page of entries; whoever wants more asks for those after the last of them."""
+        stated = asked.query.get("after", "0")
+        if not (stated.isascii() and stated.isdigit() and len(stated) <= MOST_DIGITS):
+            raise ParameterError.of("after", "is the number of an entry.")
+        entries = self.service.history(asked.principal, after=int(stated))
         return [
             {"sequence": entry.sequence, "kind": entry.kind, "body": dict(entry.body), "version": entry.version}
-            for entry in self.service.history(asked.principal)
+            for entry in islice(entries, MOST_ENTRIES)
         ]
+
+    def statement(self, asked: Asked) -> Any:
+        return [line.document() for line in self.service.statement(asked.principal)]
+
+    def statement_line(self, asked: Asked) -> Any:
+        number = asked.path["number"]
+        if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):
+            raise NotFound
+        return self.service.question(asked.principal, int(number)).document()
 
     def profile(self, asked: Asked) -> Any:
         found = self.service.profile(asked.principal, asked.path["table"])
@@ -118,7 +180,16 @@ def budget_document(view: BudgetView) -> dict[str, Any]:
     """Figures rounded to the side that promises less."""
     parts = {"granted": (view.total, False), "spent": (view.spent, True)}
     parts |= {"left": (view.left, False), "free": (view.free, False)}
-    return {"kind": view.kind, **{name: amount.figures(up=up, digits=15) for name, (amount, up) in parts.items()}}
+    figures = {name: amount.figures(up=up, digits=15) for name, (amount, up) in parts.items()}
+    return {"kind": view.kind, **figures, "state": view.state, "changes": list(view.changes)}
+
+
+def check_request(request: str) -> None:
+    """Refuse an id that nobody would choose."""
+    if not 1 <= len(request) <= MOST_CHARACTERS:
+        raise ParameterError.of("request", f"has 1 to {MOST_CHARACTERS} characters.")
+    if "\0" in request:
+        raise ParameterError.of("request", "must not have the character NUL, which not every database keeps.")
 
 
 def _form(asked: Asked) -> str:
@@ -183,5 +254,9 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
         ),
         Endpoint("GET", "/budget", ASKERS, "What you have spent and have left.", questions.budget, query=(PEOPLE,)),
         Endpoint("GET", "/profile/{table}", ASKERS, "The profile of a table.", questions.profile),
-        Endpoint("GET", "/history", (*ASKERS, AUDITOR), "Your entries in the ledger.", questions.history),
+        Endpoint(
+            "GET", "/history", (*ASKERS, AUDITOR), "Your entries in the ledger.", questions.history, query=(AFTER,)
+        ),
+        Endpoint("GET", "/statement", (*ASKERS, AUDITOR), "One line for each question.", questions.statement),
+        Endpoint("GET", "/statement/{number}", (*ASKERS, AUDITOR), "One question, whole.", questions.statement_line),
     )

@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import logging
 import os
+import signal
 import socket
+import ssl
+import sys
+import threading
+import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from anyio import CapacityLimiter
 
 from dither.curator.curator import Curator
 from dither.errors import ParameterError
-from dither.server import administration, jobs, questions
+from dither.server import administration, jobs, questions, toolbox
+from dither.server.admin_listener import listener
 from dither.server.administration import Administration
 from dither.server.app import Door, application
 from dither.server.data_files import Uploads
 from dither.server.jobs import Jobs
-from dither.server.metrics import Metrics
+from dither.server.listening import SHUTDOWN_SECONDS, processes
+from dither.server.metrics import Metrics, Sender, Sums
+from dither.server.page import sharing
+from dither.server.page.page import Page
+from dither.server.page.sharing import Sharing
 from dither.server.questions import Questions
+from dither.server.recovery import Recovery
 from dither.server.store import Store
 from dither.server.throttle import Throttle
 from dither.server.tokens import Tokens
+from dither.server.wire.listener import Listener, Services
+from dither.server.wire.login.authentication import Gate, nonce_of, secure
 
 _VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
-_HEADER_BYTES = 16 * 1024
-_HEADER_SECONDS = 10
-_SHUTDOWN_SECONDS = 30  # that requests under way have; what is charged by then is settled when it is asked for again
+_PARENT = "DITHER_SERVE_PARENT"  # and which process it ends with
+_AHEAD = 4  # questions that are charged at once for each worker, so that they share durable commits
+_LOOK = 1.0  # seconds between two looks at whether the process that started this one is still there
 
 
 @dataclass(frozen=True)
@@ -37,6 +53,7 @@ class Settings:
 
     folder: str
     anchor: str | None = None
+    weak_anchor: bool = False
     host: str = "127.0.0.1"
     port: int = 8000
     certificate: str | None = None
@@ -49,25 +66,59 @@ class Settings:
     threads: int = 40
     rate: float = 50.0
     burst: int = 200
+    log: bool = False
+    admin_host: str = "127.0.0.1"
+    admin_port: int | None = None
+    pg_port: int | None = None
+    cancels: str | None = None  # the folder in which processes that speak PostgreSQL's protocol hear each other
+    counts: str | None = None  # where the admin listener, if there is one, takes what is counted
 
     def check(self) -> None:
         """Refuse to send tokens in the clear over a network."""
         if (self.certificate is None) != (self.key is None):
             raise ParameterError("TLS takes two files: --certificate and --key.")
-        if self.certificate is None and not self.plaintext and not _loopback(self.host):
+        open_to_all = [host for host in (self.host, self.admin_host) if not _loopback(host)]
+        if self.certificate is None and not self.plaintext and open_to_all:
             raise ParameterError(
-                f"{self.host} can be reached over a network, where tokens and answers must not go in the clear: give "
-                "--certificate and --key, or --plaintext if a proxy in front of this one speaks TLS."
+                f"{open_to_all[0]} can be reached over a network, where tokens and answers must not go in the clear: "
+                "give --certificate and --key, or --plaintext if a proxy in front of this one speaks TLS."
             )
+        if self.pg_port is not None and self.certificate is None and not _loopback(self.host):
+            raise ParameterError("--pg beyond this machine takes --certificate and --key: it speaks TLS by itself.")
+
+    def check_files(self) -> None:
+        """Refuse a certificate and a key that cannot be read or do not belong together."""
+        if self.certificate is not None:
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key)
+            except OSError as error:
+                why = f"--certificate {self.certificate} and --key {self.key} cannot be used"
+                raise ParameterError(f"{why}: {error.strerror or error}.") from None
 
     @property
     def address(self) -> str:
-        return f"{'http' if self.certificate is None else 'https'}://{self.host}:{self.port}"
+        return self._url(self.host, self.port)
+
+    @property
+    def admin_address(self) -> str:
+        return self._url(self.admin_host, self.admin_port)
+
+    def _url(self, host: str, port: int | None) -> str:
+        shown = f"[{host}]" if ":" in host else host
+        return f"{'http' if self.certificate is None else 'https'}://{shown}:{port}"
+
+
+def address(host: str, name: str) -> str:
+    """An address to listen on; names, but for localhost, could mean several."""
+    if host == "localhost":
+        return "127.0.0.1"
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        raise ParameterError(f"{name} is an address, such as 127.0.0.1, 0.0.0.0 or ::, and no name: {host}.") from None
 
 
 def _loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
     with suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return False
@@ -84,25 +135,35 @@ class Server:
     """One process: the curator of a folder with everything that serving it takes."""
 
     def __init__(self, settings: Settings) -> None:
-        from pathlib import Path
-
         folder = Path(settings.folder)
-        self.curator = Curator.open(folder, create=False, anchor=settings.anchor)
+        anchor: dict[str, Any] = {"anchor": settings.anchor, "weak_anchor": settings.weak_anchor}
+        self.curator = Curator.open(folder, create=False, **anchor)
+        self.curator.charge_ahead(_AHEAD)
         self.store = Store(folder)
         self.tokens = Tokens(self.store)
-        asked = Questions(self.curator.service, self.store)
-        self.metrics = Metrics()
-        self.jobs = Jobs(asked, self.store, self.tokens, self.metrics)
+        asked = self.questions = Questions(self.curator.service, self.store, self.tokens)
+        self.metrics = Sender(settings.counts)
+        recovery = Recovery(self.curator.service.pending, asked, self.store)
+        self.jobs = Jobs(asked, self.store, self.tokens, self.metrics, recovery)
         self.uploads = Uploads(folder, settings.upload_quota)
-        root, anchor = (None if path is None else Path(path) for path in (settings.data_root, settings.anchor))
-        orders = Administration(self.curator, self.tokens, self.uploads, self.metrics, folder, anchor, root)
+        root = None if settings.data_root is None else Path(settings.data_root)
+        orders = Administration(self.curator, self.tokens, self.uploads, folder, anchor, root)
         self.endpoints = (
             *questions.endpoints(asked),
             *jobs.endpoints(self.jobs),
+            *sharing.endpoints(Sharing(asked)),
+            *toolbox.endpoints(),
             *administration.endpoints(orders, remote_admin=settings.remote_admin),
         )
-        throttle = Throttle(settings.rate, settings.burst)
-        self.door = Door(self.tokens, throttle, CapacityLimiter(settings.threads), self.metrics)
+        self.door = _door(self.tokens, settings, self.metrics, page=True)
+        self.wire = None if settings.pg_port is None else self._listener(settings, asked)
+
+    def _listener(self, settings: Settings, asked: Questions) -> Listener:
+        """The listener for clients of PostgreSQL, with the tokens, limits and counts of the others."""
+        tls, binding = (None, None) if settings.certificate is None else secure(settings.certificate, settings.key)
+        gate = Gate(self.tokens, nonce_of(Path(settings.folder)), tls, binding)
+        services = Services(asked, self.door.throttle, self.metrics, settings.threads)
+        return Listener((settings.host, settings.pg_port or 0), gate, services, Path(settings.cancels or ""))
 
     def start(self) -> None:
         """Import and start what the first question needs, so that nobody waits for it."""
@@ -113,45 +174,83 @@ class Server:
 
         self.curator.warm()
         self.jobs.start()
+        if self.wire is not None:
+            self.wire.start()
 
     def close(self) -> None:
+        if self.wire is not None:
+            self.wire.close()
         self.jobs.stop()
+        self.metrics.close()
         self.store.close()
         self.curator.close()
 
 
+def _door(tokens: Tokens, settings: Settings, metrics: Metrics, *, page: bool = False) -> Door:
+    throttle, proofs = Throttle(settings.rate, settings.burst), CapacityLimiter(2)
+    local = _loopback(settings.host) and settings.certificate is None
+    shown = Page(tokens, proofs, local) if page else None
+    return Door(tokens, throttle, CapacityLimiter(settings.threads), proofs, metrics, shown)
+
+
+def admin_application(order: dict[str, Any], sums: Sums) -> Any:
+    """The application of the admin listener."""
+    settings = Settings(order["folder"])
+    tokens = Tokens(Store(Path(settings.folder)))
+    return application(listener.endpoints(sums), _door(tokens, settings, sums), None)
+
+
 def made() -> Any:
-    """The application of a process that `run` has started."""
-    server = Server(Settings(**json.loads(os.environ[_VARIABLE])))
+    """The application of a process that `run` has started, and that ends with it."""
+    # Who started this one is told and not looked up: it may be gone by now.
+    threading.Thread(target=_end_after, args=(int(os.environ[_PARENT]),), daemon=True).start()
+    settings = Settings(**json.loads(os.environ[_VARIABLE]))
+    if settings.log:
+        logging.basicConfig(format="%(message)s")
+        logging.getLogger("dither.server").setLevel(logging.INFO)
+    server = Server(settings)
     return application(server.endpoints, server.door, server.uploads, (server.start, server.close))
+
+
+def _end_after(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(SHUTDOWN_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def run(settings: Settings) -> None:
     """Serve until a signal says stop; requests under way end first, and a process that dies is started again."""
-    from pathlib import Path
-
-    from granian import Granian
-    from granian.constants import HTTPModes, Interfaces
-    from granian.http import HTTP1Settings
-
     settings.check()
     Uploads(Path(settings.folder), settings.upload_quota).clear()
-    os.environ[_VARIABLE] = json.dumps(asdict(settings))
-    certificate, key = (None if path is None else Path(path) for path in (settings.certificate, settings.key))
-    Granian(
-        f"{__name__}:made",
-        factory=True,
-        address=settings.host,
-        port=settings.port,
-        interface=Interfaces.ASGI,
-        http=HTTPModes.http1,
-        websockets=False,
-        workers=settings.processes,
-        respawn_failed_workers=True,
-        respawn_interval=0.5,
-        workers_kill_timeout=_SHUTDOWN_SECONDS,
-        http1_settings=HTTP1Settings(header_read_timeout=_HEADER_SECONDS * 1000, max_buffer_size=_HEADER_BYTES),
-        ssl_cert=certificate,
-        ssl_key=key,
-        log_enabled=False,
-    ).serve()
+    if settings.admin_port is not None and settings.counts is None:
+        address = {"host": settings.admin_host, "port": settings.admin_port}
+        files = {"certificate": settings.certificate, "key": settings.key}
+        with listener.listening({"folder": settings.folder, **address, **files}) as counts:
+            run(replace(settings, counts=counts))
+        return
+    if settings.pg_port is not None and settings.cancels is None:
+        with TemporaryDirectory(prefix="dither-") as folder:
+            run(replace(settings, cancels=folder))
+        return
+    os.environ[_VARIABLE], os.environ[_PARENT] = json.dumps(asdict(settings)), str(os.getpid())
+    while True:
+        _end_at_signals()
+        server = processes(f"{__name__}:made", settings, settings.processes)
+        try:
+            server.serve()
+        except SystemExit:
+            if server.interrupt_signal:
+                raise
+        else:
+            return
+        _end_at_signals()
+        time.sleep(_LOOK)  # processes died again and again
+
+
+def _end_at_signals() -> None:
+    """Nothing serves now, and nobody else listens: the handlers of a server that has ended would let a signal pass."""
+    if threading.current_thread() is threading.main_thread():
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, lambda *_: sys.exit(0))

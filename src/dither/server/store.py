@@ -1,43 +1,23 @@
 """What a server keeps beside the ledger: tokens, requests with what they were answered, and jobs.
 
-Nothing here decides what is charged: the ledger does. A row is durable before anybody is told what it says.
+Nothing here decides what is charged: the ledger does. A row is durable before anybody is told what it says, but for the
+bodies of requests that have no answer yet.
 """
 
 from __future__ import annotations
 
-import os
-import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import Any
 
-from dither.errors import LedgerError
+from dither.ledger.storage.protocol import Connection
 from dither.ledger.storage.store import undoing
 from dither.ledger.storage.together import Together
+from dither.server.database import database_of
 
-FORMAT = 1
-_SCHEMA = """
-CREATE TABLE tokens (
-    id TEXT PRIMARY KEY, role TEXT NOT NULL, name TEXT, verifier TEXT NOT NULL, label TEXT NOT NULL,
-    made INTEGER NOT NULL, until INTEGER NOT NULL, revoked INTEGER
-) STRICT;
-CREATE TABLE requests (
-    principal TEXT NOT NULL, request TEXT NOT NULL, digest BLOB NOT NULL, answer TEXT,
-    PRIMARY KEY (principal, request)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE jobs (
-    id TEXT PRIMARY KEY, principal TEXT NOT NULL, token TEXT NOT NULL, body TEXT NOT NULL, state TEXT NOT NULL,
-    result TEXT, made INTEGER NOT NULL, lease INTEGER NOT NULL
-) STRICT;
-CREATE INDEX jobs_by_state ON jobs (state, made);
-CREATE TABLE answers (
-    id TEXT PRIMARY KEY, principal TEXT NOT NULL, made INTEGER NOT NULL, document BLOB NOT NULL
-) STRICT;
-"""
+MOST_ENDED = 200  # jobs of a principal that ended
+MOST_FREE, MOST_FREE_BYTES = 1000, 2**28  # answers of a principal that cost nothing
 
 
 @dataclass(frozen=True)
@@ -66,59 +46,19 @@ class JobRow:
     result: str | None
     made: int
     lease: int
+    came: int = 0  # its place among all that ever came
+    begun: int = 0  # its place among all that were ever begun, 0 as long as it waits
 
 
 class Store:
-    """server.sqlite in the curator's folder, read and written by all server processes and the command line."""
+    """Read and written by all server processes and the command line."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "server.sqlite"
-        self._lock, self._reading = Lock(), Lock()
-        self._connection = self._open()
-        self._reader = self._open()  # whoever reads does not wait for a commit that reaches the disk
+        self.folder = folder
+        self._database = database_of(folder)
+        self._transaction, self._read = self._database.transaction, self._database.read
         self._together = Together(self._transaction, undoing)
-
-    def _open(self) -> sqlite3.Connection:
-        try:
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = sqlite3.connect(self._path, timeout=30, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=FULL")
-            connection.execute("BEGIN IMMEDIATE")
-            (found,) = connection.execute("PRAGMA user_version").fetchone()
-            if found == 0:
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version={FORMAT}")
-            connection.execute("COMMIT")
-        except (OSError, sqlite3.Error) as error:
-            raise LedgerError(f"{self._path} cannot be used: {error}.") from error
-        if found not in (0, FORMAT):
-            connection.close()
-            raise LedgerError(f"{self._path} has format {found}; this dither reads format {FORMAT}.")
-        return connection
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, on the disk when it ends."""
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                    self._connection.execute("COMMIT")
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
-                raise LedgerError(f"{self._path} cannot be written: {error}.") from error
-
-    def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._reading:
-            try:
-                return self._reader.execute(query, values).fetchall()
-            except sqlite3.Error as error:
-                raise LedgerError(f"{self._path} cannot be read: {error}.") from error
+        self._seen = Together(partial(self._transaction, durable=False), undoing)
 
     # -- tokens
 
@@ -127,8 +67,9 @@ class Store:
             connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(row))
 
     def revoke_token(self, identity: str, now: int) -> bool:
-        """Whether there is one; the time of the first revocation stays."""
+        """Whether there is one; the time of the first revocation stays. Its jobs that wait are taken back."""
         with self._transaction() as connection:
+            connection.execute("UPDATE jobs SET state = 'cancelled' WHERE token = ? AND state = 'queued'", (identity,))
             changed = connection.execute(
                 "UPDATE tokens SET revoked = coalesce(revoked, ?) WHERE id = ?", (now, identity)
             )
@@ -143,51 +84,100 @@ class Store:
 
     # -- requests and answers
 
-    def request(self, principal: str, request: str) -> tuple[bytes, str | None] | None:
-        """The digest of what was asked under a request id, and the id of its answer, if it has one."""
+    def request(self, principal: str, request: str) -> tuple[bytes, str | None, str] | None:
+        """The digest of what was asked under a request id, the id of its answer, if it has one, and the body."""
         found = self._read(
-            "SELECT digest, answer FROM requests WHERE principal = ? AND request = ?", (principal, request)
+            "SELECT digest, answer, body FROM requests WHERE principal = ? AND request = ?", (principal, request)
         )
-        return (found[0][0], found[0][1]) if found else None
+        return (bytes(found[0][0]), found[0][1], str(found[0][2])) if found else None
 
-    def bind(self, principal: str, request: str, digest: bytes) -> bytes:
-        """Bind a request id to what is asked under it, for good; the digest that it is bound to, of now or before."""
+    def bind(self, principal: str, request: str, digest: bytes, body: str, lease: int) -> bytes:
+        """Bind a request id to what is asked under it; the digest that it is bound to, of now or before.
 
-        def change(connection: sqlite3.Connection) -> bytes:
-            connection.execute("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, NULL)", (principal, request, digest))
+        All processes see it, and it dies with none of them. It needs no sync of its own: a charge binds its id durably,
+        in the ledger, and an answer that is kept here syncs all that came before. Whoever binds it to the same has one
+        attempt more under way, and has it in hand until `lease`.
+        """
+
+        def change(connection: Connection) -> bytes:
+            connection.execute(
+                "INSERT INTO requests VALUES (?, ?, ?, ?, NULL, 1, ?) ON CONFLICT (principal, request) DO UPDATE"
+                " SET attempts = requests.attempts + 1,"
+                " lease = CASE WHEN requests.lease > excluded.lease THEN requests.lease ELSE excluded.lease END"
+                " WHERE requests.digest = excluded.digest",
+                (principal, request, digest, body, lease),
+            )
             (bound,) = connection.execute(
                 "SELECT digest FROM requests WHERE principal = ? AND request = ?", (principal, request)
             ).fetchone()
             return bytes(bound)
 
-        return self._together.write(change)
+        return self._seen.write(change)
 
     def unbind(self, principal: str, request: str) -> None:
-        """Free an id under which nothing was charged: what is asked under it next may be something else."""
-        with self._transaction() as connection:
+        """One attempt was refused; the last of them frees the id, so that something else may be asked under it.
+
+        An attempt whose process died never ends, so that the id stays bound.
+        """
+        whose = (principal, request)
+
+        def change(connection: Connection) -> None:
+            connection.execute("UPDATE requests SET attempts = attempts - 1 WHERE principal = ? AND request = ?", whose)
             connection.execute(
-                "DELETE FROM requests WHERE principal = ? AND request = ? AND answer IS NULL", (principal, request)
+                "DELETE FROM requests WHERE principal = ? AND request = ? AND answer IS NULL AND attempts <= 0", whose
             )
 
-    def keep(self, principal: str, request: str | None, digest: bytes, identity: str, document: bytes) -> str:
-        """Keep an answer under its id, and bind the request to it; the id of the answer that the request has first."""
+        self._seen.write(change)
 
-        def change(connection: sqlite3.Connection) -> str:
-            if request is not None:
-                connection.execute(
-                    "INSERT INTO requests VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET answer = coalesce(answer, ?)",
-                    (principal, request, digest, identity, identity),
-                )
-                (bound,) = connection.execute(
-                    "SELECT answer FROM requests WHERE principal = ? AND request = ?", (principal, request)
-                ).fetchone()
-                if bound != identity:
-                    return str(bound)
-            values = (identity, principal, int(time.time()), document)
-            connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", values)
+    def renew_requests(self, requests: list[tuple[str, str]], lease: int) -> None:
+        """Keep requests in hand for longer."""
+        with self._transaction() as connection:
+            for one in requests:
+                connection.execute("UPDATE requests SET lease = ? WHERE principal = ? AND request = ?", (lease, *one))
+
+    def take_request(self, principal: str, request: str, now: int, lease: int) -> str | None:
+        """The body of a request that nobody has in hand and that has no answer; from now on the caller has it."""
+        with self._transaction() as connection:
+            found = connection.execute(
+                "UPDATE requests SET lease = ? WHERE principal = ? AND request = ? AND lease < ? AND answer IS NULL"
+                " RETURNING body",
+                (lease, principal, request, now),
+            ).fetchone()
+        return None if found is None else str(found[0])
+
+    def keep(self, principal: str, request: str, identity: str, document: bytes, *, free: bool = False) -> str:
+        """Keep an answer under its id, for the request it was bound to; the id of the answer that this has first.
+
+        Of those that were read again for free only the newest are kept, since they are as many as one likes.
+        """
+
+        def change(connection: Connection) -> str:
+            (bound,) = connection.execute(
+                "UPDATE requests SET answer = coalesce(answer, ?) WHERE principal = ? AND request = ? RETURNING answer",
+                (identity, principal, request),
+            ).fetchone()
+            if bound != identity:
+                return str(bound)
+            values = (identity, principal, time.time_ns(), document, int(free))
+            connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", values)
+            if free:
+                self._forget(connection, principal)
             return identity
 
         return self._together.write(change)
+
+    def _forget(self, connection: Connection, principal: str) -> None:
+        """Free answers beyond the most that are kept, by number and by bytes, and the requests that they were for."""
+        rows = connection.execute(
+            "SELECT id, length(document) FROM answers WHERE principal = ? AND free = 1 ORDER BY made DESC, id",
+            (principal,),
+        ).fetchall()
+        held = 0
+        for place, (identity, size) in enumerate(rows):
+            held += size
+            if place and (place >= MOST_FREE or held > MOST_FREE_BYTES):
+                connection.execute("DELETE FROM answers WHERE id = ?", (identity,))
+                connection.execute("DELETE FROM requests WHERE principal = ? AND answer = ?", (principal, identity))
 
     def answer(self, principal: str, identity: str) -> bytes | None:
         """An answer of this very principal."""
@@ -197,13 +187,20 @@ class Store:
     # -- jobs
 
     def add_job(self, row: JobRow, most: int) -> bool:
-        """Whether there was room: at most so many jobs of a principal wait or run."""
+        """Whether there was room: so many jobs of a principal wait or run at most. Of those that ended, some stay."""
         with self._transaction() as connection:
             (open_jobs,) = connection.execute(
                 "SELECT count(*) FROM jobs WHERE principal = ? AND state IN ('queued', 'running')", (row.principal,)
             ).fetchone()
             if open_jobs < most:
-                connection.execute("INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", astuple(row))
+                (came,) = connection.execute("SELECT coalesce(max(came), 0) + 1 FROM jobs").fetchone()
+                values = astuple(replace(row, came=came))
+                connection.execute("INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+                ended = "SELECT id FROM jobs WHERE principal = ? AND state NOT IN ('queued', 'running')"
+                connection.execute(
+                    f"DELETE FROM jobs WHERE id IN ({ended} ORDER BY came DESC LIMIT ? OFFSET ?)",
+                    (row.principal, MOST_ENDED, MOST_ENDED),
+                )
             return bool(open_jobs < most)
 
     def job(self, principal: str, identity: str) -> JobRow | None:
@@ -211,32 +208,71 @@ class Store:
         return JobRow(*found[0]) if found else None
 
     def take_job(self, now: int, lease: int) -> JobRow | None:
-        """The next job that nobody has in hand: of those principals who have one running fewest, the oldest."""
+        """The next job that nobody has in hand.
+
+        It is of a principal of whom fewest run, among those of the one who was served longest ago, and of that one's
+        the job that came first: whoever has many waiting holds up nobody else.
+        """
         free = "state = 'queued' OR (state = 'running' AND lease < ?)"
         running = "SELECT count(*) FROM jobs r WHERE r.principal = j.principal AND r.state = 'running' AND r.lease >= ?"
+        last = "SELECT coalesce(max(b.begun), 0) FROM jobs b WHERE b.principal = j.principal"
+        if not self._read(f"SELECT 1 FROM jobs WHERE {free} LIMIT 1", (now,)):
+            return None  # what every process asks each second disturbs nobody who writes
         with self._transaction() as connection:
             found = connection.execute(
-                f"SELECT * FROM jobs j WHERE {free} ORDER BY ({running}), made, id LIMIT 1", (now, now)
+                f"SELECT * FROM jobs j WHERE {free} ORDER BY ({running}), ({last}), came, id LIMIT 1", (now, now)
             ).fetchone()
             if found is None:
                 return None
-            connection.execute("UPDATE jobs SET state = 'running', lease = ? WHERE id = ?", (lease, found[0]))
+            connection.execute(
+                "UPDATE jobs SET state = 'running', lease = ?, begun = (SELECT max(begun) + 1 FROM jobs) WHERE id = ?",
+                (lease, found[0]),
+            )
         return JobRow(*found)
 
     def renew_jobs(self, identities: list[str], lease: int) -> None:
         """Keep jobs in hand for longer."""
         with self._transaction() as connection:
-            connection.executemany("UPDATE jobs SET lease = ? WHERE id = ?", [(lease, one) for one in identities])
+            for identity in identities:
+                connection.execute("UPDATE jobs SET lease = ? WHERE id = ?", (lease, identity))
 
     def end_job(self, identity: str, state: str, result: str | None, *, only: str = "running") -> bool:
         """Whether the job was in that state and is in the other now."""
         with self._transaction() as connection:
             changed = connection.execute(
-                "UPDATE jobs SET state = ?, result = ? WHERE id = ? AND state = ?", (state, result, identity, only)
+                "UPDATE jobs SET state = ?, result = ?, body = '' WHERE id = ? AND state = ?",
+                (state, result, identity, only),
             )
             return changed.rowcount == 1
 
+    # -- questions that are shared
+
+    def share(self, principal: str, identity: str, digest: bytes, question: str, most: int) -> str:
+        """Keep a question to be read under an id; the id that it has. Of a principal's only the newest are kept."""
+        with self._transaction() as connection:
+            whose = (principal, digest)
+            known = connection.execute("SELECT id FROM shared WHERE principal = ? AND digest = ?", whose).fetchone()
+            if known is not None:
+                return str(known[0])
+            values = (identity, principal, time.time_ns(), digest, question)
+            connection.execute("INSERT INTO shared VALUES (?, ?, ?, ?, ?)", values)
+            others = connection.execute(
+                "SELECT id FROM shared WHERE principal = ? AND id <> ? ORDER BY made DESC, id", (principal, identity)
+            ).fetchall()
+            for old in others[most - 1 :]:
+                connection.execute("DELETE FROM shared WHERE id = ?", old)
+            return identity
+
+    def shared(self, identity: str) -> str | None:
+        """The question of that id, whoever shares it."""
+        found = self._read("SELECT question FROM shared WHERE id = ?", (identity,))
+        return str(found[0][0]) if found else None
+
+    def unshare(self, principal: str, identity: str) -> bool:
+        """Whether there was one of this very principal."""
+        with self._transaction() as connection:
+            gone = connection.execute("DELETE FROM shared WHERE id = ? AND principal = ?", (identity, principal))
+            return gone.rowcount == 1
+
     def close(self) -> None:
-        with self._lock, self._reading:
-            self._connection.close()
-            self._reader.close()
+        self._database.close()

@@ -20,6 +20,7 @@ from dither.server.verifiers import matches, verifier_of
 DAYS = 90  # that a token is valid if nothing else is said
 _TOKEN = re.compile(r"dither_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _REMEMBERED = 1024  # tokens that were proven: SCRAM takes milliseconds, and each request carries one
+_NOBODYS = TokenRow("", "auditor", None, verifier_of(secrets.token_urlsafe(32)), "", 0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ class Tokens:
         """
         found = _TOKEN.fullmatch(text)
         row = None if found is None else self._store.token(found[1])
-        if found is None or row is None or not self._proves(row, found[2]):
-            raise Stranger
-        if not self.valid(row.id):
+        # Nobody learns from the time that it takes whether there is a token of that id.
+        proven = found is not None and self._proves(row or _NOBODYS, found[2])
+        if row is None or not proven or _token(row).state != "valid":
             raise Stranger
         return _token(row)
 
@@ -88,6 +89,21 @@ class Tokens:
         """Whether a token of that id is there, not revoked and not expired."""
         row = self._store.token(identity)
         return row is not None and _token(row).state == "valid"
+
+    def check(self, identity: str) -> None:
+        """Refuse one that is not."""
+        if not self.valid(identity):
+            raise Stranger
+
+    def with_verifier(self, identity: str) -> tuple[Token, str] | None:
+        """A token with its verifier, for those who prove that they have it without sending it."""
+        row = self._store.token(identity)
+        return None if row is None else (_token(row), row.verifier)
+
+    def remembers(self, text: str) -> bool:
+        """Whether a text was proven to be a token lately, so that seeing it again takes no computing."""
+        found = _TOKEN.search(text)
+        return found is not None and self._proven.get(sha256(found[2].encode()).digest()) == found[1]
 
     def _proves(self, row: TokenRow, secret: str) -> bool:
         """Whether the secret is the token's; one that was proven is known by its hash for a while."""

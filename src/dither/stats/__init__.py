@@ -6,9 +6,11 @@ Every function states its price as epsilon=, as epsilon= and delta=, or as rho=,
 
 from __future__ import annotations
 
+from dither.lazy import listing
 from dither.stats.estimate import Estimate
 from dither.stats.histogram import histogram
 from dither.stats.moments import mean, std, variance
+from dither.stats.private_bounds import bounds
 from dither.stats.ranks import median, quantile, quantiles
 from dither.stats.regression import linear_regression
 from dither.stats.selection import mode, model_selection, top_k, vote
@@ -19,6 +21,7 @@ from dither.stats.trimmed_mean import trimmed_mean
 
 __all__ = [
     "Estimate",
+    "bounds",
     "count",
     "histogram",
     "linear_regression",
@@ -37,3 +40,4 @@ __all__ = [
     "variance",
     "vote",
 ]
+__dir__ = listing(__all__)

@@ -25,20 +25,27 @@ from dither.stats.kinds import number_column
 # A sum of so many 64-bit integers, high and low 32 bits apart, stays below 2^53 on each side: 2^20 * 2^32 at most.
 _LOW_BITS = 32
 _CHUNK = 1 << 20
+_UNDECLARED = (
+    "the sensitivity is infinite without a declared range; give lower and upper, from what the values mean and not "
+    "from the data, or buy what is not known with part of the price: lower=None, upper=None, and as bounds_share= how "
+    "much of it, a fifth if nothing is said."
+)
 _INTEGERS = re.compile(r"u?int(8|16|32|64)(\[pyarrow\])?", re.IGNORECASE)
 
 
 def read_grid(column: Any, lower: Number | None, upper: Number | None, grid: Number | None, bits: int) -> Grid:
     """The declared grid; by default steps of 1 for a column of a type of integers, else about 2^-bits of the range."""
+    if lower is None and upper is None:
+        raise ParameterError(_UNDECLARED)
     low, high = declared(lower, upper)
     if grid is not None:
         return Grid.within(low, high, positive(grid, "grid"))
-    if _holds_integers(column) and high - low >= 1:
+    if holds_integers(column) and high - low >= 1:
         return Grid.within(low, high, 1)
     return Grid.within(low, high, power_of_two_below((high - low) / (1 << bits)))
 
 
-def _holds_integers(column: Any) -> bool:
+def holds_integers(column: Any) -> bool:
     """Whether the type says so, and would whoever is missing.
 
     What a list happens to hold declares nothing. Nor does a pandas column of a NumPy type: one missing record

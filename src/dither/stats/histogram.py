@@ -19,11 +19,12 @@ from dither.neighbours import Relation
 from dither.sensitivity.columns.reading import Reading, place_of, read_column
 from dither.sensitivity.columns.records import _number
 from dither.sensitivity.histogram import histogram as cells_moved
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 from dither.stats.kinds import number_column, one_column
 from dither.stats.price import Price
 
 
+@statistic
 def histogram(
     x: Any,
     *,
@@ -72,7 +73,8 @@ def histogram(
         )
 
     found = dict(zip(names, values, strict=True))
-    return Estimate(found, noise.guarantee, type(noise).__name__, found, bounds, scale_=noise.scale)
+    kind, ordered = type(noise).__name__, edges is not None
+    return Estimate(found, noise.guarantee, kind, found, bounds, scale_=noise.scale, ordered=ordered)
 
 
 def _interval_names(ends: list[Fraction], labels: Sequence[Hashable] | str | None) -> list[Any]:

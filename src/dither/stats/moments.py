@@ -13,9 +13,10 @@ from dither.mechanisms.codes import Grid
 from dither.mechanisms.sealed_values import seal
 from dither.neighbours import Relation
 from dither.stats.columns import exact_sum, exact_sum_of_squares, present_codes, public_size, read_grid
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 from dither.stats.kinds import number_column
 from dither.stats.price import Price
+from dither.stats.private_bounds import buys_bounds
 
 # Of the noise's scale, a grid step is at most this share: rounding adds nothing to see.
 _FINE = 1 << 20
@@ -24,11 +25,14 @@ _VARIANCE_BITS = 20
 Pair = tuple[Fraction, Fraction]
 
 
+@statistic
+@buys_bounds
 def mean(
     x: Any,
     *,
     lower: Number | None = None,
     upper: Number | None = None,
+    bounds_share: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -87,11 +91,14 @@ def _mean_of_known_size(column: Any, codes: Grid, price: Price) -> Estimate:
     return Estimate(float(value), noise.guarantee, type(noise).__name__, value, bounds, scale_=noise.scale * factor)
 
 
+@statistic
+@buys_bounds
 def variance(
     x: Any,
     *,
     lower: Number | None = None,
     upper: Number | None = None,
+    bounds_share: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -134,6 +141,7 @@ def variance(
     )
 
 
+@statistic
 def std(x: Any, **options: Any) -> Estimate:
     """The standard deviation (with 1/n) of a column clamped to [lower, upper]: the root of `variance`, same options.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -11,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from dither.errors import ParameterError
-from dither.exact.parameters import Number
 from dither.mechanisms.codes import Grid
 from dither.mechanisms.quantiles.candidates import Candidate, Standing, published
 from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
@@ -137,12 +135,12 @@ def listed_quantile(q: Fraction, candidates: Any, price: Price) -> ListedQuantil
     return ListedQuantile(q=q, candidates=candidates, relation=price.relation, **_stated(price))
 
 
-def grid_quantiles(q: Sequence[Number], codes: Grid, price: Price) -> Quantiles:
+def grid_quantiles(q: Any, codes: Grid, price: Price) -> Quantiles:
     """Several at once on a grid."""
     return Quantiles(q=q, relation=price.relation, **_stated(price), **grid_ends(codes))
 
 
-def listed_quantiles(q: Sequence[Number], candidates: Any, price: Price) -> ListedQuantiles:
+def listed_quantiles(q: Any, candidates: Any, price: Price) -> ListedQuantiles:
     """Several at once among candidates."""
     return ListedQuantiles(q=q, candidates=candidates, relation=price.relation, **_stated(price))
 
@@ -173,7 +171,8 @@ def with_interval(ranking: Ranking, column: Any, q: Fraction, price: Price, sure
         if 0 < shifted < 1:
             ends[side] = ranking.end(ranking.place(shifted, end_price), sign)
     inside: Any = min(max(value, ends[0]), ends[1])
-    return Estimate(plain(inside), price.guarantee, method, inside, _bought(plain(ends[0]), plain(ends[1]), sure), BUY)
+    bounds = _bought(plain(ends[0]), plain(ends[1]), sure)
+    return Estimate(plain(inside), price.guarantee, method, inside, bounds, BUY, confidence=sure)
 
 
 def with_intervals(
@@ -201,7 +200,7 @@ def with_intervals(
         min(max(value, low), high) for value, low, high in zip(values, lows, highs, strict=True)
     )
     bounds = _bought(tuple(map(plain, lows)), tuple(map(plain, highs)), sure)
-    return Estimate(tuple(map(plain, inside)), price.guarantee, method, inside, bounds, BUY)
+    return Estimate(tuple(map(plain, inside)), price.guarantee, method, inside, bounds, BUY, confidence=sure)
 
 
 def _size(ranking: Ranking, column: Any, price: Price, missed: Fraction) -> tuple[Fraction, Fraction, Fraction]:

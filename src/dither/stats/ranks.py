@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dither.errors import ParameterError, RelationMismatch
 from dither.exact.parameters import Number, probability
@@ -23,9 +24,10 @@ from dither.mechanisms.smooth.student_t import SmoothStudentT
 from dither.neighbours import Relation
 from dither.sensitivity.order.order_statistic import quantile as rank_statistic
 from dither.stats.columns import present_codes, public_size, read_grid
-from dither.stats.estimate import Estimate, plain
+from dither.stats.estimate import Estimate, plain, statistic
 from dither.stats.kinds import number_column
 from dither.stats.price import Price
+from dither.stats.private_bounds import buys_bounds
 from dither.stats.rank_intervals import (
     BUY,
     InList,
@@ -56,6 +58,7 @@ _SMOOTH: dict[str, Callable[..., SmoothNoise]] = {
 _MOST_FLIPPED = 4096
 
 
+@statistic
 def median(x: Any, **options: Any) -> Estimate:
     """The median of a column clamped to [lower, upper]: `quantile` at q = 1/2, with the same options.
 
@@ -65,12 +68,15 @@ def median(x: Any, **options: Any) -> Estimate:
     return quantile(x, _HALF, **options)
 
 
+@statistic
+@buys_bounds
 def quantile(
     x: Any,
     q: Number,
     *,
     lower: Number | None = None,
     upper: Number | None = None,
+    bounds_share: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -122,12 +128,15 @@ def quantile(
     return Estimate(plain(value), price.guarantee, "Quantile", value, hidden=BUY)
 
 
+@statistic
+@buys_bounds
 def quantiles(
     x: Any,
-    q: Sequence[Number],
+    q: Sequence[Number] | npt.NDArray[Any],
     *,
     lower: Number | None = None,
     upper: Number | None = None,
+    bounds_share: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,

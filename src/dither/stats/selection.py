@@ -17,7 +17,7 @@ from dither.mechanisms.stability.stable_release import StableRelease
 from dither.neighbours import Relation
 from dither.sensitivity import distance
 from dither.stats.ballots import likes
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 from dither.stats.histogram import category_counts
 from dither.stats.price import Price
 
@@ -25,6 +25,7 @@ _NAME_ONLY = "a choice is a name; how clear it was is private. Release counts fo
 _METHODS = ("choose", "stable")
 
 
+@statistic
 def mode(
     x: Any,
     *,
@@ -45,6 +46,7 @@ def mode(
     return _choose(category_counts(x, names), names, price, method, moves_together=True)
 
 
+@statistic
 def top_k(
     x: Any,
     k: int,
@@ -76,6 +78,7 @@ def top_k(
     return Estimate(chosen, price.guarantee, "peeling", chosen, hidden=_NAME_ONLY)
 
 
+@statistic
 def vote(
     ballots: Any,
     *,
@@ -101,6 +104,7 @@ def vote(
     return _choose(likes(ballots, names), names, price, method, moves_together=True)
 
 
+@statistic
 def model_selection(
     choices: Any,
     *,

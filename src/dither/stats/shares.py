@@ -15,12 +15,13 @@ from dither.mechanisms.smooth.cauchy import SmoothCauchy
 from dither.neighbours import Relation
 from dither.sensitivity.reciprocal import reciprocal as reciprocal_statistic
 from dither.stats.columns import booleans
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 from dither.stats.presence import counted
 from dither.stats.price import Price
 from dither.stats.smooth_noise import noisy_estimate, value_price
 
 
+@statistic
 def ratio(
     part: Any,
     whole: Any,
@@ -62,6 +63,7 @@ def ratio(
     )
 
 
+@statistic
 def reciprocal(
     x: Any,
     *,

@@ -76,7 +76,7 @@ def noisy_estimate(
             raise ParameterError(f"this interval was bought at confidence {float(sure):g}; no larger one can be shown.")
         return float(low), float(high)
 
-    return Estimate(plain(value), price.guarantee, method, value, shown, _BUY)
+    return Estimate(plain(value), price.guarantee, method, value, shown, _BUY, confidence=sure)
 
 
 def _private_bound(smooth: Fraction, beta: Fraction, price: Price, missed: Fraction, most: Fraction) -> Fraction:

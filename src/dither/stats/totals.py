@@ -10,12 +10,14 @@ from dither.mechanisms.additive.addition import AdditiveNoise
 from dither.mechanisms.sealed_values import seal
 from dither.neighbours import Relation
 from dither.stats.columns import exact_sum, present_codes, read_grid
-from dither.stats.estimate import Estimate, plain
+from dither.stats.estimate import Estimate, plain, statistic
 from dither.stats.kinds import number_column
 from dither.stats.presence import counted
 from dither.stats.price import Price
+from dither.stats.private_bounds import buys_bounds
 
 
+@statistic
 def count(
     x: Any,
     *,
@@ -37,11 +39,14 @@ def count(
     return _released(noise, counted(x))
 
 
+@statistic
+@buys_bounds
 def sum_(
     x: Any,
     *,
     lower: Number | None = None,
     upper: Number | None = None,
+    bounds_share: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -51,6 +56,7 @@ def sum_(
     """The sum of a column of which each value is clamped to [lower, upper].
 
     One record moves it by at most max(|lower|, |upper|) under add_remove, by upper - lower under replace.
+    bounds_share= buys bounds that nobody can declare with that share of the price.
     """
     price = Price.read(epsilon, delta, rho, relation)
     column = number_column(x)

@@ -15,20 +15,24 @@ from dither.neighbours import Relation
 from dither.sensitivity.norms import only
 from dither.sensitivity.order.trimmed_mean import trimmed_mean as trimmed_statistic
 from dither.stats.columns import present_codes, public_size, read_grid
-from dither.stats.estimate import Estimate
+from dither.stats.estimate import Estimate, statistic
 from dither.stats.kinds import number_column
 from dither.stats.price import Price
+from dither.stats.private_bounds import buys_bounds
 from dither.stats.smooth_noise import smooth_estimate
 
 _GRID_BITS = 30
 
 
+@statistic
+@buys_bounds
 def trimmed_mean(
     x: Any,
     trim: Number,
     *,
     lower: Number | None = None,
     upper: Number | None = None,
+    bounds_share: Number | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,

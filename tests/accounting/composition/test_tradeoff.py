@@ -33,7 +33,7 @@ def test_the_gaussian_closed_form(mu, alpha):
     exact = norm.cdf(norm.ppf(1 - float(alpha)) - float(mu))
     assert GDP(mu).tradeoff(alpha) == pytest.approx(exact, rel=1e-9, abs=1e-15)
     # Read off its curve of epsilon and delta alone it is the same.
-    curve = PLD(PLD.pure("1e-9").laws, Fraction(mu) ** 2)
+    curve = PLD(PLD.pure("1e-9").distributions, Fraction(mu) ** 2)
     assert exact - 2e-4 <= curve.tradeoff(alpha) <= exact + 1e-8
 
 

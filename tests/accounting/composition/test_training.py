@@ -94,6 +94,9 @@ def test_events_by_name_alone():
     assert from_event(named("LaplaceDpEvent", noise_multiplier=4)) == PLD.laplace("0.25")
     sampled = named("PoissonSampledDpEvent", sampling_probability=0.01, event=gaussian(1))
     assert from_event(sampled) == PLD.subsampled_gaussian(1, "0.01")
+    laplace = from_event(sampled | {"event": named("LaplaceDpEvent", noise_multiplier=1)})
+    assert laplace == PLD.subsampled_laplace(1, "0.01")
+    assert (laplace * 100).epsilon_at("1e-6") < 0.3 * float((subsample(PureDP(1), "0.01") * 100).basic().epsilon)
     assert from_event(sampled | {"sampling_probability": 0}) == PureDP(0)
     assert from_event(sampled | {"sampling_probability": 1}) == GDP(1)
 
@@ -108,7 +111,11 @@ def test_a_randomised_response_by_its_probabilities():
 def test_samples_of_a_fixed_size_under_replace():
     stated = named("LaplaceDpEvent", noise_multiplier=1)
     event = named("SampledWithoutReplacementDpEvent", source_dataset_size=1000, sample_size=10, event=stated)
-    assert float(from_event(event, "replace").epsilon) == pytest.approx(math.log1p(0.01 * math.expm1(2)), rel=1e-12)
+    found = from_event(event, "replace")
+    assert found == PLD.subsampled_laplace(2, "0.01", "replace")
+    assert float(found.basic().epsilon) == pytest.approx(math.log1p(0.01 * math.expm1(2)), rel=1e-12)
+    noise = event | {"event": gaussian(1)}
+    assert from_event(noise, "replace") == PLD.subsampled_gaussian("0.5", "0.01", "replace")
     with pytest.raises(ParameterError, match="under replace"):
         from_event(event)
     with pytest.raises(ParameterError, match="sample_size"):
@@ -120,15 +127,19 @@ def test_amplification_of_fixed_samples_by_enumeration(size):
     """Two records of `size` different ones are drawn, and the number of ones among them is answered by noise."""
     ratios = []
     weight = [[math.exp(-abs(k - c)) for k in range(3)] for c in range(3)]
-    law = [[w / sum(row) for w in row] for row in weight]
+    distribution = [[w / sum(row) for w in row] for row in weight]
     base = max(
-        abs(math.log(law[a][k] / law[b][k])) for a in range(3) for b in range(3) for k in range(3) if abs(a - b) <= 1
+        abs(math.log(distribution[a][k] / distribution[b][k]))
+        for a in range(3)
+        for b in range(3)
+        for k in range(3)
+        if abs(a - b) <= 1
     )
 
     def answer(ones):
         total = size * (size - 1) / 2
         chances = [math.comb(size - ones, 2) / total, ones * (size - ones) / total, math.comb(ones, 2) / total]
-        return [sum(c * law[count][k] for count, c in enumerate(chances)) for k in range(3)]
+        return [sum(c * distribution[count][k] for count, c in enumerate(chances)) for k in range(3)]
 
     for ones in range(size):
         p, q = answer(ones), answer(ones + 1)

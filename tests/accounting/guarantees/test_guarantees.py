@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dither.accounting import ZCDP, ApproxDP, PureDP
+from dither.accounting import GDP, ZCDP, ApproxDP, PureDP, compose
 from dither.accounting.currency.price_list import prices
 from dither.errors import ParameterError
-from dither.mechanisms import RandomizedResponse
+from dither.mechanisms import Laplace, RandomizedResponse
 from dither.neighbours import Relation
+from dither.stats import count
 
 epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=1000)
 deltas = st.integers(1, 40).map(lambda k: Fraction(1, 3**k))
@@ -211,7 +212,32 @@ def test_a_rho_has_no_stated_epsilon():
 
 
 def test_guarantees_read_as_they_were_stated():
-    assert repr(PureDP("0.1")) == "PureDP(epsilon=1/10)"
+    assert repr(PureDP("0.1")) == "PureDP(epsilon=0.1)"
+    assert repr(PureDP("1/3")) == "PureDP(epsilon=0.333334)", "rounded to the side that promises less"
     assert repr(PureDP(1, "edge")) == "PureDP(epsilon=1, relation='edge')"
-    assert repr(ZCDP("0.5", "1e-9")) == "ZCDP(rho=1/2, delta=1/1000000000)"
-    assert repr(PureDP("0.1") * 3) == "Composition(parts=((PureDP(epsilon=1/10), 3),))"
+    assert repr(ZCDP("0.5", "1e-9")) == "ZCDP(rho=0.5, delta=1e-9)"
+    assert repr(ApproxDP(1, "1e-6")) == "ApproxDP(epsilon=1, delta=1e-6)"
+    assert repr(ApproxDP(1, "1e-6", "basic")) == "ApproxDP(epsilon=1, delta=1e-6, composition='basic')"
+    assert repr(GDP(2)) == "GDP(mu=2)"
+    assert repr(PureDP("0.1") * 3) == "Composition(3 × PureDP(epsilon=0.1))"
+    many = compose([PureDP(each) for each in (1, 2, 1, 3, 4, 5)])
+    assert repr(many).endswith("PureDP(epsilon=3), ... 2 more kinds)")
+    assert many._repr_html_() == f"<code>{many!r}</code>"
+
+
+def test_compositions_of_what_has_a_guarantee():
+    noise = Laplace(epsilon="0.1", sensitivity=1)
+    found = compose([noise, noise.release(3), count([1, 2], epsilon="0.2"), PureDP("0.3")])
+    assert found.epsilon == Fraction(7, 10)
+    assert found == compose([PureDP("0.1"), PureDP("0.1"), PureDP("0.2"), PureDP("0.3")])
+    with pytest.raises(ParameterError, match=r"only guarantees compose, and what has one.*got int"):
+        compose([1])
+
+
+def test_only_a_pure_composition_has_an_epsilon():
+    assert (PureDP(1) * 0).epsilon == 0
+    assert (PureDP("0.1") * 3).epsilon == Fraction(3, 10)
+    mixed = compose([PureDP("0.1"), ZCDP("0.1")])
+    with pytest.raises(ParameterError, match=r"\.epsilon_at\(delta\)"):
+        _ = mixed.epsilon
+    assert getattr(mixed, "epsilon", None) is None

@@ -1,4 +1,4 @@
-"""Randomised response among several values states the exact law of its loss."""
+"""Randomised response among several values states the exact distribution of its loss."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def number(value):
     return arb(value.numerator) / arb(value.denominator)
 
 
-def loss_law(epsilon, values):
+def loss_distribution(epsilon, values):
     e = number(epsilon)
     total = e.exp() + values - 1
     return [(e, e.exp() / total), (-e, 1 / total), (arb(0), (values - 2) / total)]
@@ -34,7 +34,7 @@ def loss_law(epsilon, values):
 def true_delta(epsilon, values, steps, at):
     with precision(200):
         total = arb(0)
-        for chosen in itertools.product(loss_law(epsilon, values), repeat=steps):
+        for chosen in itertools.product(loss_distribution(epsilon, values), repeat=steps):
             loss = sum((each for each, _ in chosen), arb(0))
             mass = math.prod((each for _, each in chosen), start=arb(1))
             if loss > number(at):
@@ -86,13 +86,13 @@ def test_many_answers_cost_less_than_what_epsilon_alone_says():
 
 @pytest.mark.parametrize(("epsilon", "values"), [(Fraction(1, 100), 5), (Fraction(1), 3), (Fraction(7), 10**4)])
 def test_float_transforms_are_as_good_as_they_say(epsilon, values):
-    law = ThreePoint(epsilon, values)
+    distribution = ThreePoint(epsilon, values)
     for theta in (1e-3, 0.7, 30.0):
         times = np.linspace(0, 40, 60) / float(epsilon)
-        value, error = law.ratio(theta, times)
-        cumulant, wrong = law.cumulant(np.array([theta]))
+        value, error = distribution.ratio(theta, times)
+        cumulant, wrong = distribution.cumulant(np.array([theta]))
         with precision(256):
-            parts = loss_law(epsilon, values)
+            parts = loss_distribution(epsilon, values)
             whole = sum(((arb(theta) * loss).exp() * mass for loss, mass in parts), arb(0))
             assert abs(float((whole.log() - arb(float(cumulant[0]))).mid())) <= float(wrong[0])
             for t, r, x in zip(times, value, np.broadcast_to(error, times.shape), strict=True):
@@ -102,12 +102,12 @@ def test_float_transforms_are_as_good_as_they_say(epsilon, values):
 
 
 def test_logarithms_of_two_values_are_as_good_as_they_say():
-    law = TwoPoint(Fraction(1, 50))
+    distribution = TwoPoint(Fraction(1, 50))
     for theta in (1e-4, 0.5, 40.0):
         times = np.concatenate([np.geomspace(1e-7, 20, 40), np.linspace(0, 400, 50)])
-        logs, wrong = law.log_ratio(theta, times)
+        logs, wrong = distribution.log_ratio(theta, times)
         with precision(256):
-            e = number(law.epsilon)
+            e = number(distribution.epsilon)
             for t, value, x in zip(times, logs, wrong, strict=True):
                 ratio = ((acb(arb(theta), arb(float(t))) + acb(1) / 2) * e).cosh() / (
                     (arb(theta) + arb(1) / 2) * e

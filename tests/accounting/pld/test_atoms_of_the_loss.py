@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from dither.accounting import PLD, PureDP
+from dither.accounting import PLD, ApproxDP, PureDP
 from dither.accounting.guarantees.responses import ResponseDP
 
 WIDE = 1e-3
@@ -86,6 +86,34 @@ def test_delta_at_an_atom(guarantee, lattice, count, places):
         low, high = (guarantee * count).bounds_at(delta=Fraction(truth))
         assert low * (1 - 1e-9) - 1e-9 <= float(Fraction(place)) <= high * (1 + 1e-9) + 1e-9
         assert high - low <= WIDE * high + 1e-9
+
+
+def test_approximate_guarantees_at_an_atom():
+    """With probability lost nothing covers the loss, else it is that of randomised response."""
+    lost, count = 1e-4, 40
+    outcomes, unit = pure(Fraction(1, 4))
+    total = convolved(outcomes, count)
+    kept = (1 - lost) ** count
+    for place in ("0", "1", "2.5", "9.5"):
+        truth = 1 - kept + kept * exact_delta(total, unit, Fraction(place))
+        low, high = (ApproxDP("0.25", "1e-4") * count).bounds_at(epsilon=place)
+        assert low * (1 - 1e-9) <= truth <= high * (1 + 1e-9)
+        assert high - low <= WIDE * high
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_sampled_laplace_below_its_last_atom(relation):
+    """All releases at their largest loss t: just below it delta is their mass times 1 - e^(epsilon - t)."""
+    epsilon, rate, count = 0.5, 0.1, 6
+    each = math.log(1 - rate + rate * math.exp(epsilon))
+    mass = ((1 - rate) * math.exp(-epsilon) / 2 + rate / 2) ** count
+    below = 1e-9
+    low, high = (PLD.subsampled_laplace("0.5", "0.1", relation) * count).bounds_at(epsilon=count * each - below)
+    assert low == pytest.approx(mass * below, rel=1e-6)
+    assert low <= high
+    low, high = (PLD.subsampled_laplace("0.5", "0.1", relation) * count).bounds_at(delta="1e-60")
+    assert low == pytest.approx(count * each, rel=1e-12)
+    assert high - low <= 1e-9 * high
 
 
 def test_laplace_at_an_atom():

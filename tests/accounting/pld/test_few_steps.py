@@ -117,9 +117,9 @@ def test_the_closed_forms_are_taken_where_they_should_be():
 @pytest.mark.parametrize("delta", [Fraction(1, 10**4), Fraction(1, 10**8), Fraction(1, 10**14)])
 def test_closed_forms_and_transforms_agree(epsilon, count, delta):
     """Two ways that share no formula: their brackets overlap."""
-    for law, quick in ((ContinuousLaplace(epsilon), laplace_epsilon), (TwoPoint(epsilon), responses_epsilon)):
+    for distribution, quick in ((ContinuousLaplace(epsilon), laplace_epsilon), (TwoPoint(epsilon), responses_epsilon)):
         found = quick(epsilon, count, delta)
-        (above, below), *_ = curve.sums(((law, count),), Fraction(0))
+        (above, below), *_ = curve.sums(((distribution, count),), Fraction(0))
         low, high = curve._one_epsilon(above, below, delta, 0.0, [])
         if found is not None:
             assert found[0] <= high

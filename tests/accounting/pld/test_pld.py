@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dither.accounting import GDP, PLD, ApproxDP, PureDP, compose
 from dither.accounting.guarantees.gaussian_curve import epsilon_of_gaussian
 from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplace, TwoPoint
-from dither.accounting.pld.either_order import either_order
+from dither.accounting.pld.pairs.either_order import either_order
 from dither.errors import ParameterError
 from dither.exact.balls import precision
 from dither.mechanisms import Laplace
@@ -74,7 +74,7 @@ def check(pld, orders, deltas=("0.1", "1e-3", "1e-6", "1e-12"), epsilons=(0, "0.
 
 
 def random_composition(generator):
-    """Different small laws, with all orders of what they are made of: each part may go either way."""
+    """Different small distributions, with all orders of what they are made of: each part may go either way."""
     sides, parts = [], []
     for _ in range(generator.randint(2, 5)):
         kind = generator.choice(["pure", "lost", "laplace", "pmf"])
@@ -92,7 +92,7 @@ def random_composition(generator):
             both = (discrete_laplace(epsilon, steps),)
         else:
             p, q = ([generator.randint(0, 20) for _ in range(4)] for _ in range(2))
-            p, q = ([Fraction(x + 1, sum(law) + 4) for x in law] for law in (p, q))
+            p, q = ([Fraction(x + 1, sum(distribution) + 4) for x in distribution] for distribution in (p, q))
             parts.append(PLD.from_pmf(p, q))
             both = pair(p, q), pair(q, p)
         sides.append(both)
@@ -145,7 +145,7 @@ def test_the_order_may_be_chosen_from_the_answers():
 )
 @settings(max_examples=200, deadline=None)
 def test_either_order_has_the_larger_profile(first, second, x):
-    p, q = ([Fraction(weight, sum(law)) for weight in law] for law in (first, second))
+    p, q = ([Fraction(weight, sum(distribution)) for weight in distribution] for distribution in (first, second))
     a, b = either_order(p, q)
     assert sum(a) == sum(b) == 1
     assert min(a) >= 0 <= min(b)
@@ -167,11 +167,15 @@ def test_the_enumeration_catches_a_forgotten_count_and_an_inward_epsilon():
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 7])
 @pytest.mark.parametrize("epsilon", ["0.01", 1, 30])
-def test_discrete_laplace_is_its_law(steps, epsilon):
+def test_discrete_laplace_is_its_distribution(steps, epsilon):
     with precision(200):
-        law = discrete_laplace(Fraction(epsilon), steps)
-        check(PLD.discrete_laplace(epsilon, steps), [[law]], epsilons=(0, Fraction(epsilon) / 2, Fraction(epsilon)))
-        check((PLD.discrete_laplace(epsilon, steps) * 3).privacy_loss(), [[law] * 3])
+        distribution = discrete_laplace(Fraction(epsilon), steps)
+        check(
+            PLD.discrete_laplace(epsilon, steps),
+            [[distribution]],
+            epsilons=(0, Fraction(epsilon) / 2, Fraction(epsilon)),
+        )
+        check((PLD.discrete_laplace(epsilon, steps) * 3).privacy_loss(), [[distribution] * 3])
 
 
 def test_one_step_of_discrete_laplace_is_randomised_response():
@@ -260,23 +264,23 @@ def test_far_out_in_the_tail_of_few_steps(epsilon, count, delta):
     assert 0 < low <= high <= low * 1.001
 
 
-def transform(law, z):
+def transform(distribution, z):
     """The transforms from their definitions, on complex balls."""
-    if isinstance(law, ContinuousLaplace):
-        e = number(law.epsilon)
+    if isinstance(distribution, ContinuousLaplace):
+        e = number(distribution.epsilon)
         # E e^(zL): two atoms and the density e^((L - e)/2)/4 between them
         w = z + acb(1) / 2
         middle = (-e / 2).exp() / 4 * ((w * e).exp() - (-w * e).exp()) / w
         return (z * e).exp() / 2 + (-z * e).exp() * (-e).exp() / 2 + middle
-    if isinstance(law, TwoPoint):
-        atoms = two_point(law.epsilon, law.lost)[0]
+    if isinstance(distribution, TwoPoint):
+        atoms = two_point(distribution.epsilon, distribution.lost)[0]
     else:
-        atoms = discrete_laplace(law.epsilon, law.steps)[0]
+        atoms = discrete_laplace(distribution.epsilon, distribution.steps)[0]
     return sum(((z * loss).exp() * mass for loss, mass in atoms), acb(0))
 
 
 @pytest.mark.parametrize(
-    "law",
+    "distribution",
     [
         TwoPoint(Fraction(1, 100)),
         TwoPoint(Fraction(5), Fraction(1, 1000)),
@@ -288,18 +292,18 @@ def transform(law, z):
     ],
     ids=str,
 )
-def test_float_transforms_are_as_good_as_they_say(law):
+def test_float_transforms_are_as_good_as_they_say(distribution):
     """The trust placed in NumPy's functions: every value within its stated error of a 256-bit evaluation."""
     for theta in (1e-3, 0.7, 30.0, 2e3):
-        scale = 1 / float(law.epsilon)
+        scale = 1 / float(distribution.epsilon)
         times = np.concatenate([np.linspace(0, 40, 60) * scale, np.geomspace(1e-6, 1e4, 40) * scale])
-        value, error = law.ratio(theta, times)
-        cumulant, wrong = law.cumulant(np.array([theta]))
+        value, error = distribution.ratio(theta, times)
+        cumulant, wrong = distribution.cumulant(np.array([theta]))
         with precision(256):
-            whole = transform(law, acb(arb(theta)))
+            whole = transform(distribution, acb(arb(theta)))
             assert abs(float((whole.real.log() - arb(float(cumulant[0]))).mid())) <= float(wrong[0])
             for t, r, x in zip(times, value, np.broadcast_to(error, times.shape), strict=True):
-                true = transform(law, acb(arb(theta), arb(float(t)))) / whole
+                true = transform(distribution, acb(arb(theta), arb(float(t)))) / whole
                 off = abs(true - acb(float(r.real), float(r.imag)))
                 assert float(off.upper()) <= x
 

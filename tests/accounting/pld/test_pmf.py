@@ -24,7 +24,7 @@ def number(value):
 
 
 def exact(pair):
-    return tuple([Fraction(x) for x in law] for law in pair)
+    return tuple([Fraction(x) for x in distribution] for distribution in pair)
 
 
 def worst(pair, left, steps):
@@ -48,7 +48,7 @@ def worst(pair, left, steps):
 def test_orders_chosen_from_the_answers_against_200_bits(pair, steps):
     loss = (PLD.from_pmf(*pair) * steps).privacy_loss()
     with precision(200):
-        masses = tuple([number(x) for x in law] for law in exact(pair))
+        masses = tuple([number(x) for x in distribution] for distribution in exact(pair))
     for delta in ("0.05", "1e-3"):
         low, high = loss.bounds_at(delta=delta)
         assert high - low <= 1e-3 * high
@@ -89,7 +89,7 @@ def test_different_one_sided_pairs_against_200_bits():
     plan = [LEANING, THREE, THREE, LOSING, LEANING]
     loss = compose([PLD.from_pmf(*pair, one_sided=True) for pair in plan]).privacy_loss()
     with precision(200):
-        masses = [tuple([number(x) for x in law] for law in exact(pair)) for pair in plan]
+        masses = [tuple([number(x) for x in distribution] for distribution in exact(pair)) for pair in plan]
     for delta in ("0.1", "1e-3", "1e-5"):
         low, high = loss.bounds_at(delta=delta)
         assert high - low <= 1e-3 * high

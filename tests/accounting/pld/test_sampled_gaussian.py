@@ -11,7 +11,7 @@ import pytest
 from flint import acb, arb, ctx
 
 from dither.accounting import GDP, PLD, PureDP, compose
-from dither.accounting.pld.sampled.sampled_gaussian import subsampled_gaussian_law
+from dither.accounting.pld.sampled.sampled_gaussian import subsampled_gaussian_distribution
 from dither.exact.balls import precision
 
 BITS = 200
@@ -146,8 +146,8 @@ def test_sampled_and_other_steps_together():
 @pytest.mark.parametrize("added", [False, True])
 def test_transforms_are_as_good_as_they_say(sigma, rate, added):
     """Every value of the panels within its stated error of a 200-bit integral on complex balls."""
-    law = subsampled_gaussian_law(Fraction(sigma), Fraction(rate))
-    law = (law.swapped() if added else law).trimmed(math.log(1e-12))
+    distribution = subsampled_gaussian_distribution(Fraction(sigma), Fraction(rate))
+    distribution = (distribution.swapped() if added else distribution).trimmed(math.log(1e-12))
     before = ctx.prec
     ctx.prec = BITS
     try:
@@ -158,16 +158,16 @@ def test_transforms_are_as_good_as_they_say(sigma, rate, added):
                 base = 1 - q + q * (x / s - 1 / (2 * s * s)).exp()
                 return (base.log() * (-z if added else z + 1) - x * x / 2).exp() / (2 * arb.pi()).sqrt()
 
-            cuts = np.linspace(law.start, law.end, 16)
+            cuts = np.linspace(distribution.start, distribution.end, 16)
             return sum((acb.integral(density, float(a), float(b)) for a, b in itertools.pairwise(cuts)), acb(0))
 
-        spread = abs(float(np.diff(law._loss(np.array([law.start, law.end]))[0])[0]))
+        spread = abs(float(np.diff(distribution._loss(np.array([distribution.start, distribution.end]))[0])[0]))
         for theta in (0.3 / spread, 20 / spread):
-            cumulant, wrong = law.cumulant(np.array([theta]))
+            cumulant, wrong = distribution.cumulant(np.array([theta]))
             base = whole(acb(arb(theta)))
             assert abs(float((base.real.log() - arb(float(cumulant[0]))).mid())) <= float(wrong[0])
             times = np.arange(400) * (0.7 / spread)
-            value, error = law.ratio(theta, times)
+            value, error = distribution.ratio(theta, times)
             for n in (0, 1, 17, 130, 399):
                 off = abs(whole(acb(arb(theta), arb(float(times[n])))) / base - acb(value[n].real, value[n].imag))
                 assert float(off.upper()) <= np.broadcast_to(error, times.shape)[n] <= 1e-9

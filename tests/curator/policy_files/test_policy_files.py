@@ -48,6 +48,20 @@ def test_everything_is_made(shop: dt.Curator, policy: Write) -> None:
     assert shop.budget("buyers", "alice").total.delta == dt.ApproxDP(4, "1e-6").delta / 8, "her share of epsilon"
 
 
+def test_a_schema(shop: dt.Curator, policy: Write) -> None:
+    """In TOML as in YAML; what the file does not say stays."""
+    named = policy(text=f'schema = "sales"\n{policy().read_text()}', name="sales.toml")
+    document = json.loads(json.dumps(tomllib.loads(named.read_text()), default=str))
+    assert read_policy(policy(name="shop.yaml", text=yaml.safe_dump(document))).schema == "sales"
+    shop.apply(named)
+    assert shop.schema() == "sales"
+    shop.apply(policy())
+    assert shop.schema() == "sales"
+    wrong = policy(text='schema = "a.b"', name="wrong.toml")
+    with pytest.raises(PolicyError, match=r"wrong.toml: schema: a schema is a name of 1 to 63 letters"):
+        read_policy(wrong)
+
+
 def test_declared_structure(shop: dt.Curator, policy: Write) -> None:
     """In TOML as in YAML, and the same again when it is applied again."""
     lying = "max_rows_per_owner = 10\nmax_rows_per_owner_in = { day = 2 }\nmax_values_per_owner = { price = 3 }"

@@ -34,6 +34,8 @@ SHOWN = {
     "SmoothCauchy:0": 5 * MILLION,
     "SmoothGaussian:3": 5 * MILLION,
 }
+# Outputs of several numbers, which are looked at in many ways.
+FEWER = {"LocalHashing:0": MILLION // 20}
 CONFIDENCE = confidence_of(len({*FIRST, *SHOWN}))
 
 
@@ -54,7 +56,7 @@ def looked_at(name, **given):
 
 @pytest.mark.parametrize("name", sorted(set(FIRST) - set(SHOWN)))
 def test_no_claim_is_refuted(name):
-    row = looked_at(name, samples=MILLION * SCALE, seconds=2.0 * SCALE)
+    row = looked_at(name, samples=FEWER.get(name, MILLION) * SCALE, seconds=2.0 * SCALE)
     assert row.verdict.passed, row.verdict
     assert row.verdict.pairs >= LEAST
     assert name in table([row.document()])

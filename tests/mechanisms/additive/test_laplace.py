@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -107,3 +109,26 @@ def test_a_whole_grid_gives_whole_numbers():
 def test_rounding_of_less_than_nothing_gives_no_discount(kind):
     with pytest.raises(ParameterError, match="rounded_coordinates must be at least 0"):
         Laplace(sensitivity=5, rounded_coordinates=-1, **kind)
+
+
+def test_noise_that_others_chose_is_described_by_its_scale():
+    assert Laplace(scale=2, sensitivity=1) == Laplace(epsilon="0.5", sensitivity=1)
+    assert Laplace(scale="0.3", sensitivity="0.5", grid="0.1") == Laplace(epsilon="5/3", sensitivity="0.5", grid="0.1")
+    # What lies between two grid steps is no distance that values can have.
+    assert Laplace(scale=10, sensitivity="1.5").guarantee.epsilon == Fraction(1, 10)
+    for stated in ({}, {"epsilon": 1, "scale": 1}):
+        with pytest.raises(ParameterError, match="epsilon=, or the scale="):
+            Laplace(sensitivity=1, **stated)
+    for scale in (0, -1, math.nan, math.inf, True):
+        with pytest.raises(ParameterError):
+            Laplace(scale=scale, sensitivity=1)
+
+
+@pytest.mark.parametrize("value", [3.7, np.float64(3.7), [1, 3.7], np.array([3.7])])
+def test_a_float_is_told_which_grid_it_needs(value):
+    with pytest.raises(ParameterError, match=r'grid="0\.1" for one decimal') as refused:
+        Laplace(epsilon=1, sensitivity=1).release(value)
+    assert "3.7" not in str(refused.value)
+    with pytest.raises(ParameterError, match="not a multiple of the grid step 1/2"):
+        Laplace(epsilon=1, sensitivity=1, grid="0.5").release(Decimal("3.7"))
+    assert (10 * Laplace(epsilon=1, sensitivity=1, grid="0.1").release(Decimal("3.7")).value).denominator == 1

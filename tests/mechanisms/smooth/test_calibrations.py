@@ -105,11 +105,15 @@ def test_the_bound_of_the_generalised_cauchy_holds_and_far_larger_shifts_break_i
 
 @pytest.mark.parametrize("degrees", [1, 3, "4.5", 30])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
-def test_the_bound_of_student_t_holds_and_twice_the_stretch_breaks_it(degrees, epsilon):
-    m = SmoothStudentT(epsilon=epsilon, degrees=degrees)
+@pytest.mark.parametrize("share", ["0.01", "0.5", "0.9"])
+def test_student_t_attains_epsilon_exactly_and_three_per_cent_less_scale_exceeds_it(degrees, epsilon, share):
+    beta = Fraction(epsilon) * Fraction(share) / Fraction(degrees)
+    m = SmoothStudentT(epsilon=epsilon, degrees=degrees, beta=beta)
     shape, s, t = student(float(degrees)), float(m.divisor), float(m.beta)
-    assert largest_log_ratio(shape, s, t) <= float(epsilon)
-    assert largest_log_ratio(shape, s, 2.1 * t) > float(epsilon)
+    assert SmoothStudentT(epsilon=epsilon, degrees=degrees).beta == Fraction(epsilon) / (2 * Fraction(degrees))
+    found = largest_log_ratio(shape, s, t)
+    assert float(epsilon) * (1 - 1e-3) <= found <= float(epsilon) * (1 + 1e-9)
+    assert max(largest_log_ratio(shape, s * 1.03, t), largest_log_ratio(shape, s, t * 1.03)) > float(epsilon) * 1.0001
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])

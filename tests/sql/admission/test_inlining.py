@@ -18,7 +18,7 @@ from dither.sql.admission import gate, inlining
 from dither.sql.admission.gate import admit
 from dither.sql.admission.work import Work
 from dither.sql.binding.reading import read
-from dither.sql.bounding import flow as flows
+from dither.sql.bounding import row_flow as flows
 from dither.sql.expressions import Divide, Expression, Stored
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.plan.nodes import Filter, Node

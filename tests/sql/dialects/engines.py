@@ -38,6 +38,7 @@ def _number(value: Any) -> Fraction:
     return Fraction(0 if value is None else value)
 
 
+OTHERS = {"p": "owner_id BIGINT, age INTEGER, city {text}", "k": "code INTEGER, w INTEGER"}
 DUCKDB = (
     "owner_id BIGINT, id BIGINT, a INTEGER, b INTEGER, m DECIMAL(9, 2), f BOOLEAN, d DATE, ts TIMESTAMP, "
     "g VARCHAR, s VARCHAR"
@@ -45,10 +46,16 @@ DUCKDB = (
 SQLITE = "owner_id INTEGER, id INTEGER, a INTEGER, b INTEGER, m REAL, f BOOLEAN, d TEXT, ts TEXT, g TEXT, s TEXT"
 
 
+def others() -> list[tuple[str, list[list[Any]]]]:
+    """The tables beside t, and their rows."""
+    return [("p", [[*row.values()] for row in rows.people()]), ("k", [[*row.values()] for row in rows.codes()])]
+
+
 def make_duckdb() -> Engine:
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE t ({DUCKDB})")
     connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * 10)})", [[*row.values()] for row in rows.values()])
+    _fill(connection, "VARCHAR")
 
     def fetch(text: str) -> list[tuple[Any, ...]]:
         try:
@@ -64,6 +71,7 @@ def make_sqlite() -> Engine:
     connection.execute(f"CREATE TABLE t ({SQLITE})")
     stored = [[_for_sqlite(value) for value in row.values()] for row in rows.values()]
     connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * 10)})", stored)
+    _fill(connection, "TEXT")
 
     def fetch(text: str) -> list[tuple[Any, ...]]:
         try:
@@ -72,6 +80,12 @@ def make_sqlite() -> Engine:
             raise Failed(str(error)) from None
 
     return Engine("sqlite", fetch, connection.close)
+
+
+def _fill(connection: Any, text: str) -> None:
+    for name, held in others():
+        connection.execute(f"CREATE TABLE {name} ({OTHERS[name].format(text=text)})")
+        connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(held[0]))})", held)
 
 
 def _for_sqlite(value: Any) -> Any:

@@ -98,6 +98,11 @@ def make_postgresql() -> engines.Engine:
     assert lines(f"CREATE TABLE t ({TABLE})") == []
     inserted = [f"({', '.join(map(_literal, row.values()))})" for row in rows.values()]
     assert lines(f"INSERT INTO t VALUES {', '.join(inserted)}") == []
+    for name, held in engines.others():
+        columns = engines.OTHERS[name].format(text='TEXT COLLATE "C"')
+        assert lines(f"CREATE TABLE {name} ({columns})") == []
+        rest = ", ".join(f"({', '.join(map(_literal, row))})" for row in held)
+        assert lines(f"INSERT INTO {name} VALUES {rest}") == []
     return engines.Engine("postgres", fetch, close)
 
 

@@ -1,5 +1,5 @@
 """Random questions in a dialect, from templates: {n} stands for a number, {c} a condition, {x} a text, {d} a day,
-{at} a moment, {l} a plain number, {k} a written one.
+{at} a moment, {l} a plain number, {k} a written one, {h} a number above zero.
 
 Numbers inside others are such that binary floats hold them exactly, so that engines with floats must agree to the last
 digit; what floats only approximate stands outermost. RISKY are forms that dialects mean differently: each is answered
@@ -35,11 +35,16 @@ NUMBERS: dict[str, list[str]] = {
     ],
 }  # fmt: skip
 OUTERMOST: dict[str, list[str]] = {
-    "every": ["{n}", "{n}", "({n} / 3)", "ROUND({n}, 1)", "({n} / NULLIF(b, 0))"],
+    "every": [
+        "{n}", "{n}", "({n} / 3)", "ROUND({n}, 1)", "({n} / NULLIF(b, 0))", "SQRT(ABS({n}))", "SQRT(b * {h})",
+        "LN({h})", "LOG10({h} + b)", "LOG({h})", "EXP(b - {k})", "POWER({l}, 2)", "POWER(b, 1.5)", "POWER({h}, -{k})",
+        "POWER(1.05, b)", "LN(ABS({n}) + 1) * 2", "EXP(m / 8.0)",
+        "(CAST({n} AS DOUBLE PRECISION) / {k})", "(CAST({l} AS REAL) + {k})",
+    ],
     "duckdb": ["CAST({n} AS DECIMAL(12, 1))", "({n} / b)", "ROUND({n}, -1)"],
     "sqlite": ["({n} / b)", "ROUND({n}, 2)"],
-    "postgres": ["CAST({n} AS NUMERIC(12, 1))", "ROUND({n}, -1)"],
-}
+    "postgres": ["CAST({n} AS NUMERIC(12, 1))", "ROUND({n}, -1)", "LOG(2, {h})", "(b ^ 3)"],
+}  # fmt: skip
 CONDITIONS: dict[str, list[str]] = {
     "every": [
         "{n} {o} {n}", "{n} {o} {k}", "{x} {o} '{w}'", "{x} IN ('{w}', '{w}')", "{x} LIKE '{v}'", "{x} NOT LIKE '{v}'",
@@ -48,7 +53,7 @@ CONDITIONS: dict[str, list[str]] = {
         "NOT {l} {o} {k}", "g = '{g}'", "g IN ('{g}', '{g}')", "g <> '{g}'", "g LIKE '{v}'", "{d} {o} '{y}'",
         "{d} BETWEEN '2020-06-01' AND '{y}'", "{l} NOT IN (1, 2, 7)", "a = b", "({l} > {k}) = ({l} < {k})",
         "{x} = {x}", "EXISTS (SELECT 1 FROM t AS i WHERE i.owner_id = t.owner_id AND i.a > {k})",
-        "owner_id IN (SELECT i.owner_id FROM t AS i WHERE i.f)",
+        "t.owner_id IN (SELECT i.owner_id FROM t AS i WHERE i.f)",
     ],
     "duckdb": [
         "{x} ILIKE '{v}'", "{d} + INTERVAL 1 MONTH {o} DATE '{y}'", "{d} - INTERVAL '3 days' {o} '{y}'",
@@ -69,10 +74,16 @@ CONDITIONS: dict[str, list[str]] = {
 TEXTS: dict[str, list[str]] = {
     "every": ["s", "s", "g", "SUBSTR({x}, 2)", "SUBSTR({x}, 1, 2)", "TRIM({x})", "LTRIM(s)", "RTRIM(s)", "(s || 'b')",
               "COALESCE(s, 'q')", "CASE WHEN {c} THEN s ELSE 'a' END"],
-    "duckdb": ["LEFT({x}, 2)", "SUBSTRING({x} FROM 2 FOR 3)", "SUBSTRING({x}, 2, 1)"],
+    "duckdb": ["LEFT({x}, 2)", "SUBSTRING({x} FROM 2 FOR 3)", "SUBSTRING({x}, 2, 1)", "LOWER(s)", "UPPER({x})"],
     "sqlite": [],
     "postgres": ["LEFT({x}, 2)", "SUBSTRING({x} FROM 2 FOR 3)", "SUBSTRING({x}, -1, 3)", "SUBSTRING({x}, 0)"],
 }  # fmt: skip
+SOURCES = [  # of rows, beside those of t alone
+    "t JOIN p ON t.owner_id = p.owner_id", "t LEFT JOIN p ON t.owner_id = p.owner_id AND p.age > 30",
+    "t JOIN k ON t.b = k.code", "t LEFT JOIN k ON t.b = k.code",
+    "t JOIN p ON t.owner_id = p.owner_id LEFT JOIN k ON t.b = k.code",
+]  # fmt: skip
+JOINED = {"p": ["age", "(age + a)", "CASE WHEN city = 'Rom' THEN age ELSE b END"], "k": ["w", "(w * 2 - b)"]}
 KEYS: dict[str, list[str]] = {
     "every": ["b", "g", "f", "CASE WHEN {c} THEN 'yes' ELSE 'no' END", "CASE WHEN a < 3 THEN 1 WHEN a < 40 THEN 2 END",
               "FLOOR(a / 10)", "b % 3", "LENGTH(g)", "CAST(m AS INTEGER)", "ROUND(a / 10)", "COALESCE(a, 5)"],
@@ -108,6 +119,7 @@ RISKY_CONDITIONS: dict[str, list[str]] = {
 WORDS = {
     "o": ["=", "<>", "<", "<=", ">", ">="],
     "k": ["1", "2", "4", "8"],
+    "h": ["(b + 1)", "(ABS(a) + 0.5)", "(id * 4 + 2)", "2.25", "(LENGTH(s) + 1)"],
     "w": ["", "a", "A", "été", "a_b", " pad ", "x😀y", "zz"],
     "v": ["a%", "A%", "%b", "_", "a_b", "%", "ét_", "%!%", "[_]", "x_y", "%o%"],
     "g": ["north", "south", "a_b", "Ost"],
@@ -118,6 +130,7 @@ WORDS = {
     "q": ["year", "hour", "minute", "second", "dow", "week"],
     "u": ["day", "month", "quarter", "year"],
 }
+WHERE_NULLS = ["", "", "", " NULLS FIRST", " NULLS LAST"]
 _HOLE = re.compile(r"\{(\w+)\}")
 
 
@@ -130,19 +143,55 @@ class Questions:
 
     def question(self) -> tuple[str, int]:
         """A question, and how many of its items are keys: a value or a condition in each row, or groups of rows."""
-        kind = self.draw.randrange(5)
+        kind = self.draw.randrange(8)
         if kind < 2:
             risky = self.draw.random() < 0.15
             value = self.filled(self.draw.choice(RISKY[self.dialect])) if risky else self.pick(OUTERMOST, 2)
             return f"SELECT id, SUM({value}), COUNT({value}) FROM t GROUP BY id", 1
         if kind < 4:
             return f"SELECT id, COUNT(*) FROM t WHERE {self.condition()} GROUP BY id", 1
+        if kind == 7:
+            return self.windowed()
+        return self.joined() if kind == 4 else self.grouped()
+
+    def windowed(self) -> tuple[str, int]:
+        """Rows of each owner in an order in which NULL stands where the dialect puts it."""
+        by, down, nulls = (self.draw.choice(words) for words in (["a", "m", "d", "b"], ["", " DESC"], WHERE_NULLS))
+        part = self.draw.choice(["owner_id", "owner_id", "owner_id, f"])
+        over = f"OVER (PARTITION BY {part} ORDER BY {by}{down}{nulls}{self.draw.choice(['', ', id', ', id DESC'])})"
+        tied = over.endswith(f"{nulls})")  # then only ranks are the same in every engine
+        windows = ["RANK()", "DENSE_RANK()", "ROW_NUMBER()", "LAG(a)", "LEAD(m)", "LAG(b, 2)"]
+        window = self.draw.choice(windows[:2] if tied else windows)
+        where = f" WHERE {self.condition()}" if self.draw.random() < 0.3 else ""
+        inner = f"SELECT owner_id, id, {window} {over} AS w FROM t{where}"
+        return f"SELECT id, SUM(w), COUNT(w) FROM ({inner}) AS q GROUP BY id", 1
+
+    def joined(self) -> tuple[str, int]:
+        """Rows beside those of another table of the same people, and of a public one."""
+        source, where = self.draw.choice(SOURCES), self.condition()
+        fitting = [form for name, forms in JOINED.items() if f"JOIN {name} " in source for form in forms]
+        value, key = self.draw.choice(fitting), self.draw.choice(["id", "b"])
+        found = f"COUNT(*), SUM({value}), COUNT({value}), AVG({value})"
+        return f"SELECT {key} AS k, {found} FROM {source} WHERE {where} GROUP BY {key}", 1
+
+    def grouped(self) -> tuple[str, int]:
         key, value, where = self.pick(KEYS, 1), self.pick(NUMBERS, 1), self.condition()
-        choice = self.draw.randrange(3)
+        choice = self.draw.randrange(6)
         if choice == 0:
             return f"SELECT {key} AS k, COUNT(*), SUM({value}) FROM t WHERE {where} GROUP BY {key}", 1
-        inner = f"SELECT owner_id, id, {key} AS k, {value} AS v FROM t WHERE {where}"
         if choice == 1:
+            return f"SELECT {key} AS k, COUNT(*), AVG({value}) FROM t WHERE {where} GROUP BY {key}", 1
+        if choice == 2:
+            having = self.draw.choice(["COUNT(*) > {k}", "COUNT(*) BETWEEN {k} AND 9", "NOT COUNT(*) <= {k}"])
+            found = f"SELECT {key} AS k, COUNT(*), SUM({value}) FROM t WHERE {where}"
+            return f"{found} GROUP BY {key} HAVING {self.filled(having)}", 1
+        if choice == 3:
+            other, elsewhere = self.pick(NUMBERS, 1), self.condition()
+            parts = (("b", value, where), (self.draw.choice(["id", "b + 1"]), other, elsewhere))
+            both = " UNION ALL ".join(f"SELECT owner_id, {k} AS k, {v} AS v FROM t WHERE {c}" for k, v, c in parts)
+            return f"SELECT k, COUNT(*), COUNT(v), SUM(v) FROM ({both}) AS u GROUP BY k", 1
+        inner = f"SELECT owner_id, id, {key} AS k, {value} AS v FROM t WHERE {where}"
+        if choice == 4:
             return f"SELECT k, COUNT(*), COUNT(v), SUM(v) FROM ({inner}) AS q GROUP BY k", 1
         return f"WITH q AS ({inner}) SELECT k, COUNT(v), SUM(v) FROM q WHERE v >= 0 OR id > 30 GROUP BY 1", 1
 

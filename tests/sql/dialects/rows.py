@@ -9,14 +9,19 @@ from fractions import Fraction
 from typing import Any
 
 import duckdb
+import numpy as np
 
-from dither.policy.catalog import Catalog, Table
+from dither.policy.catalog import Catalog, PublicTable, Table
 from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp
 from dither.sql.binding.reading import read
 from dither.sql.bounding.aggregations import plan
 from dither.sql.guard.check import check
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.lowering.lower import lower
+from dither.sql.lowering.statement import schema_name
+from dither.sql.plan.aggregates.average import Average
+from dither.sql.postprocess.formulas import Given
+from dither.sql.postprocess.formulas.estimate import Estimate
 
 ROWS = 60
 LABELS = ["north", "south", "a_b", "Ost"]
@@ -31,6 +36,8 @@ COLUMNS: dict[str, Column] = {
     "g": Category(LABELS),
     "s": Text(max_length=12),
 }
+PEOPLE: dict[str, Column] = {"age": Int(0, 99), "city": Category(["Rom", "Oslo"])}
+CODES: dict[str, Column] = {"code": Int(0, 9, nullable=False, default=0), "w": Int(0, 50)}
 # Decimal numbers are quarters, which binary floats hold exactly: so do SQLite's and DuckDB's sums of them.
 _M = ["0.00", "0.25", "0.50", "-0.50", "2.50", "-2.50", "2.75", "-2.25", "3.50", "49.75", "-50.00", "1.00", None]
 _A = [0, 1, -1, 7, -7, 100, -100, 45, 44, 3, 10, -10, 99, None, 2]
@@ -84,6 +91,21 @@ def values() -> list[dict[str, Any]]:
     return made
 
 
+def people() -> list[dict[str, Any]]:
+    """One row for most owners."""
+    ages = [20, 31, None, 64]
+    return [
+        {"owner_id": owner, "age": ages[owner % 4], "city": ["Rom", "Oslo", None][owner % 3]}
+        for owner in range(ROWS // 4)
+        if owner % 5 != 4
+    ]
+
+
+def codes() -> list[dict[str, Any]]:
+    """A public table of most values of b."""
+    return [{"code": code, "w": None if code == 3 else code * 5} for code in range(8)]
+
+
 @dataclass(frozen=True)
 class Exact:
     """Answers what a question asks, exactly: groups with rows, by their keys."""
@@ -98,13 +120,6 @@ class Exact:
         check(aggregates)
         assert len(aggregates) == 1, "one statement answers a question of the fuzzer"
         measured = [one.text for one in aggregates[0].measures]
-        outputs = [
-            (
-                measured.index(one.aggregate.measures()[0].text),
-                getattr(getattr(one.aggregate, "value", None), "scale", 0),
-            )
-            for one in question.outputs
-        ]
         found: dict[tuple[Any, ...], tuple[Fraction, ...]] = {}
         many = len(question.keys)
         for row in self.connection.execute(lower(aggregates[0]).sql).fetchall():
@@ -112,10 +127,26 @@ class Exact:
                 None if code is None else one.declaration.decode(code)
                 for one, code in zip(question.keys, row[:many], strict=True)
             )
-            found[tuple(map(plain, key))] = tuple(
-                Fraction(int(row[many + place]), 10**scale) for place, scale in outputs
-            )
+            measures = dict(zip(measured, row[many:], strict=True))
+            outputs = tuple(_output(one.aggregate, measures) for one in question.outputs)
+            if question.after is None or question.after.having is None or _kept(question.after.having, outputs):
+                found[tuple(map(plain, key))] = outputs
         return found
+
+
+def _output(aggregate: Any, measures: dict[str, int]) -> Fraction:
+    """An aggregate from its exact measures; an average over no values is 0, as engines' NULL is read."""
+    first, *rest = (int(measures[measure.text]) for measure in aggregate.measures())
+    scale = getattr(getattr(aggregate, "value", None), "scale", 0)
+    if not isinstance(aggregate, Average):
+        return Fraction(first, 10**scale)
+    return Fraction(first + aggregate.middle * rest[0], 10**scale * rest[0]) if rest[0] else Fraction(0)
+
+
+def _kept(having: Any, outputs: tuple[Fraction, ...]) -> bool:
+    """Whether HAVING, which looks at counts alone here, keeps a group."""
+    cells = [np.array([int(value)]) for value in outputs]
+    return bool(having.of(Given([Estimate(cell, cell, cell, 0) for cell in cells], [])).true.all())
 
 
 def plain(value: Any) -> Any:
@@ -131,19 +162,25 @@ def plain(value: Any) -> Any:
 
 
 def make_exact() -> Exact:
-    catalog = Catalog({"t": Table("t", "people", "owner_id", 4, COLUMNS)})
+    tables = {
+        "t": Table("t", "people", "owner_id", 4, COLUMNS),
+        "p": Table("p", "people", "owner_id", 1, PEOPLE),
+    }
+    public = PublicTable("k", CODES, ("code",))
     connection = duckdb.connect()
-    connection.execute('CREATE SCHEMA "t_t"')
-    types = {name: DUCKDB.stored(column) for name, column in COLUMNS.items()}
-    types |= {"_owner": "BIGINT", "_rank": "INTEGER"}
-    connection.execute(f'CREATE TABLE "t_t"."rows" ({", ".join(f"{name} {kind}" for name, kind in types.items())})')
-    marks = ", ".join("?" for _ in types)
-    stored = [
-        [_stored(column, row[name]) for name, column in COLUMNS.items()] + [row["owner_id"], row["id"] % 4 + 1]
-        for row in values()
-    ]
-    connection.executemany(f'INSERT INTO "t_t"."rows" VALUES ({marks})', stored)
-    return Exact(catalog, connection)
+    for table, held in ((tables["t"], values()), (tables["p"], people()), (public, codes())):
+        connection.execute(f"CREATE SCHEMA {DUCKDB.name(schema_name(table))}")
+        types = {name: DUCKDB.stored(column) for name, column in table.columns.items()}
+        own = [[_stored(column, row[name]) for name, column in table.columns.items()] for row in held]
+        if isinstance(table, Table):
+            types |= {"_owner": "BIGINT", "_rank": "INTEGER"}
+            ranks = [row.get("id", 0) % 4 + 1 for row in held]
+            own = [[*cells, row["owner_id"], rank] for cells, row, rank in zip(own, held, ranks, strict=True)]
+        kinds = ", ".join(f"{name} {kind}" for name, kind in types.items())
+        connection.execute(f"CREATE TABLE {DUCKDB.rows(table)} ({kinds})")
+        marks = ", ".join("?" for _ in types)
+        connection.executemany(f"INSERT INTO {DUCKDB.rows(table)} VALUES ({marks})", own)
+    return Exact(Catalog(tables, {"k": public}), connection)
 
 
 def _stored(column: Column, value: Any) -> Any:

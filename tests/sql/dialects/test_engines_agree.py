@@ -71,6 +71,8 @@ def test_random_questions(dither: rows.Exact, name: str, request: pytest.Fixture
 
 PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
     "casts round where they cut": ("sqlite", {"to_whole": "rounded"}),
+    "NULL is the largest of an owner's rows": ("sqlite", {"nulls": "large"}),
+    "NULL is the smallest of an owner's rows": ("duckdb", {"nulls": "small"}),
     "LIKE minds case": ("sqlite", {"like": "letters"}),
     "remainders of decimal numbers": ("sqlite", {"remainder": "same"}),
     "whole division where it is exact": ("duckdb", {"division": "whole"}),

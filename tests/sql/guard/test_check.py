@@ -30,6 +30,7 @@ from dither.sql.plan.nodes import (
     QuantileRows,
     Retruncate,
     Scan,
+    SemiJoin,
     SumRows,
     Total,
     UnionAll,
@@ -73,7 +74,7 @@ def test_owners_per_group(table):
 
 
 def test_owners_without_groups_need_no_limit(table):
-    assert norms(check((Aggregate(scan(table), (), (CountOwners(),)),))[0][0]) == (1, 1, 1)
+    assert norms(check((Aggregate(scan(table), (), (CountOwners(),)),), every_row=True)[0][0]) == (1, 1, 1)
     assert norms(check((Aggregate(limited(table), (), (CountOwners(),)),))[0][0]) == (1, 1, 1)
 
 
@@ -95,7 +96,7 @@ def test_a_sum_of_nothing_but_zero_still_has_a_sensitivity(table):
 def test_totals_of_owners_spread_over_groups(table):
     """Rows that differ in the keys of the groups fall into different groups; regrouped, they may not."""
     counted = (("x", Total("sum", SMALL, None, -5, 9, True)),)
-    per_owner = Retruncate(OwnerAggregate(scan(table), (("k", FEW.code),), counted), 3)
+    per_owner = Retruncate(OwnerAggregate(limited(table), (("k", FEW.code),), counted), 3)
     total = SumRows(e.Stored("x", -5, 9, 0, True))
     by_key = Key(e.Stored("k", 0, 3, 0, False), True, 0, 3, False)
     assert norms(check((Aggregate(per_owner, (by_key,), (total,)),))[0][0]) == (27, 243, 9)
@@ -110,7 +111,8 @@ def test_few_rows_of_an_owner_in_each_group(table):
     by_key = (Key(e.Stored("k", 0, 3, 0, False), True, 0, 3, False),)
 
     def norms_of(child, low, high, keys=by_key):
-        return norms(check((Aggregate(child, keys, (SumRows(e.Stored("x", low, high, 0, True)),)),))[0][0])
+        measured = Aggregate(child, keys, (SumRows(e.Stored("x", low, high, 0, True)),))
+        return norms(check((measured,), every_row=True)[0][0])
 
     def totals(source, total):
         return OwnerAggregate(source, (("k", FEW.code),), (("x", total),))
@@ -150,7 +152,7 @@ def test_what_puts_totals_elsewhere_forgets_what_they_come_to(table, into):
 def test_one_total_of_each_owner(table):
     per_owner = OwnerAggregate(scan(table), (), (("x", Total("count", None, None, 0, 7, False)),))
     total = SumRows(e.Stored("x", 0, 7, 0, False))
-    assert norms(check((Aggregate(per_owner, (), (total, CountRows())),))[0][0]) == (7, 49, 7)
+    assert norms(check((Aggregate(per_owner, (), (total, CountRows())),), every_row=True)[0][0]) == (7, 49, 7)
 
 
 def test_distinct_values_and_choices(table):
@@ -256,7 +258,7 @@ BUGS = {
     "choices beside counts": lambda t: Aggregate(limited(t), (), (ModeRows(SMALL), CountRows())),
     "choices from two values": lambda t: Aggregate(limited(t), (), (ModeRows(SMALL), ModeRows(e.Clamp(SMALL, 0, 1)))),
     "total of an unknown kind": lambda t: Aggregate(
-        OwnerAggregate(scan(t), (), (("x", Total("median", SMALL, None, 0, 9, True)),)), (), (CountRows(),)
+        OwnerAggregate(scan(t), (), (("x", Total("mean", SMALL, None, 0, 9, True)),)), (), (CountRows(),)
     ),
     "total used without its clamp": lambda t: Aggregate(
         OwnerAggregate(scan(t), (), (("x", Total("sum", SMALL, None, 0, 9, True)),)),
@@ -283,7 +285,7 @@ BUGS = {
 @pytest.mark.parametrize("bug", BUGS)
 def test_planted_bugs_are_refused(table, bug):
     with pytest.raises(UnsafePlan):
-        check((BUGS[bug](table),))
+        check((BUGS[bug](table),), every_row=True)
 
 
 def test_an_empty_plan_is_refused():
@@ -332,9 +334,27 @@ def test_totals_by_key_are_no_more_than_the_keys(table):
     """An owner has one row for each combination of keys: public keys bound their number without any limit on rows."""
     few = e.Stored("few", 0, 3, 0, False)
     by_key = OwnerAggregate(scan(table), (("k", few),), (("n", Total("count", None, None, 0, 9, False)),))
-    assert norms(check((Aggregate(by_key, (), (CountRows(),)),))[0][0]) == (4, 16, 4)
+    assert norms(check((Aggregate(by_key, (), (CountRows(),)),), every_row=True)[0][0]) == (4, 16, 4)
     by_small = OwnerAggregate(limited(table, 3), (("k", SMALL),), (("n", Total("count", None, None, 0, 9, False)),))
     assert norms(check((Aggregate(by_small, (), (CountRows(),)),))[0][0]) == (3, 9, 3)
     by_text = OwnerAggregate(scan(table), (("k", e.StoredText("name", True, 1000)),), ())
     with pytest.raises(UnsafePlan):
-        check((Aggregate(by_text, (), (CountRows(),)),))
+        check((Aggregate(by_text, (), (CountRows(),)),), every_row=True)
+
+
+BARE = {
+    "owners": lambda t: Aggregate(scan(t), (), (CountOwners(),)),
+    "totals": lambda t: Aggregate(
+        OwnerAggregate(scan(t), (), (("x", Total("count", None, None, 0, 7, False)),)), (), (CountRows(),)
+    ),
+    "looked for": lambda t: Aggregate(SemiJoin(limited(t), scan(t)), (), (CountRows(),)),
+    "one part of a union": lambda t: Aggregate(UnionAll((limited(t), scan(t))), (), (CountOwners(),)),
+    "cut afterwards": lambda t: Aggregate(Retruncate(Filter(scan(t), e.Truth(True)), 2), (), (CountRows(),)),
+}
+
+
+@pytest.mark.parametrize("relation", BARE)
+def test_no_table_is_read_beyond_its_declared_rows(table, relation):
+    """One owner's reach is known; but then one answer would be about more rows than another beside it."""
+    with pytest.raises(UnsafePlan, match="rows beyond those that are declared"):
+        check((BARE[relation](table),))

@@ -34,7 +34,7 @@ def rows(table):
 def per_owner(rows):
     """Three rows of each owner at most, no two with the same k."""
     total = Total("sum", e.Stored("small", -128, 127, 0, True), None, -5, 9, True)
-    return Retruncate(OwnerAggregate(rows, (("k", FEW),), (("x", total),)), 3)
+    return Retruncate(OwnerAggregate(OwnerLimit(rows, 4), (("k", FEW),), (("x", total),)), 3)
 
 
 def test_rows_of_people_do_not_stand_on_the_public_side(rows, per_owner):

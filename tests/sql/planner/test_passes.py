@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +17,14 @@ from dither.policy.catalog import Catalog, Table
 from dither.policy.columns import Category, Int
 from dither.sql.binding.reading import read
 from dither.sql.bounding.aggregations import measures
+from dither.sql.guard.check import check
+from dither.sql.planner import passes
 from dither.sql.planner.candidate import Plan
 from dither.sql.planner.passes import PASSES, decided
 from dither.sql.planner.profile import Profile, quantities
 from dither.sql.planner.strategy import Strategy
 from dither.sql.postprocess.histograms import Certified, Histogram
+from dither.sql.postprocess.measure_errors import MeasureError, errors_of
 from dither.sql.pricing.explain import explain
 from dither.sql.pricing.price import PricedQuestion, price
 
@@ -146,11 +150,19 @@ def test_the_menu_and_what_could_be_declared() -> None:
     assert f"With rows_per_owner={M}" in str(told)
     without = explain(priced(TEXTS[0], None), SURE).to_dict()["menu"]
     assert [item["columns"][0]["left_out"][1] for item in without] == [*[None] * (len(without) - 1), 0]
-    question = read(TEXTS[1], CATALOG)
-    grouped = explain(price(question, Currency.of(dt.ApproxDP(4, "1e-6")), rho="0.01"), SURE)
+    grouped, few, owners = (
+        explain(price(read(text, CATALOG), Currency.of(dt.ApproxDP(4, "1e-6")), rho="0.01"), SURE)
+        for text in (
+            "SELECT x, COUNT(*) FROM t GROUP BY x",
+            TEXTS[1],
+            "SELECT x, COUNT(DISTINCT uid) FROM t GROUP BY x",
+        )
+    )
     (declared,) = grouped.to_dict()["structure"]
-    assert declared == {"max_rows_per_owner_in": {"g": 1}, "noise_times": pytest.approx(1 / math.sqrt(M))}
-    assert "declare max_rows_per_owner_in={'g': 1}" in str(grouped)
+    assert declared == {"max_rows_per_owner_in": {"x": 1}, "noise_times": pytest.approx(1 / math.sqrt(M))}
+    assert "declare max_rows_per_owner_in={'x': 1}" in str(grouped)
+    assert (few.to_dict()["structure"], owners.to_dict()["structure"]) == ([], []), "it would not be true, or no gain"
+    assert owners.to_dict()["menu"] == [], "there is no count or sum of rows to choose by"
     assert explain(priced(TEXTS[1], None), SURE).to_dict()["structure"] == [], "Laplace noise covers the sum of all"
 
 
@@ -189,3 +201,123 @@ def test_shares_of_what_may_be_missed_add_up() -> None:
         *("largest y", "smallest y", "gains y", "losses y"),
     ]
     assert sum(step for one in every for step in one.steps) == 1
+
+
+@pytest.mark.parametrize("budget", [dt.PureDP(100), dt.ApproxDP(100, "1e-6")])
+@pytest.mark.parametrize("known", ["none", "rows", "stated"])
+@pytest.mark.parametrize("text", [text for text in TEXTS if "AVG" not in text and "/" not in text])
+def test_planned_lengths_are_those_of_answers(text: str, known: str, budget: Any) -> None:
+    """Else a plan could be taken for shorter, and come out longer, than that of everything declared."""
+    currency = Currency.of(budget)
+    kind, cost = currency.kind, currency.price_of(epsilon="0.1").cost
+    stated = 20 if known == "stated" else None
+    certified = None if known == "none" else profile(kind, 9 * cost)
+    plan = decided(Plan(read(text, CATALOG), kind, cost, SURE, certified, stated))
+    made = price(plan.question, currency, epsilon="0.1", profile=certified, rows_per_owner=stated)
+    mechanisms = {item.measure: item.mechanism for item in made.measures}
+    for output, length in zip(made.answered.outputs, plan.lengths, strict=True):
+        needed = output.aggregate.measures()
+        told, rest = made.left_out.split([measure.text for measure in needed], 1 - SURE)
+        ends = [made.left_out.bounds(measure.text, told) for measure in needed]
+        low, high = output.aggregate.remainder([MeasureError(Fraction(0), each) for each in ends])
+        assert low is not None
+        assert high is not None
+        noise = errors_of(output.aggregate, [mechanisms[m] for m in needed], 1 - rest, Fraction(high - low))
+        assert float(2 * sum(noise) + high - low) == pytest.approx(length, rel=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["pure", "zcdp"])
+def test_intervals_for_so_many_of_many_groups_are_planned_with_fewer_rows(kind: str) -> None:
+    """At most a few of 1,001 groups can lose much of what is left out of all of them."""
+    question = read("SELECT x, COUNT(*) FROM t GROUP BY x", CATALOG)
+    each = Plan(question, kind, Fraction(1), SURE, profile(kind, "0.2"))
+    alone, groups = decided(each), decided(replace(each, over_groups=True))
+    assert (groups.strategy.rows or M) < (alone.strategy.rows or M)
+    assert groups.lengths[0] < alone.lengths[0] / 2
+    owners = read("SELECT x, COUNT(DISTINCT uid) FROM t GROUP BY x", CATALOG)  # one owner can vanish from many
+    apart = [decided(replace(each, question=owners, over_groups=over)) for over in (False, True)]
+    assert apart[0].strategy == apart[1].strategy
+
+
+@pytest.mark.parametrize("kind", ["pure", "zcdp"])
+def test_plans_are_made_for_the_confidence_that_is_asked_for(kind: str) -> None:
+    """None is shorter at its own confidence than the one that was made for it; and they differ here."""
+    asked = Plan(read("SELECT COUNT(*) FROM t", CATALOG), kind, Fraction(1, 20), SURE, profile(kind, "0.1"))
+    levels = [Fraction(1, 10), Fraction(1, 2), SURE, Fraction(999, 1000)]
+    made = {level: decided(replace(asked, confidence=level)) for level in levels}
+    for level in levels:
+        others = [replace(plan, confidence=level).lengths[0] for plan in made.values()]
+        assert made[level].lengths[0] <= min(others) * 1.001
+    assert len({plan.strategy.rows for plan in made.values()}) > 1
+
+
+def check_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning a question of many sums takes so much for each pass, and forty plans beside."""
+    most, taken = 200, 0
+
+    def counted(aggregates: Any, **stated: Any) -> Any:
+        nonlocal taken
+        taken += sum(len(aggregate.measures) for aggregate in aggregates)
+        return check(aggregates, **stated)
+
+    monkeypatch.setattr(passes, "_MOST_WORK", most)
+    monkeypatch.setattr("dither.sql.planner.candidate.check", counted)
+    many = ", ".join(f"SUM(x + {place})" for place in range(1, 61))
+    made = planned(f"SELECT SUM(x), AVG(x), SUM(y), AVG(y), {many} FROM t", "pure", 1, profile("pure", 300, ("x", "y")))
+    assert taken <= 3 * most + 40 * len(made.moved), "planning takes more with every step and sum"
+
+
+def test_planning_is_bounded_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_work(monkeypatch)
+
+
+def test_planted_bug_every_step_of_every_sum_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "_some", lambda _, others, parts=1: others)
+    with pytest.raises(AssertionError, match="more with every step"):
+        check_work(monkeypatch)
+
+
+RATIO = "SELECT g, 100.0 * COUNT(*) FILTER (WHERE x > 500) / COUNT(*) AS n FROM t GROUP BY g"
+
+
+def ratio_widths(known: Profile | None, budget: Any, counts: tuple[int, int]) -> float:
+    """How wide the interval of a ratio of two noisy counts is."""
+    currency = Currency.of(budget)
+    made = price(read(RATIO, CATALOG), currency, epsilon="1", profile=known)
+    (output,) = made.answered.outputs
+    needed = output.aggregate.measures()
+    mechanisms = {item.measure: item.mechanism for item in made.measures}
+    told, rest = made.left_out.split([measure.text for measure in needed], 1 - SURE)
+    noise = errors_of(output.aggregate, [mechanisms[measure] for measure in needed], 1 - rest)
+    left = [made.left_out.bounds(measure.text, told) for measure in needed]
+    errors = [MeasureError(width, ends) for width, ends in zip(noise, left, strict=True)]
+    column = output.finish([np.array([number]) for number in counts], errors)
+    assert column.lower is not None
+    assert column.upper is not None
+    return float(column.upper[0] - column.lower[0])
+
+
+@pytest.mark.parametrize("budget", [dt.PureDP(100), dt.ApproxDP(100, "1e-6")])
+def test_ratios_are_never_wider_with_a_profile(budget: Any) -> None:
+    """Whether both ends of the counts count, or the lower one is cut off at zero."""
+    currency = Currency.of(budget)
+    cost, fewer = currency.price_of(epsilon="1").cost, 0
+    for times in (Fraction(place, 20) for place in range(1, 41, 3)):
+        known = profile(currency.kind, times * cost)
+        for counts in ((0, 9_000), (600, 9_000), (8_000, 9_000)):
+            assert ratio_widths(known, budget, counts) <= 1.001 * ratio_widths(None, budget, counts)
+        fewer += price(read(RATIO, CATALOG), currency, epsilon="1", profile=known).strategy.rows is not None
+    assert 0 < fewer < 14
+
+
+def test_planted_losses_of_formulas_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def once(plan: Plan, output: Any) -> float:
+        by_profile, by_noise = plan.left_out.split([m.text for m in output.aggregate.measures()], 1 - plan.confidence)
+        ends = [plan.left_out.bounds(measure.text, by_profile) for measure in output.aggregate.measures()]
+        most = max((above or 0) - (below or 0) for below, above in ends)
+        return 2 * plan.noise_of(output, float(by_noise), most) + most
+
+    monkeypatch.setattr(Plan, "_length", once)
+    for budget in (dt.PureDP(100), dt.ApproxDP(100, "1e-6")):
+        with pytest.raises(AssertionError):
+            test_ratios_are_never_wider_with_a_profile(budget)

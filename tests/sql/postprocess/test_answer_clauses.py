@@ -63,6 +63,7 @@ def test_limits(after):
     assert after(f"{text} OFFSET 2 ROWS FETCH FIRST 3 ROWS ONLY")[0] == After(limit=3, offset=2)
     assert after(f"{text} FETCH NEXT ROW ONLY")[0] == After(limit=1)
     assert after(f"{text} LIMIT 0")[0] == After(limit=0)
+    assert after(f"{text} LIMIT 3::INTEGER OFFSET 2::BIGINT")[0] == After(limit=3, offset=2), "as drivers write them"
 
 
 def test_conditions(after):
@@ -99,6 +100,8 @@ REFUSED = {
     "HAVING COUNT(*) > 1 / 0": ("1 / 0", "divides by zero"),
     "LIMIT ALL": ("", "LIMIT takes a whole number of rows"),
     "LIMIT 1.5": ("1.5", "LIMIT takes a whole number of rows"),
+    "LIMIT 3::TEXT": ("3", "LIMIT takes a whole number of rows"),
+    "LIMIT 3::INTERVAL YEAR": ("3", "LIMIT takes a whole number of rows"),
     "LIMIT -1": ("1", "LIMIT takes a whole number of rows"),
     "LIMIT 99999999999999999999": ("9999", "LIMIT takes a whole number"),
     "OFFSET 1 + 1": ("1 +", "OFFSET takes a whole number"),

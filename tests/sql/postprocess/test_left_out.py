@@ -75,3 +75,11 @@ def test_values_of_rows_that_are_read() -> None:
 def test_only_histograms_can_fail() -> None:
     made = LeftOut({**SIDES, "open": (NOTHING, Side(unknown=True))}, KNOWN)
     assert [made.certain(text) for text in (*SIDES, "open", "another")] == [False] * 4 + [True, True]
+
+
+def test_what_may_be_missed_is_split_by_a_constant_and_only_where_a_profile_is_needed() -> None:
+    left = LeftOut({"n": (Side(), Side(3, 10, 1))}, {"rows": Certified(10, ())})
+    told, rest = left.split(["n", "other"], Fraction(1, 20))
+    assert told + rest == Fraction(1, 20)
+    assert told == Fraction(1, 200)
+    assert left.split(["other"], Fraction(1, 20)) == (0, Fraction(1, 20))

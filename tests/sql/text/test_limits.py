@@ -15,6 +15,7 @@ from dither.sql.binding.reading import read
 from dither.sql.bounding.aggregations import plan
 from dither.sql.guard.check import check
 from dither.sql.lowering.lower import lower
+from dither.sql.text import grammar
 
 CAMPAIGN = int(os.environ.get("DITHER_CAMPAIGN", "1"))
 Q = "SELECT COUNT(*) FROM t WHERE "
@@ -57,6 +58,9 @@ BOMBS = {
     "long text doubled": "SELECT SUM(" + "NULLIF(" * 9 + LONG + ", 1)" * 9 + ") FROM t",
     "case of a sum": "SELECT SUM(CASE id" + "+few" * 80 + " WHEN 1 THEN 1" * 200 + " END) FROM t",
     "cases of cases": "SELECT SUM(" + "CASE " * 6 + "id" + BRANCHES * 6 + ") FROM t",
+    "powers": "SELECT " + ", ".join(f"SUM(POWER(few, 1.{i:03}))" for i in range(200)) + " FROM t",
+    "few powers": "SELECT " + ", ".join(f"SUM(POWER(few, 1.{i:03}))" for i in range(1, 48)) + " FROM t",
+    "logarithms": Q + " AND ".join(f"LN(few + {i}) > 1" for i in range(1, 200)),
     "nul": "SELECT COUNT(*) FROM t\x00",
     "lone surrogate": "SELECT COUNT(*) FROM t WHERE name = '\ud800'",
     "right to left": "SELECT COUNT(*) FROM t WHERE name = '\u202e'",
@@ -91,6 +95,16 @@ def test_bombs_are_refused_quickly(catalog, name):
     assert len(str(error)) < 400
     assert error.line is not None
     assert min(times) < QUICK
+
+
+def test_few_series_are_read(catalog):
+    assert "49 roots, logarithms and powers" in str(refused(Q + " OR ".join(["LN(few) > 1"] * 49), catalog))
+
+
+def test_planted_any_number_of_series(catalog, monkeypatch):
+    monkeypatch.setattr(grammar, "MOST_SERIES", 10**6)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test_few_series_are_read(catalog)
 
 
 def test_many_columns_and_names_take_linear_time(catalog):

@@ -16,19 +16,32 @@ from dither.sql.text import parse
 
 REFUSED = Path(__file__).parents[1] / "fixtures" / "refused.sql"
 CASES = {
-    "SELECT COUNT(*) FROM (t a JOIN t b ON a.owner_id = b.owner_id)": (32, "a join in parentheses"),
+    "SELECT COUNT(*) FROM t a LEFT JOIN (t b JOIN t c ON b.id = c.id) ON a.id = b.id": (
+        46,
+        "c is joined without an equality of owners",
+    ),
+    "SELECT COUNT(*) FROM t a FULL JOIN t b ON a.owner_id = b.owner_id JOIN t c ON c.owner_id = a.owner_id": (
+        92,
+        "Compare with COALESCE(a.owner_id, b.owner_id), which every row has",
+    ),
+    "SELECT COUNT(*) FROM t a FULL JOIN t b USING (id)": (47, "Write ON a.id = b.id, and COALESCE(a.id, b.id)"),
+    "SELECT COUNT(*) FROM t WHERE id > (SELECT MAX(id) FROM t b WHERE b.owner_id > t.owner_id)": (66, "by equalities"),
+    "SELECT COUNT(*) FROM (SELECT owner_id, SUM(id) OVER (PARTITION BY owner_id ORDER BY id) AS s FROM t) q": (
+        40,
+        "SUM over rows of people is not supported",
+    ),
+    "SELECT COUNT(*) FROM (SELECT owner_id, RANK() OVER (ORDER BY id) AS s FROM t) q": (40, "PARTITION BY owner_id"),
     "WITH q AS (SELECT id FROM t) SELECT COUNT(*) FROM q UNION ALL SELECT COUNT(*) FROM q": (1, "WITH before a UNION"),
-    "SELECT COUNT(b.owner_id) FROM t a LEFT JOIN t b ON a.owner_id = b.owner_id": (14, "is the owner, not a declared"),
+    "SELECT SUM(b.owner_id) FROM t a LEFT JOIN t b ON a.owner_id = b.owner_id": (12, "is the owner, not a declared"),
     "SELECT COUNT(*) FROM t WHERE DATE_DIFF('month', day, day) > 1": (30, "for months (EXTRACT(YEAR FROM b)"),
     "SELECT COUNT(*) FROM t WHERE AGE(day, day) > 1": (30, "AGE is not supported"),
     "SELECT DISTINCT region FROM t": (8, "COUNT(*) FROM t WHERE"),
     "SELECT COUNT(*) FROM t WHERE EXTRACT(dayofweek FROM day) = 1": (53, "EXTRACT(DOW FROM x), where 0 is Sunday"),
     "SELECT COUNT(*) FROM t WHERE 'abc' LIKE 'a%'": (30, "not a quoted text"),
-    "SELECT PERCENTILE_CONT(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY id) FROM t": (
-        24,
-        "Write one PERCENTILE_CONT for each",
-    ),
-    "SELECT COUNT(*) FROM t WHERE POSITION('a' IN name) > 1": (39, "POSITION is not supported"),
+    "SELECT COUNT(*) FROM t WHERE POSITION('' IN name) > 1": (39, "POSITION takes what is sought"),
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1) COUNT(*) FROM t": (8, "OWNER_SUM(x, 0, 100) for a SUM"),
+    "SELECT COUNT(*) FROM other.t": (22, "there is no schema 'other'"),
+    "SELECT COUNT(*) FROM t WHERE TO_CHAR(day, 'J') = '1'": (30, "this format of TO_CHAR"),
     "SELECT COUNT(*) FROM t WHERE DIV(id, 3) > 1": (34, "DIV is not supported"),
     "SELECT COUNT(*) FROM t NATURAL JOIN t": (24, "NATURAL"),
     "SELECT COUNT(*) FROM t PIVOT (SUM(id) FOR few IN (1))": (24, "PIVOT is not supported"),

@@ -21,6 +21,7 @@ from dither.neighbours import Relation
 Family = Callable[[Fraction], Guarantee]
 
 _LARGEST_SIGMA = 10**149
+_NARROWEST = Fraction(1, 2**30)
 
 # One release as a function of its noise, in units of the sensitivity: more noise, more privacy.
 FAMILIES: dict[str, Callable[[Fraction, Relation], Guarantee]] = {
@@ -113,7 +114,7 @@ def _closed(family: str | Family, target: Guarantee, count: int) -> Fraction | N
 
 
 def _search(make: Family, target: Guarantee, count: int) -> Fraction:
-    """The safe end of a bracket one part in 2^30 wide."""
+    """The safe end of a bracket one part in 2^30 wide, or far narrower than what is known of the curve."""
     excess = _excess(make, target, count)
     high = Fraction(1)
     for _ in range(150):
@@ -130,20 +131,31 @@ def _search(make: Family, target: Guarantee, count: int) -> Fraction:
     else:
         raise ParameterError("every noise of this family keeps the target: there is no smallest one.")
     at_low, at_high = excess(low), excess(high)
-    for step in range(80):
-        if high - low <= high / 2**30:
+    narrow = _narrow(make(high) * count, target)
+    same = 0  # how often in a row the same end was moved
+    for step in range(120):
+        least = high * narrow / 2
+        if high - low <= 2 * least:
             break
-        middle = _between(low, high, at_low, at_high) if step % 3 < 2 else _middle(low, high)
-        # A guess close to the root is widened a little, so that the root is soon enclosed from both sides.
-        for guess in (middle * (1 - Fraction(1, 2**32)), middle * (1 + Fraction(1, 2**32))):
-            inside = dyadic_up(guess, 46)
-            if low < inside < high:
-                value = excess(inside)
-                if value <= 0:
-                    high, at_high = inside, value
-                else:
-                    low, at_low = inside, value
+        middle = _between(low, high, at_low, at_high) if step % 4 < 3 else _middle(low, high)
+        # Never closer to an end than what is wanted, so that the root is soon enclosed from both sides.
+        inside = dyadic_up(min(max(middle, low + least), high - least), 46)
+        value = excess(inside)
+        if value <= 0:
+            high, at_high, same = inside, value, max(same, 0) + 1
+        else:
+            low, at_low, same = inside, value, min(same, 0) - 1
+        # An end that stays counts for less and less (Illinois), so that straight lines do not stick to it.
+        at_low, at_high = (at_low / 2 if same > 1 else at_low), (at_high / 2 if same < -1 else at_high)
     return high
+
+
+def _narrow(total: Guarantee, target: Guarantee) -> Fraction:
+    if isinstance(target, ApproxDP):
+        below, above = total.bounds_at(delta=target.delta)
+        if 0 < above - below < above / 100:
+            return max(_NARROWEST, Fraction((above - below) / above) / 32)
+    return _NARROWEST
 
 
 def _between(low: Fraction, high: Fraction, at_low: float, at_high: float) -> Fraction:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 _LONGEST_SUM = 1024
 _SHARP = 1e-3
+_MOST_SHOWN = 3
+
+
+class Guaranteed(Protocol):
+    """What states its guarantee: a mechanism, a release, an estimate; an answer says it in words, and in `privacy`."""
+
+    @property
+    def guarantee(self) -> Guarantee | str: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +47,22 @@ class Composition(Guarantee):
     parts: tuple[tuple[Guarantee, int], ...]
     relation: Relation
 
+    def __repr__(self) -> str:
+        """Equal parts counted together; of many kinds the first three."""
+        kinds = [f"{count} × {guarantee!r}" for guarantee, count in self._distinct()]
+        rest = [f"... {len(kinds) - _MOST_SHOWN} more kinds"] if len(kinds) > _MOST_SHOWN else []
+        return f"Composition({', '.join(kinds[:_MOST_SHOWN] + rest)})"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The sum of the epsilons, where all parts are pure; other parts have a curve instead."""
+        if not all(isinstance(guarantee, PureDP) for guarantee, _ in self.parts):
+            raise NoEpsilon(
+                "this composition has no single epsilon, since not all of its parts are pure: read its curve with "
+                ".epsilon_at(delta), or add up what was stated with .basic()."
+            )
+        return self.basic().epsilon
+
     def _epsilon_at(self, delta: Number) -> float:
         known = self._known_curve(delta=delta)
         return known[1] if known else min((whole.epsilon_at(delta) for whole in self._wholes()), default=math.inf)
@@ -48,28 +72,28 @@ class Composition(Guarantee):
         return known[1] if known else min((whole.delta_at(epsilon) for whole in self._wholes()), default=1.0)
 
     def _epsilons_at(self, deltas: Sequence[Fraction]) -> Sequence[float]:
-        loss = self.privacy_loss() if self._law_says_all() else None
+        loss = self.privacy_loss() if self._distribution_says_all() else None
         return super()._epsilons_at(deltas) if loss is None else loss._epsilons_at(deltas)
 
     def _deltas_at(self, epsilons: Sequence[Fraction]) -> Sequence[float]:
-        loss = self.privacy_loss() if self._law_says_all() else None
+        loss = self.privacy_loss() if self._distribution_says_all() else None
         return super()._deltas_at(epsilons) if loss is None else loss._deltas_at(epsilons)
 
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         return self._known_curve(epsilon=epsilon, delta=delta) or super().bounds_at(epsilon=epsilon, delta=delta)
 
     def _known_curve(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float] | None:
-        """The bracket of the law of the loss, if that law says all and is read so sharply that no other way helps."""
+        """The bracket of the loss itself, if it says all and is read so sharply that no other way helps."""
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             return None  # the part itself knows its curve best
-        loss = self.privacy_loss() if self._law_says_all() else None
+        loss = self.privacy_loss() if self._distribution_says_all() else None
         if loss is None:
             return None
         low, high = loss.bounds_at(epsilon=epsilon, delta=delta)
         return (low, high) if high - low <= _SHARP * high else None
 
     def privacy_loss(self) -> PLD | None:
-        """The sum of the parts' losses, if the law of each is known."""
+        """The sum of the parts' losses, if the distribution of each is known."""
         from dither.accounting.pld.pld import merge
 
         members = [(guarantee.privacy_loss(), count) for guarantee, count in self.parts]
@@ -119,8 +143,12 @@ class Composition(Guarantee):
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             return [self.parts[0][0]]
         found: list[Guarantee] = []
-        # Moments follow from the law of the loss; they add something only where more was proven than the law shows.
-        ways = (self.privacy_loss, self.basic) if self._law_says_all() else (self.privacy_loss, self.rdp, self.basic)
+        # Moments follow from the distribution of the loss; they help only where more was proven than it shows.
+        ways = (
+            (self.privacy_loss, self.basic)
+            if self._distribution_says_all()
+            else (self.privacy_loss, self.rdp, self.basic)
+        )
         for way in ways:
             try:
                 whole = way()
@@ -130,8 +158,8 @@ class Composition(Guarantee):
                 found.append(whole)
         return found
 
-    def _law_says_all(self) -> bool:
-        return all(guarantee._law_says_all() for guarantee, _ in self.parts)
+    def _distribution_says_all(self) -> bool:
+        return all(guarantee._distribution_says_all() for guarantee, _ in self.parts)
 
     def _distinct(self) -> list[tuple[Guarantee, int]]:
         """Equal parts counted together; equal in all that is stated *and* proven, also in what == leaves out."""
@@ -142,13 +170,21 @@ class Composition(Guarantee):
         return list(counts.values())
 
 
-def compose(guarantees: Iterable[Guarantee]) -> Composition:
+class NoEpsilon(ParameterError, AttributeError):
+    """A composition that is not pure was asked for its epsilon."""
+
+    code, fields = "epsilon_missing", ()
+
+
+def compose(guarantees: Iterable[Guarantee | Guaranteed]) -> Composition:
     """The guarantee of releasing all of them; refuses guarantees under different neighbour relations.
 
-    >>> compose([PureDP("0.1"), PureDP("0.2"), PureDP("0.3")]).basic().epsilon
+    Mechanisms, releases, estimates and answers stand for their guarantees, each for one release.
+
+    >>> compose([PureDP("0.1"), PureDP("0.2"), PureDP("0.3")]).epsilon
     Fraction(3, 5)
     """
-    return _merge([(guarantee, 1) for guarantee in guarantees])
+    return _merge([(_guarantee_of(each), 1) for each in guarantees])
 
 
 def repeat(guarantee: Guarantee, count: int) -> Composition:
@@ -159,7 +195,10 @@ def repeat(guarantee: Guarantee, count: int) -> Composition:
 def _merge(parts: list[tuple[Guarantee, int]]) -> Composition:
     for guarantee, _ in parts:
         if not isinstance(guarantee, Guarantee):
-            raise ParameterError(f"only guarantees compose; got {type(guarantee).__name__}.")
+            raise ParameterError(
+                "only guarantees compose, and what has one: mechanisms, releases, estimates and answers; "
+                f"got {type(guarantee).__name__}."
+            )
     relation = common_relation(guarantee for guarantee, _ in parts)
     flat: list[tuple[Guarantee, int]] = []
     for guarantee, count in parts:
@@ -167,6 +206,13 @@ def _merge(parts: list[tuple[Guarantee, int]]) -> Composition:
         inner = guarantee.parts if isinstance(guarantee, Composition) else ((guarantee, 1),)
         flat += [(part, times * count) for part, times in inner if count]
     return Composition(tuple(flat), relation)
+
+
+def _guarantee_of(each: Any) -> Any:
+    """Itself, or what it states; anything else is refused where parts are merged."""
+    if isinstance(each, Guarantee):
+        return each
+    return each.privacy if hasattr(type(each), "privacy") else getattr(each, "guarantee", each)
 
 
 def _everything(guarantee: Guarantee) -> Iterator[object]:

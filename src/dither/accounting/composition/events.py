@@ -20,6 +20,7 @@ from dither.exact.parameters import exact, non_negative, positive, sqrt_down, wh
 from dither.neighbours import Relation
 
 _DEEPEST = 100
+_LARGEST_LAPLACE = 500
 
 
 def from_event(event: Any, relation: Relation | str = Relation.ADD_REMOVE) -> Guarantee:
@@ -27,7 +28,7 @@ def from_event(event: Any, relation: Relation | str = Relation.ADD_REMOVE) -> Gu
 
     Classes are known by their names. A float means its shortest decimal form. Under replace noise counts with half its
     multiplier, since a replaced record moves a sum by two norms. What has no guarantee here is refused: non-private and
-    unsupported events, randomised response unless under replace, samples of a fixed size unless of stated epsilons.
+    unsupported events, randomised response unless under replace, samples of a fixed size unless under replace.
 
     >>> tree = {"class_name": "SelfComposedDpEvent", "count": 100, "event": {
     ...     "class_name": "PoissonSampledDpEvent", "sampling_probability": 0.01, "event": {
@@ -111,26 +112,37 @@ class _Reader:
         return compose([part for part in found if part != nothing] or [nothing])
 
     def poisson_sampled(self, event: Any, depth: int) -> Guarantee:
-        from dither.accounting.pld.pld import PLD
-
         chance, inner = exact(_field(event, "sampling_probability"), "sampling_probability"), _field(event, "event")
         if not 0 <= chance <= 1:
             raise ParameterError("sampling_probability is a probability.")
         found = self.read(inner, depth + 1)
         if chance in (0, 1):
             return found if chance else self.nothing(event, depth)
-        # Several Gaussians on one sample are one of less noise.
+        return self._on_a_sample(found, chance) or subsample(found, chance)
+
+    def _on_a_sample(self, found: Guarantee, chance: Fraction) -> Guarantee | None:
+        """Gaussian and Laplace noise by the loss of its mixture, which is the same for both ways of sampling."""
+        from dither.accounting.pld.closed_forms import ContinuousLaplace
+        from dither.accounting.pld.pld import PLD
+
         square = found.gaussian_mu_squared
-        if square and self.relation is Relation.ADD_REMOVE:
-            return PLD.subsampled_gaussian(sqrt_down(1 / square), chance)
-        return subsample(found, chance)
+        if square:  # several Gaussians on one sample are one of less noise
+            return PLD.subsampled_gaussian(sqrt_down(1 / square), chance, self.relation)
+        if isinstance(found, PLD) and len(found.distributions) == 1 and not found.mu_squared:
+            distribution, count = found.distributions[0]
+            if isinstance(distribution, ContinuousLaplace) and count == 1 and distribution.epsilon <= _LARGEST_LAPLACE:
+                return PLD.subsampled_laplace(distribution.epsilon, chance, self.relation)
+        return None
 
     def sampled_without_replacement(self, event: Any, depth: int) -> Guarantee:
         size, many = (whole(_field(event, name), name) for name in ("source_dataset_size", "sample_size"))
         if many > size:
             raise ParameterError("sample_size is at most source_dataset_size.")
         found = self.read(_field(event, "event"), depth + 1)
-        return subsample(found, Fraction(many, size), replacement=False)
+        rate = Fraction(many, size)
+        if self.relation is Relation.REPLACE and rate < 1:
+            return self._on_a_sample(found, rate) or subsample(found, rate, replacement=False)
+        return subsample(found, rate, replacement=False)
 
 
 _RULES: dict[str, Callable[[_Reader, Any, int], Guarantee]] = {

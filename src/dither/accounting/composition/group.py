@@ -76,7 +76,7 @@ def replace_from_add_remove(guarantee: Guarantee) -> Guarantee:
     return ApproxDP(stated.epsilon, stated.delta, relation=Relation.REPLACE)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GroupCurve(Guarantee):
     """What the curve of a guarantee about one record says about `size` of them, point by point.
 

@@ -1,4 +1,4 @@
-"""What is known about the losses behind a stated guarantee: their law, or their moments."""
+"""What is known about the losses behind a stated guarantee: their distribution, or their moments."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ def privacy_loss_of(guarantee: Guarantee) -> PLD | None:
         return PLD((), guarantee.gaussian_mu_squared, guarantee.relation)
     if isinstance(guarantee, PureDP):
         steps = guarantee.proven_laplace_steps
-        law = TwoPoint(guarantee.epsilon) if steps is None or steps == 1 else DiscreteLaplace(guarantee.epsilon, steps)
-        return PLD(((law, 1),), relation=guarantee.relation)
+        distribution = (
+            TwoPoint(guarantee.epsilon) if steps is None or steps == 1 else DiscreteLaplace(guarantee.epsilon, steps)
+        )
+        return PLD(((distribution, 1),), relation=guarantee.relation)
     if isinstance(guarantee, ApproxDP):
         return PLD(((TwoPoint(guarantee.epsilon, guarantee.delta), 1),), relation=guarantee.relation)
     return None
@@ -47,16 +49,16 @@ def certain_loss_of(guarantee: Guarantee) -> PLD | None:
     from dither.accounting.pld.pld import PLD
 
     if isinstance(guarantee, (PureDP, ApproxDP)) and has_sharper_rho(guarantee):
-        law = TwoPoint(epsilon_within_rho(guarantee.epsilon, guarantee.zcdp().rho), guarantee.delta)
-        return PLD(((law, 1),), relation=guarantee.relation)
+        distribution = TwoPoint(epsilon_within_rho(guarantee.epsilon, guarantee.zcdp().rho), guarantee.delta)
+        return PLD(((distribution, 1),), relation=guarantee.relation)
     if isinstance(guarantee, ZCDP) and guarantee.proven_mu_squared is None:
         lost = ((TwoPoint(Fraction(0), guarantee.delta), 1),) if guarantee.delta else ()
         return PLD(lost, min(2 * guarantee.rho, LARGEST), guarantee.relation)
     return guarantee.privacy_loss()
 
 
-def law_says_all(guarantee: Guarantee) -> bool:
-    """Whether nothing sharper is proven about the mechanism than the law of its loss."""
+def distribution_says_all(guarantee: Guarantee) -> bool:
+    """Whether nothing sharper is proven about the mechanism than the distribution of its loss."""
     if isinstance(guarantee, (PureDP, ApproxDP)):
         return not has_sharper_rho(guarantee)
     return guarantee.privacy_loss() is not None
@@ -75,7 +77,7 @@ def has_sharper_rho(guarantee: PureDP | ApproxDP) -> bool:
 def log_moments_of(guarantee: Guarantee, theta: Reals) -> Reals:
     """At least ln E_P[e^(theta L)] = theta D_(1+theta) for each theta > 0, apart from the additive delta.
 
-    The smaller, order by order, of what the law of the loss and what a proven rho imply.
+    The smaller, order by order, of what the distribution of the loss and what a proven rho imply.
     """
     from dither.accounting.pld.distribution import UNDERFLOW
 

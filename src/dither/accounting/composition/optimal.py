@@ -31,8 +31,8 @@ class Bracket:
 def optimal(*, epsilon: Number, k: int, at: Number, delta: Number = 0) -> Bracket:
     """The smallest total epsilon, at the total delta `at`, of k mechanisms that are each (epsilon, delta)-DP.
 
-    No theorem that knows no more can give less. Equal steps are a binomial law, evaluated exactly (Kairouz, Oh and
-    Viswanath 2015, Theorem 3.3).
+    No theorem that knows no more can give less. Equal steps are a binomial distribution, evaluated exactly (Kairouz, Oh
+    and Viswanath 2015, Theorem 3.3).
 
     >>> round(optimal(epsilon="0.1", k=100, at="1e-6").upper, 6)
     4.774568

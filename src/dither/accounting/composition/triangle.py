@@ -1,4 +1,4 @@
-"""From one law to another by way of a third."""
+"""From one distribution to another by way of a third."""
 
 from __future__ import annotations
 

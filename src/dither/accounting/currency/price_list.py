@@ -30,6 +30,14 @@ class Row:
     note: str
     lower: float | None = None
 
+    def document(self) -> dict[str, object]:
+        """All of it, ready for JSON, which has no infinity."""
+        epsilon, lower = (
+            figure if figure is not None and math.isfinite(figure) else None for figure in (self.epsilon, self.lower)
+        )
+        about = {"theorem": self.theorem, "epsilon": epsilon, "lower": lower}
+        return {**about, "running": self.running, "note": self.note}
+
 
 def prices(parts: Parts, delta: Number) -> list[Row]:
     """epsilon at `delta` of all parts together, under each theorem that applies.
@@ -108,8 +116,8 @@ def _advanced(plan: Composition, delta: Fraction) -> float:
 
 
 def _optimal(plan: Composition, delta: Fraction) -> float:
-    laws = tuple((TwoPoint(part.epsilon, part.delta), count) for part, count in _stated(plan))
-    return PLD(laws).epsilon_at(delta)
+    distributions = tuple((TwoPoint(part.epsilon, part.delta), count) for part, count in _stated(plan))
+    return PLD(distributions).epsilon_at(delta)
 
 
 def _exact(plan: Composition, delta: Fraction) -> Row:
@@ -117,7 +125,9 @@ def _exact(plan: Composition, delta: Fraction) -> Row:
     if loss is None:
         return Row("privacy loss", None, False, "a part is known by its rho or Renyi curve only.")
     low, high = loss.bounds_at(delta=delta)
-    if not plan._law_says_all():
+    if not plan._distribution_says_all():
         # Stated epsilons of a part with a smaller proven rho: an upper bound only, nobody has this loss.
-        return Row("privacy loss", high, False, "the worst law of what is stated; a part has a smaller proven rho")
-    return Row("privacy loss", high, False, "the law of the noise itself, certified bounds", low)
+        return Row(
+            "privacy loss", high, False, "the worst distribution of what is stated; a part has a smaller proven rho"
+        )
+    return Row("privacy loss", high, False, "the distribution of the noise itself, certified bounds", low)

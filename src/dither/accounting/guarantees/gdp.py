@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dither.accounting.guarantees.gaussian_curve import delta_of_gaussian, epsilon_of_gaussian
 from dither.accounting.guarantees.guarantee import Guarantee, read_delta
@@ -43,6 +44,10 @@ class GDP(Guarantee):
         # A larger mu promises less: what is smaller than any price is rounded up.
         object.__setattr__(self, "mu_squared", max(square, 2 * SMALLEST) if square else square)
         object.__setattr__(self, "relation", Relation.read(relation))
+
+    def _stated(self) -> Iterator[tuple[str, Any]]:
+        for name, value in super()._stated():
+            yield ("mu", self.mu) if name == "mu_squared" else (name, value)
 
     @property
     def mu(self) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from dither.errors import ParameterError
 from dither.exact.parameters import Number, non_negative
+from dither.exact.short_forms import ShortForm
 from dither.neighbours import Relation
 
 if TYPE_CHECKING:
@@ -47,25 +48,11 @@ def _array(values: Sequence[float]) -> Reals:
     return np.array(values, dtype=np.float64)
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, Relation):
-        return repr(value.value)
-    return str(value) if isinstance(value, Fraction) else repr(value)
-
-
-class Guarantee(ABC):
-    """A proven bound on how much the output law can differ between two neighbours."""
+class Guarantee(ShortForm, ABC):
+    """A proven bound on how much the output distribution can differ between two neighbours."""
 
     relation: Relation
     theory: ClassVar[Theory]
-
-    def __repr__(self) -> str:
-        """As it was stated: exact numbers, and the relation where it is not the usual one."""
-        if not is_dataclass(self):
-            return super().__repr__()
-        stated = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
-        shown = [f"{name}={_shown(value)}" for name, value in stated.items() if value is not Relation.ADD_REMOVE]
-        return f"{type(self).__name__}({', '.join(shown)})"
 
     @overload
     def epsilon_at(self, delta: Number) -> float: ...
@@ -116,15 +103,15 @@ class Guarantee(ABC):
         return None
 
     def privacy_loss(self) -> PLD | None:
-        """The law of the worst privacy loss under this guarantee, None where no single law is the worst."""
+        """The distribution of the worst privacy loss under this guarantee, None where no single one is the worst."""
         return self.theory.privacy_loss(self)
 
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         """Certified lower and upper bounds of delta at `epsilon`, or of epsilon at `delta`.
 
         Between them lies the exact figure for the worst mechanism with this guarantee. The lower bound is that of a
-        mechanism known to have the guarantee: the worst one where a law of the loss is known; randomised response or
-        Gaussian noise with the same rho where only a rho is; and 0 for a Renyi curve, about which nothing is known.
+        mechanism known to have the guarantee: the worst one where a distribution of the loss is known; randomised
+        response or Gaussian noise with the same rho where only a rho is; and 0 for a Renyi curve, of which nothing is.
         """
         if (epsilon is None) == (delta is None):
             raise ParameterError("read the curve at epsilon= or at delta=, one of them.")
@@ -133,16 +120,16 @@ class Guarantee(ABC):
         if loss is None:
             return 0.0, stated
         low, high = loss.bounds_at(epsilon=epsilon, delta=delta)
-        # Only the law of the worst loss bounds from above as well.
-        return min(low, stated), min(stated, high) if self._law_says_all() else stated
+        # Only the distribution of the worst loss bounds from above as well.
+        return min(low, stated), min(stated, high) if self._distribution_says_all() else stated
 
     def _certain_loss(self) -> PLD | None:
         """A loss that some mechanism with this guarantee has: what lower bounds rest on; None where none is known."""
         return self.theory.certain_loss(self)
 
-    def _law_says_all(self) -> bool:
-        """Whether nothing sharper is proven about the mechanism than the law of its loss."""
-        return self.theory.law_says_all(self)
+    def _distribution_says_all(self) -> bool:
+        """Whether nothing sharper is proven about the mechanism than the distribution of its loss."""
+        return self.theory.distribution_says_all(self)
 
     def renyi(self, order: float) -> float:
         """A bound, rounded up, of the Renyi divergence of an order > 1, apart from the additive delta."""
@@ -183,7 +170,7 @@ class Theory:
 
     privacy_loss: Callable[[Guarantee], PLD | None]
     certain_loss: Callable[[Guarantee], PLD | None]
-    law_says_all: Callable[[Guarantee], bool]
+    distribution_says_all: Callable[[Guarantee], bool]
     log_moments: Callable[[Guarantee, Reals], Reals]
     repeat: Callable[[Guarantee, int], Composition]
     tradeoff: Callable[[Guarantee, Number], float]

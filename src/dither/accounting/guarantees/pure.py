@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class PureDP(Guarantee):
     """For all neighbours and all sets E: P[M(D) in E] <= e^epsilon P[M(D') in E].
 
-    `proven_rho` is a smaller rho than the general epsilon tanh(epsilon/2), for a mechanism whose own law is known;
-    `proven_laplace_steps` says that the law is discrete Laplace noise moved by at most so many steps in L1.
+    `proven_rho` is a smaller rho than the general epsilon tanh(epsilon/2), for a mechanism whose distribution is known;
+    `proven_laplace_steps` says that it is discrete Laplace noise moved by at most so many steps in L1.
 
     >>> PureDP("0.1").epsilon
     Fraction(1, 10)

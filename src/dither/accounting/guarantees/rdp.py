@@ -23,7 +23,7 @@ Curve = Callable[[float], float]
 _GRID = np.logspace(-8, 18, 118)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class RDP(Guarantee):
     """For all neighbours and all orders a > 1 the Renyi divergence is at most curve(a), apart from `delta`.
 

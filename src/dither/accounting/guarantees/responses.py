@@ -1,4 +1,4 @@
-"""The guarantee of one randomised response among several values, which knows the law of its loss."""
+"""The guarantee of one randomised response among several values, which knows the distribution of its loss."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ResponseDP(PureDP):
     """epsilon-DP by one report: the truth with probability e^epsilon/(e^epsilon + k - 1), else one of k - 1 others.
 
-    Its curve is that of this law, which is below what every epsilon-DP mechanism is sure of.
+    Its curve is that of this distribution, which is below what every epsilon-DP mechanism is sure of.
 
     >>> round(ResponseDP(1, 10, "replace").delta_at(0), 6), round(PureDP(1).delta_at(0), 6)
     (0.146633, 0.462117)
@@ -72,13 +72,13 @@ class ResponseDP(PureDP):
         from dither.accounting.pld.three_point import ThreePoint
 
         two = self.values == 2
-        law = TwoPoint(self.epsilon) if two else ThreePoint(self.epsilon, self.values)
-        return PLD(((law, 1),), relation=self.relation)
+        distribution = TwoPoint(self.epsilon) if two else ThreePoint(self.epsilon, self.values)
+        return PLD(((distribution, 1),), relation=self.relation)
 
     def _certain_loss(self) -> PLD:
         return self.privacy_loss()
 
-    def _law_says_all(self) -> bool:
+    def _distribution_says_all(self) -> bool:
         return True
 
     def _truth(self) -> Ball:

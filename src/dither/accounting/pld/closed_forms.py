@@ -1,4 +1,4 @@
-"""Laws whose transforms have closed forms: randomised response, continuous and discrete Laplace noise.
+"""Distributions whose transforms have closed forms: randomised response, continuous and discrete Laplace noise.
 
 With w = z + 1/2 all of them are even in w: a pair and its mirror image have the same losses.
 """
@@ -11,15 +11,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, Law, Reals, U
+from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, LossDistribution, Reals, U
 from dither.exact.balls import float_up
 
 _LARGE = 300.0
 
 
 @dataclass(frozen=True)
-class Stated(Law):
-    """No finite loss exceeds the epsilon that was stated, and none is infinite unless the law says so."""
+class Stated(LossDistribution):
+    """No finite loss exceeds the epsilon that was stated, and none is infinite unless the distribution says so."""
 
     epsilon: Fraction
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 _STEPS = 60
-_CLOSE = 2.0**-42
 _BEYOND = (1.0, 1.0001, 1.01, 1.1)
 
 
@@ -17,6 +16,11 @@ class Readable(Protocol):
     @property
     def theta(self) -> float:
         """About how fast ln delta falls."""
+        ...
+
+    @property
+    def close(self) -> float:
+        """How closely a place should be found, relative to it."""
         ...
 
     def log_above(self, epsilon: float) -> float: ...
@@ -29,7 +33,7 @@ def least_above(reading: Readable, target: float, start: float) -> float:
     for factor in _BEYOND:
         gap = reading.log_above(start * factor) - target
         if gap <= 0:
-            return _bracket(reading.log_above, target, start * factor, gap, reading.theta)[1]
+            return _bracket(reading.log_above, target, start * factor, gap, reading)[1]
     return math.inf
 
 
@@ -38,16 +42,16 @@ def most_below(reading: Readable, target: float, start: float) -> float:
     gap = reading.log_below(start) - target
     if gap > 0:
         return start
-    return _bracket(reading.log_below, target, start, gap, reading.theta)[0]
+    return _bracket(reading.log_below, target, start, gap, reading)[0]
 
 
 def _bracket(
-    read: Callable[[float], float], target: float, start: float, gap: float, theta: float
+    read: Callable[[float], float], target: float, start: float, gap: float, reading: Readable
 ) -> tuple[float, float]:
     """Two epsilons close together: above the target at the left one, or it is 0; not above it at the right one."""
     right, under = start, gap
     left, over = 0.0, math.nan
-    step = -gap / theta
+    step = -gap / reading.theta
     for _ in range(_STEPS):
         # To the left by what the slope -theta asks for, or a quarter where nothing was read, then twice as far.
         step = step if 0 < step < math.inf else 0.25 * right
@@ -60,7 +64,7 @@ def _bracket(
         if point <= 0:
             return 0.0, 0.0
     for turn in range(_STEPS):
-        if right - left <= _CLOSE * right:
+        if right - left <= reading.close * right:
             break
         share = over / (over - under) if math.isfinite(over) and math.isfinite(under) else 0.5
         # A secant that hits an end again and again makes no progress: every third point is the middle.

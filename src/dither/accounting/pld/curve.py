@@ -8,28 +8,31 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dither.accounting.guarantees.gaussian_curve import gaussian_delta_bounds, gaussian_epsilon_bounds
-from dither.accounting.pld.adaptive_orders import adaptive_delta, adaptive_epsilon
-from dither.accounting.pld.atoms import Atoms
 from dither.accounting.pld.closed_forms import ContinuousLaplace, TwoPoint
-from dither.accounting.pld.distribution import UNDERFLOW, Law, U
+from dither.accounting.pld.distribution import UNDERFLOW, LossDistribution, U
 from dither.accounting.pld.far_losses import LARGEST, far_delta, far_epsilon
 from dither.accounting.pld.few_steps import Bracket, laplace_delta, laplace_epsilon, outward, responses_epsilon
-from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds
-from dither.accounting.pld.reading import Known
+from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds, log_variation_read
+from dither.accounting.pld.pairs.adaptive_orders import adaptive_delta, adaptive_epsilon
+from dither.accounting.pld.pairs.atoms import Atoms
+from dither.accounting.pld.plain_bounds import log_delta_bounds
+from dither.accounting.pld.reading import WANTED, Known
 from dither.accounting.pld.response_tails import FEW, around_the_mean, binomial_delta, binomial_epsilon
 from dither.accounting.pld.sampled.one_sample import sampled_delta, sampled_epsilon
 from dither.accounting.pld.sampled.sampled_gaussian import SampledGaussian
-from dither.accounting.pld.sums import Sum
+from dither.accounting.pld.sums import Sum, lost
 from dither.accounting.pld.work import budget, exhausted
 from dither.errors import WideBounds
-from dither.exact.balls import ball, bounds, float_down, float_up
+from dither.exact.balls import float_down, float_up
 
-Counted = tuple[tuple[Law, int], ...]
+Counted = tuple[tuple[LossDistribution, int], ...]
 Found = dict[int, Known]
+Bracketed = tuple[Fraction, Fraction]
 
 _CACHE = 512
 _WIDE = 1e-3
 _VERY_MANY = 10**8
+_LONG = 4096  # bits of a fraction
 
 
 @lru_cache(_CACHE)
@@ -37,18 +40,18 @@ def sums(counted: Counted, mu_squared: Fraction) -> list[tuple[Sum, Sum]]:
     """Pessimistic and optimistic sums of the losses, for each order of the pairs that matters.
 
     Taking one order for all parts is right for sampled noise, where the record is in the same dataset throughout;
-    laws whose parts may go either way are the same in both orders as far as upper bounds are concerned.
+    distributions whose parts may go either way are the same in both orders as far as upper bounds are concerned.
     """
     orders = [counted]
-    if not all(law.symmetric for law, _ in counted):
-        orders.append(tuple((law.swapped(), count) for law, count in counted))
+    if not all(distribution.symmetric for distribution, _ in counted):
+        orders.append(tuple((distribution.swapped(), count) for distribution, count in counted))
     found = []
-    for laws in orders:
+    for distributions in orders:
         tiny = 0 < mu_squared < UNDERFLOW
         # Rounding mu^2 to a float is within the errors that a sum states for it.
-        above = Sum(laws, UNDERFLOW if tiny else float(mu_squared))
-        hopeful = tuple((law.optimistic(), count) for law, count in laws)
-        same = not tiny and all(a is b for (a, _), (b, _) in zip(laws, hopeful, strict=True))
+        above = Sum(distributions, UNDERFLOW if tiny else float(mu_squared))
+        hopeful = tuple((distribution.optimistic(), count) for distribution, count in distributions)
+        same = not tiny and all(a is b for (a, _), (b, _) in zip(distributions, hopeful, strict=True))
         found.append((above, above if same else Sum(hopeful, 0.0 if tiny else above.mu_squared)))
     return found
 
@@ -56,17 +59,17 @@ def sums(counted: Counted, mu_squared: Fraction) -> list[tuple[Sum, Sum]]:
 def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction, known: Found | None = None) -> Bracket:
     """Certified bounds of epsilon at delta; `known` carries readings from one delta of many to the next."""
     if len(counted) == 1 and delta and not mu_squared:
-        law, count = counted[0]
+        distribution, count = counted[0]
         quick = None
-        if isinstance(law, ContinuousLaplace):
-            quick = laplace_epsilon(law.epsilon, count, delta)
-        elif isinstance(law, TwoPoint) and not law.lost:
-            quick = responses_epsilon(law.epsilon, count, delta)
-            if quick is None and count > _VERY_MANY and law.epsilon:
-                low, high = around_the_mean(law.epsilon, count, delta)
+        if isinstance(distribution, ContinuousLaplace):
+            quick = laplace_epsilon(distribution.epsilon, count, delta)
+        elif isinstance(distribution, TwoPoint) and not distribution.lost:
+            quick = responses_epsilon(distribution.epsilon, count, delta)
+            if quick is None and count > _VERY_MANY and distribution.epsilon:
+                low, high = around_the_mean(distribution.epsilon, count, delta)
                 quick = outward(low, high) if high - low <= _WIDE / 2 * high else None
-        elif isinstance(law, SampledGaussian) and count == 1:
-            quick = _one_sampled_epsilon(law, delta)
+        elif isinstance(distribution, SampledGaussian) and count == 1:
+            quick = _one_sampled_epsilon(distribution, delta)
         if quick is not None:
             return _ordered(quick)
     with budget():
@@ -81,10 +84,12 @@ def epsilon_bracket(counted: Counted, mu_squared: Fraction, delta: Fraction, kno
 def delta_bracket(counted: Counted, mu_squared: Fraction, epsilon: Fraction, known: Found | None = None) -> Bracket:
     """Certified bounds of delta at epsilon, in the same way."""
     if len(counted) == 1 and not mu_squared:
-        law, count = counted[0]
-        quick = laplace_delta(law.epsilon, count, epsilon) if isinstance(law, ContinuousLaplace) else None
-        if isinstance(law, SampledGaussian) and count == 1:
-            quick = sampled_delta(law.sigma, law.rate, min(epsilon, LARGEST))
+        distribution, count = counted[0]
+        quick = (
+            laplace_delta(distribution.epsilon, count, epsilon) if isinstance(distribution, ContinuousLaplace) else None
+        )
+        if isinstance(distribution, SampledGaussian) and count == 1:
+            quick = sampled_delta(distribution.sigma, distribution.rate, min(epsilon, LARGEST))
             quick = (0.0, quick[1]) if quick and epsilon > LARGEST else quick
         if quick is not None:
             return _ordered(quick)
@@ -114,8 +119,8 @@ def _ordered(bracket: Bracket) -> Bracket:
 
 
 @lru_cache(_CACHE)
-def _one_sampled_epsilon(law: SampledGaussian, delta: Fraction) -> Bracket | None:
-    return sampled_epsilon(law.sigma, law.rate, delta)
+def _one_sampled_epsilon(distribution: SampledGaussian, delta: Fraction) -> Bracket | None:
+    return sampled_epsilon(distribution.sigma, distribution.rate, delta)
 
 
 @lru_cache(_CACHE)
@@ -130,27 +135,36 @@ def _one_read_delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction) -
 
 
 def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction, known: Found) -> Bracket:
-    laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
-    if not laws:
+    distributions = tuple(
+        (distribution, count) for distribution, count in counted if distribution.top > 0 or distribution.lost
+    )
+    if not distributions:
         return gaussian_epsilon_bounds(mu_squared, delta)
-    law, count = laws[0]
-    if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and count <= FEW:
-        exact = _few(law, count, delta)
+    distribution, count = distributions[0]
+    if len(distributions) == 1 and not mu_squared and isinstance(distribution, TwoPoint) and count <= FEW:
+        exact = _few(distribution, count, delta)
         if exact is not None:
             return exact
     low, high = 0.0, 0.0
-    for number, (above, below) in enumerate(sums(laws, mu_squared)):
+    for number, (above, below) in enumerate(sums(distributions, mu_squared)):
         if _too_large(above, mu_squared):
             one = far_epsilon(_top(above, mu=False), (lost(below)[0], lost(above)[1]), mu_squared, delta)
         else:
             one = _one_epsilon(above, below, delta, low, known.setdefault(number, []))
         low, high = max(low, one[0]), max(high, one[1])
-    alone = len(laws) == 1 and not mu_squared
-    if alone and isinstance(law, Atoms) and law.pair and delta and count > 1 and high - low > _WIDE * high < math.inf:
-        return outward(*adaptive_epsilon(*law.pair, count, delta, (low, high)))
-    if alone and isinstance(law, TwoPoint) and high - low > _WIDE * high < math.inf:
+    alone = len(distributions) == 1 and not mu_squared
+    if (
+        alone
+        and isinstance(distribution, Atoms)
+        and distribution.pair
+        and delta
+        and count > 1
+        and high - low > _WIDE * high < math.inf
+    ):
+        return outward(*adaptive_epsilon(*distribution.pair, count, delta, (low, high)))
+    if alone and isinstance(distribution, TwoPoint) and high - low > _WIDE * high < math.inf:
         # Far out in the tail of a few large steps the binomial itself is sharper.
-        sharper = None if law.lost else binomial_epsilon(law.epsilon, count, delta, (low, high))
+        sharper = None if distribution.lost else binomial_epsilon(distribution.epsilon, count, delta, (low, high))
         if sharper is not None:
             low, high = max(low, sharper[0]), min(high, sharper[1])
     return low, high
@@ -167,58 +181,90 @@ def _one_epsilon(above: Sum, below: Sum, delta: Fraction, enough: float, known: 
         # Nothing is left of delta: only losses that never occur are covered.
         high = top if delta >= perhaps else math.inf
         low = epsilon_bounds(above, below, (_log(delta - surely)[0],) * 2)[0] if delta > surely else 0.0
-        if delta == surely == perhaps and above is below and above.top_atom[1] > -math.inf:
-            low = max(0.0, math.nextafter(above.top_atom[0], 0.0))
+        if delta == surely == perhaps and above is below and len(above.top_atoms) == len(above.distributions):
+            low = max(0.0, math.nextafter(above.top_atoms[-1][0], 0.0))
     else:
         low = math.inf
     low, high = outward(low, high)
     return min(low, top) if math.isfinite(low) else low, min(high, top) if delta >= perhaps else high
 
 
-def _few(law: TwoPoint, count: int, delta: Fraction) -> Bracket | None:
+def _few(distribution: TwoPoint, count: int, delta: Fraction) -> Bracket | None:
     """Exactly, by binomial tails; None if these are too small to write out."""
-    if delta < law.lost:
+    least, most = _lost_of(distribution, count)
+    if delta < least:
         return math.inf, math.inf
-    kept = (1 - law.lost) ** count
-    rest = (delta - 1 + kept) / kept
-    if rest < 0:
-        return math.inf, math.inf
-    if rest == 0 or law.epsilon == 0:
-        total = law.epsilon * count
+    if delta < most:  # too close to tell
+        return None
+    if delta == least == most or distribution.epsilon == 0:
+        total = distribution.epsilon * count
         return float_down(total), float_up(total)
-    quick = responses_epsilon(law.epsilon, count, rest)
-    return quick or binomial_epsilon(law.epsilon, count, rest, (0.0, float_up(law.epsilon * count)))
+    if delta == most:
+        return None
+    rests = [(delta - lost) / (1 - lost) for lost in (least, most)]
+    found = [_responses(distribution.epsilon, count, rest) for rest in ([rests[0]] if least == most else rests)]
+    return None if found[0] is None or found[-1] is None else (found[0][0], found[-1][1])
+
+
+def _responses(epsilon: Fraction, count: int, delta: Fraction) -> Bracket | None:
+    quick = responses_epsilon(epsilon, count, delta)
+    return quick or binomial_epsilon(epsilon, count, delta, (0.0, float_up(epsilon * count)))
+
+
+def _lost_of(distribution: TwoPoint, count: int) -> Bracketed:
+    """1 - (1 - lost)^count: exactly where that is no long fraction."""
+    if count * distribution.lost.denominator.bit_length() <= _LONG:
+        exact = 1 - (1 - distribution.lost) ** count
+        return exact, exact
+    return lost(Sum(((distribution, count),), 0.0))
 
 
 def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction, known: Found) -> Bracket:
-    laws = tuple((law, count) for law, count in counted if law.top > 0 or law.lost)
-    if not laws:
+    distributions = tuple(
+        (distribution, count) for distribution, count in counted if distribution.top > 0 or distribution.lost
+    )
+    if not distributions:
         return gaussian_delta_bounds(mu_squared, epsilon)
-    law, count = laws[0]
-    if len(laws) == 1 and not mu_squared and isinstance(law, TwoPoint) and count <= FEW:
-        kept = (1 - law.lost) ** count
-        some = binomial_delta(law.epsilon, count, epsilon) if law.epsilon else (Fraction(0), Fraction(0))
-        return float_down(1 - kept + kept * some[0]), min(1.0, float_up(1 - kept + kept * some[1]))
-    low, high = 0.0, 0.0
-    for number, (above, below) in enumerate(sums(laws, mu_squared)):
+    distribution, count = distributions[0]
+    if len(distributions) == 1 and not mu_squared and isinstance(distribution, TwoPoint) and count <= FEW:
+        least, most = _lost_of(distribution, count)
+        some = (
+            binomial_delta(distribution.epsilon, count, epsilon) if distribution.epsilon else (Fraction(0), Fraction(0))
+        )
+        return float_down(least + (1 - least) * some[0]), min(1.0, float_up(most + (1 - most) * some[1]))
+    low, high, variation = 0.0, 0.0, 1.0
+    for number, (above, below) in enumerate(sums(distributions, mu_squared)):
         found = known.setdefault(number, [])
         surely, perhaps = float_down(lost(below)[0]), float_up(lost(above)[1])
         if _too_large(above, mu_squared):
-            least, most = far_delta(_top(above, mu=False), (lost(below)[0], lost(above)[1]), mu_squared, epsilon)
-            low, high = max(low, least), max(high, most)
+            far = far_delta(_top(above, mu=False), (lost(below)[0], lost(above)[1]), mu_squared, epsilon)
+            low, high = max(low, far[0]), max(high, far[1])
             continue
         lowest, highest = -math.inf, -math.inf
-        if float_down(epsilon) < _top(above):
+        within = float_down(epsilon) < _top(above)
+        if within and 1 - surely <= _WIDE / 8:  # what is not lost hardly counts
+            high = 1.0
+        elif variation <= low * (1 + WANTED):
+            plain = log_delta_bounds(above, float_down(epsilon))[1] if within else -math.inf
+            high = max(high, min(variation, perhaps + _exp(plain, up=True)))
+        elif within:
             # The curve falls: a smaller epsilon gives the upper bound, a larger one the lower bound.
-            lowest, highest = delta_bounds(above, below, min(float_down(epsilon), float(LARGEST)), found)
+            enough = math.log(low - perhaps) - 1e-9 if low > perhaps else -math.inf
+            lowest, highest = delta_bounds(above, below, min(float_down(epsilon), float(LARGEST)), enough, found)
             if epsilon > LARGEST:
                 lowest = -math.inf
-            elif float_up(epsilon) != float_down(epsilon):
-                lowest = delta_bounds(above, below, float_up(epsilon), found)[0]
         low = max(low, surely + _exp(lowest, up=False))
         high = max(high, perhaps + _exp(highest, up=True))
-    if len(laws) == 1 and not mu_squared and isinstance(law, Atoms) and law.pair and count > 1:
-        low, high = adaptive_delta(*law.pair, count, epsilon, (low, high))
+        # Total variation is the same in both orders, and no delta is larger.
+        variation = min(variation, perhaps + _exp(log_variation_read(found), up=True))
+    if (
+        len(distributions) == 1
+        and not mu_squared
+        and isinstance(distribution, Atoms)
+        and distribution.pair
+        and count > 1
+    ):
+        low, high = adaptive_delta(*distribution.pair, count, epsilon, (low, high))
     low, high = outward(low, high)
     return min(low, 1.0), min(high, 1.0)
 
@@ -231,7 +277,7 @@ def _exp(value: float, *, up: bool) -> float:
 
 
 def _too_large(losses: Sum, mu_squared: Fraction) -> bool:
-    bounded = not any(law.top == math.inf for law, _ in losses.laws)
+    bounded = not any(distribution.top == math.inf for distribution, _ in losses.distributions)
     return mu_squared > LARGEST or (bounded and _top(losses, mu=False) > LARGEST)
 
 
@@ -240,20 +286,12 @@ def _top(losses: Sum, *, mu: bool = True) -> float:
     if mu and losses.mu_squared:
         return math.inf
     total = Fraction(0)
-    for law, count in losses.laws:
-        if law.top > -math.inf:
-            total += count * (Fraction(law.top) if law.stated_epsilon is None else law.stated_epsilon)
+    for distribution, count in losses.distributions:
+        if distribution.top > -math.inf:
+            total += count * (
+                Fraction(distribution.top) if distribution.stated_epsilon is None else distribution.stated_epsilon
+            )
     return max(0.0, float_up(total))
-
-
-def lost(losses: Sum, *, unread: bool = True) -> tuple[Fraction, Fraction]:
-    """Bounds of the probability that some part is lost, or not read."""
-    shares = [(min(law.lost + law.unread * unread, Fraction(1)), count) for law, count in losses.laws]
-    shares = [(share, count) for share, count in shares if share]
-    if not shares or any(share == 1 for share, _ in shares):
-        return (Fraction(1), Fraction(1)) if shares else (Fraction(0), Fraction(0))
-    low, high = bounds(lambda: -sum((ball(-share).log1p() * count for share, count in shares), ball(0)).expm1())
-    return max(low, Fraction(0)), min(high, Fraction(1))
 
 
 def _log(value: Fraction) -> Bracket:

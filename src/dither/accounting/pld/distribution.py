@@ -1,4 +1,4 @@
-"""The law of a privacy loss, known by its transform."""
+"""The distribution of a privacy loss, known by its transform."""
 
 from __future__ import annotations
 
@@ -21,18 +21,25 @@ FUNCTION = 16 * U
 UNDERFLOW = 1e-290
 
 
-class Law(ABC):
+class LossDistribution(ABC):
     """L = ln p/q under P, of a pair (P, Q) that dominates a mechanism: its transform is M(z) = E_P[e^(zL); L < inf].
 
     All figures come with bounds of their own floating-point error, so that a sum over them can be certified.
     """
 
-    lost: Fraction  # P[L = infinity], which no epsilon covers: exact, or rounded up (down for an optimistic law)
+    lost: (
+        Fraction  # P[L = infinity], which no epsilon covers: exact, or rounded up (down for an optimistic distribution)
+    )
 
     @property
     def unread(self) -> Fraction:
         """At least the mass of outcomes that the transform leaves out: lost as far as upper bounds are concerned."""
         return Fraction(0)
+
+    @property
+    def easy_orders(self) -> float:
+        """Up to which order the cumulants of many orders take little more work than that of one."""
+        return math.inf
 
     @property
     @abstractmethod
@@ -41,7 +48,7 @@ class Law(ABC):
 
     @property
     def symmetric(self) -> bool:
-        """Whether (Q, P) has the same law, so that one order of the pair is enough."""
+        """Whether (Q, P) has the same distribution, so that one order of the pair is enough."""
         return True
 
     @property
@@ -74,25 +81,25 @@ class Law(ABC):
         value, error = self.cumulant(theta)
         return np.where(np.isfinite(value), value + error, np.inf)
 
-    def swapped(self) -> Law:
-        """The law of the pair (Q, P)."""
+    def swapped(self) -> LossDistribution:
+        """The distribution of the pair (Q, P)."""
         return self
 
-    def optimistic(self) -> Law:
-        """A law dominated by the true one, for lower bounds; the law itself where it is exact."""
+    def optimistic(self) -> LossDistribution:
+        """A distribution dominated by the true one, for lower bounds; the distribution itself where it is exact."""
         return self
 
-    def trimmed(self, log_mass: float) -> Law:
-        """The law without its largest losses, of a mass of at most e^log_mass together; all of it if it has no tail.
+    def trimmed(self, log_mass: float) -> LossDistribution:
+        """Without the largest losses, of a mass of at most e^log_mass together; all of it if it has no tail.
 
-        What a trimmed law says is about the outcomes that are left: its `lost` says nothing.
+        What a trimmed distribution says is about the outcomes that are left: its `lost` says nothing.
         """
         return self
 
-    def parted(self, log_mass: float) -> tuple[Law, Law] | None:
-        """The small losses and the large ones, of at most e^log_mass together; None if nothing is gained.
+    def parted(self, theta: float) -> tuple[LossDistribution, LossDistribution, float] | None:
+        """The small losses, the large ones and ln of a bound of their mass, at the valley between them at a tilt.
 
-        Both are laws of total mass below 1, whose transforms add up to this one's.
+        None if there is none. Both are distributions of total mass below 1, whose transforms add up to this one's.
         """
         return None
 

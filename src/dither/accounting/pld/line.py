@@ -7,7 +7,7 @@ delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] is an inverse transform,
 with M the product of the parts' transforms. The trapezoidal rule with step 2 pi/window adds only copies from
 epsilon +- whole windows, all positive and bounded by Markov's inequality. Two smoothed payoffs make the sum finite: one
 above the payoff (one more, tiny Gaussian part) and one below it (a test that sees the loss through a little noise).
-theta tilts the law to epsilon, so that no small delta drowns in rounding. Statements and proofs: docs/proofs/pld.md.
+theta tilts the distribution to epsilon, so that no small delta drowns in rounding. Proofs: docs/proofs/pld.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import math
 import numpy as np
 
 from dither.accounting.pld.distribution import FUNCTION, Complexes, Reals, U
-from dither.accounting.pld.sums import GRID, Measure, markov
+from dither.accounting.pld.grid import GRID, MARKOV
+from dither.accounting.pld.sums import Measure
 from dither.accounting.pld.work import charge
 
 # How many standard deviations of its smoothing a sum reaches.
@@ -29,6 +30,8 @@ _SHORTEST = 1e-150
 class Line:
     """The transform of a sum of losses on theta + it, t = 0, tau, 2 tau ..., ready to be read at any epsilon."""
 
+    finer: Line | None = None  # the same with more points, once it was asked for
+
     def __init__(self, losses: Measure, theta: float, window: float, count: int) -> None:
         self.losses, self.theta, self.window = losses, theta, window
         self.tau = 2 * math.pi / window
@@ -39,8 +42,8 @@ class Line:
         log_m, log_error = losses.cumulant(np.array([theta]))
         self.log_m, self.log_error = float(log_m[0]), float(log_error[0])
         self.drift = losses.mu_squared * (theta + 0.5)
-        # A smoothing far wider than 1/theta says nothing and would overflow.
-        self.usable = self.end > _SHORTEST and self.smooth * (theta + 1) < 20
+        # A smoothing that moves the curve far says nothing and would overflow.
+        self.usable = self.end > _SHORTEST and self.smooth * math.sqrt(theta * (theta + 1)) < 20
         self.usable = self.usable and math.isfinite(self.log_m + self.log_error + self.end)
         if not self.usable:
             return
@@ -50,9 +53,10 @@ class Line:
         s = self.smooth**2
         spread = s * (theta * (theta + 1) - self.t * self.t) / 2
         above = np.exp(spread + 1j * s * self.t * (theta + 0.5)) / (z * (z + 1))
-        below = np.exp(s * z * z / 2) * (1 - z * np.expm1(s * (z + 0.5))) / (z * (z + 1))
+        grown = z * np.expm1(s * z)
+        below = np.exp(s * z * z / 2) * (1 - grown) / (z * (z + 1))
         # The two terms of the lower payoff may cancel each other: its error is relative to their sizes.
-        terms = np.exp(s * (theta * theta - self.t * self.t) / 2) * (1 + np.abs(z * np.expm1(s * (z + 0.5))))
+        terms = np.exp(s * (theta * theta - self.t * self.t) / 2) * (1 + np.abs(grown))
         self.above, self.above_size = product * above, bulk * np.abs(above)
         self.below, self.below_size = product * below, bulk * terms / np.abs(z * (z + 1))
         self.doubt = self.doubt + FUNCTION * (12 + s * np.abs(z) ** 2 * 4)
@@ -60,11 +64,11 @@ class Line:
         self.rest_above = (
             math.exp(min(700.0, s * theta * (theta + 1) / 2 - CUT**2 / 2)) / (math.pi * self.end) * (1 + 1e-9)
         )
-        growth = math.exp(min(700.0, s * (theta + 1) ** 2 / 2))
-        if s:
-            self.rest_below = 2 * growth * math.exp(-(CUT**2) / 2) / (math.pi * CUT**2) * (1 + 1e-9)
-        else:
-            self.rest_below = self.rest_above
+        # |e^w - 1| <= |w| e^(Re w): past the last t the lower payoff falls as the upper one does, but for this factor.
+        factor = 1 + math.exp(min(700.0, s * theta))
+        self.rest_below = (
+            math.exp(min(700.0, s * theta * theta / 2 - CUT**2 / 2)) / (math.pi * self.end) * factor * (1 + 1e-9)
+        )
 
     def _read(self, values: Complexes, sizes: Reals, epsilon: float) -> tuple[float, float]:
         """The trapezoidal sum at epsilon and a bound of its rounding, both without the factor M e^(-theta epsilon)."""
@@ -90,8 +94,10 @@ class Line:
         """At most ln delta(epsilon)."""
         if not self.usable:
             return -math.inf
-        total, error = self._read(self.below, self.below_size, epsilon)
-        factor, wrong = self._factor(epsilon), self._factor_error(epsilon)
+        # The test asks for a loss that is larger by s^2/2.
+        asked = math.nextafter(epsilon + self.smooth**2 * (0.5 + 4 * U), math.inf)
+        total, error = self._read(self.below, self.below_size, asked)
+        factor, wrong = self._factor(asked), self._factor_error(asked)
         copies = self._copies(epsilon) - factor + wrong
         left = total - error - self.rest_below - (math.exp(copies) if copies < 700 else math.inf)
         return math.log(left) + factor - wrong if left > 0 else -math.inf
@@ -114,9 +120,11 @@ class Line:
 def log_copies(losses: Measure, theta: float, window: float, epsilon: float) -> float:
     far = -theta * window
     below = losses.log_mass + far - math.log(-math.expm1(far)) if far < 0 else math.inf
-    cumulant, error = losses.on_grid
     gap = (GRID - theta) * window
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        above = cumulant + error + markov(GRID) - GRID * epsilon - gap - np.log(-np.expm1(-gap))
-        above = np.where((gap > 1e-3) & np.isfinite(above), above, np.inf)
-    return float(np.logaddexp(below, above.min())) + 1e-9
+    above = math.inf
+    for asked in (epsilon, epsilon + window):  # more orders only if they are needed
+        if above > below:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                found = losses.on_grid(asked) + MARKOV - GRID * epsilon - gap - np.log(-np.expm1(-gap))
+                above = float(np.where((gap > 1e-3) & np.isfinite(found), found, np.inf).min())
+    return float(np.logaddexp(below, above)) + 1e-9

@@ -1,4 +1,4 @@
-"""The guarantee that knows most: the law of the privacy loss itself."""
+"""The guarantee that knows most: the distribution of the privacy loss itself."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dither.accounting.guarantees.conversion import rho_of_discrete_laplace, rho
 from dither.accounting.guarantees.guarantee import Guarantee, read_delta
 from dither.accounting.guarantees.pure import PureDP
 from dither.accounting.guarantees.zcdp import ZCDP
-from dither.accounting.pld.atoms import exact_pair, one_sided_pair
 from dither.accounting.pld.closed_forms import ContinuousLaplace, DiscreteLaplace, TwoPoint
-from dither.accounting.pld.curve import Found, delta_bracket, epsilon_bracket, lost, sums
-from dither.accounting.pld.discrete_gaussian import DiscreteGaussian, discrete_gaussian_law
-from dither.accounting.pld.distribution import Law, Reals
+from dither.accounting.pld.curve import Found, delta_bracket, epsilon_bracket, sums
+from dither.accounting.pld.distribution import LossDistribution, Reals
+from dither.accounting.pld.pairs.atoms import DiscreteGaussian, exact_pair, one_sided_pair
+from dither.accounting.pld.pairs.atoms import discrete_gaussian_distribution as discrete_gaussian
 from dither.accounting.pld.sampled.replaced_record import ReplacedRecord
-from dither.accounting.pld.sampled.sampled_gaussian import SampledGaussian, subsampled_gaussian_law
-from dither.accounting.pld.sampled.sampled_laplace import SampledLaplace, subsampled_laplace_law
+from dither.accounting.pld.sampled.sampled_gaussian import SampledGaussian, subsampled_gaussian_distribution
+from dither.accounting.pld.sampled.sampled_laplace import SampledLaplace, subsampled_laplace_distribution
 from dither.accounting.pld.sampled.sampled_noise import SampledNoise
-from dither.accounting.pld.sums import Sum
+from dither.accounting.pld.sums import Sum, lost
 from dither.accounting.pld.three_point import ThreePoint
 from dither.errors import ParameterError
 from dither.exact.balls import ball, bounds, dyadic_up
@@ -32,7 +32,7 @@ from dither.neighbours import Relation
 _FLOATS_OFF = Fraction(1, 10**9)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PLD(Guarantee):
     """For all neighbours the outputs are a post-processing of a product of known pairs, whose losses add up.
 
@@ -45,7 +45,7 @@ class PLD(Guarantee):
     (1.3654, 1.3654)
     """
 
-    laws: tuple[tuple[Law, int], ...]
+    distributions: tuple[tuple[LossDistribution, int], ...]
     mu_squared: Fraction = Fraction(0)
     relation: Relation = Relation.ADD_REMOVE
 
@@ -54,9 +54,11 @@ class PLD(Guarantee):
             object.__setattr__(self, "mu_squared", non_negative(self.mu_squared, "mu_squared"))
         if not isinstance(self.relation, Relation):
             object.__setattr__(self, "relation", Relation.read(self.relation))
-        for law, count in self.laws:
-            if not isinstance(law, Law):
-                raise ParameterError(f"a privacy loss is made of laws with counts; got {type(law).__name__}.")
+        for distribution, count in self.distributions:
+            if not isinstance(distribution, LossDistribution):
+                raise ParameterError(
+                    f"a privacy loss is made of distributions with counts; got {type(distribution).__name__}."
+                )
             whole(count, "a count")
 
     @classmethod
@@ -69,8 +71,8 @@ class PLD(Guarantee):
     @classmethod
     def approximate(cls, epsilon: Number, delta: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
         """Everything that is (epsilon, delta)-DP, by its four-point pair."""
-        law = TwoPoint(non_negative(epsilon, "epsilon"), read_delta(delta))
-        return cls(((law, 1),), relation=Relation.read(relation))
+        distribution = TwoPoint(non_negative(epsilon, "epsilon"), read_delta(delta))
+        return cls(((distribution, 1),), relation=Relation.read(relation))
 
     @classmethod
     def gaussian(cls, mu: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
@@ -87,8 +89,8 @@ class PLD(Guarantee):
         """Discrete Laplace noise of scale steps/epsilon on vectors that neighbours move by at most `steps` in L1."""
         most, moved = positive(epsilon, "epsilon"), whole(steps, "steps", most=2**62)
         # One step is randomised response, whose tails are known exactly.
-        law: Law = TwoPoint(most) if moved == 1 else DiscreteLaplace(most, moved)
-        return cls(((law, 1),), relation=Relation.read(relation))
+        distribution: LossDistribution = TwoPoint(most) if moved == 1 else DiscreteLaplace(most, moved)
+        return cls(((distribution, 1),), relation=Relation.read(relation))
 
     @classmethod
     def discrete_gaussian(cls, sigma: Number, steps: int = 1, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
@@ -99,7 +101,7 @@ class PLD(Guarantee):
         noise, moved = positive(sigma, "sigma"), whole(steps, "steps")
         if not (noise <= 1000 and moved <= 20 * noise + 20):
             raise ParameterError("sigma must be at most 1000 and steps at most 20 (sigma + 1); state a ZCDP guarantee.")
-        return cls(((discrete_gaussian_law(noise, moved), 1),), relation=Relation.read(relation))
+        return cls(((discrete_gaussian(noise, moved), 1),), relation=Relation.read(relation))
 
     @classmethod
     def subsampled_gaussian(cls, sigma: Number, rate: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
@@ -114,7 +116,7 @@ class PLD(Guarantee):
             raise ParameterError(f"sigma must be between 0.05 and 1e6 for sampled noise; got {float(noise):g}.")
         if chance == 1:
             return cls((), 1 / noise**2, Relation.read(relation))
-        return cls._sampled(subsampled_gaussian_law(noise, probability(rate, "rate")), relation)
+        return cls._sampled(subsampled_gaussian_distribution(noise, probability(rate, "rate")), relation)
 
     @classmethod
     def subsampled_laplace(cls, epsilon: Number, rate: Number, relation: Relation | str = Relation.ADD_REMOVE) -> PLD:
@@ -124,15 +126,15 @@ class PLD(Guarantee):
             raise ParameterError(f"epsilon must be at most 500 for sampled noise; got {float(most):g}.")
         if chance == 1:
             return cls.laplace(most, relation)
-        return cls._sampled(subsampled_laplace_law(most, probability(rate, "rate")), relation)
+        return cls._sampled(subsampled_laplace_distribution(most, probability(rate, "rate")), relation)
 
     @classmethod
-    def _sampled(cls, law: SampledNoise, relation: Relation | str) -> PLD:
+    def _sampled(cls, distribution: SampledNoise, relation: Relation | str) -> PLD:
         known = Relation.read(relation)
         if known in (Relation.ADD_REMOVE, Relation.OWNER):
-            return cls(((law, 1),), relation=known)
+            return cls(((distribution, 1),), relation=known)
         if known is Relation.REPLACE:
-            return cls(((ReplacedRecord.of(law), 1),), relation=known)
+            return cls(((ReplacedRecord.of(distribution), 1),), relation=known)
         raise ParameterError(f"sampled noise is accounted for under add_remove, owner or replace; got {known.value}.")
 
     @classmethod
@@ -155,8 +157,8 @@ class PLD(Guarantee):
         about 1e-15 for each release (give fractions or decimals for smaller ones); the lower bound that of the floats,
         scaled to add up to 1.
 
-        With `one_sided` p is the law with a record and q the law without it, for every record and dataset. Then all
-        releases go the same way, and brackets are narrow. Only under add_remove or owner.
+        With `one_sided` p is the distribution with a record and q that without it, for every record and dataset. Then
+        all releases go the same way, and brackets are narrow. Only under add_remove or owner.
         """
         if one_sided and Relation.read(relation) not in (Relation.ADD_REMOVE, Relation.OWNER):
             raise ParameterError("one_sided is about a record that is there or not: give add_remove or owner.")
@@ -164,57 +166,57 @@ class PLD(Guarantee):
             raise ParameterError(f"p and q must be of the same length; got {len(p)} and {len(q)}.")
         make = one_sided_pair if one_sided else exact_pair
         (first, sure), (second, other) = _distribution(p, "p"), _distribution(q, "q")
-        law = make(first, second)
+        distribution = make(first, second)
         if sure is not first or other is not second:
             # What a float may be above its lowest value is shown on one side only: nothing is worse.
             none = Fraction(0)
             worst = make([*sure, 1 - sum(sure, none), none], [*other, none, 1 - sum(other, none)])
-            law = worst.above(law)
-        return cls(((law, 1),), relation=Relation.read(relation))
+            distribution = worst.above(distribution)
+        return cls(((distribution, 1),), relation=Relation.read(relation))
 
     def privacy_loss(self) -> PLD:
         return self
 
-    def _law_says_all(self) -> bool:
+    def _distribution_says_all(self) -> bool:
         return True
 
     def _epsilon_at(self, delta: Number) -> float:
-        return epsilon_bracket(self.laws, self.mu_squared, read_delta(delta))[1]
+        return epsilon_bracket(self.distributions, self.mu_squared, read_delta(delta))[1]
 
     def _delta_at(self, epsilon: Number) -> float:
-        return delta_bracket(self.laws, self.mu_squared, non_negative(epsilon, "epsilon"))[1]
+        return delta_bracket(self.distributions, self.mu_squared, non_negative(epsilon, "epsilon"))[1]
 
     def _epsilons_at(self, deltas: Sequence[Fraction]) -> Sequence[float]:
         known: Found = {}
-        return [epsilon_bracket(self.laws, self.mu_squared, delta, known)[1] for delta in deltas]
+        return [epsilon_bracket(self.distributions, self.mu_squared, delta, known)[1] for delta in deltas]
 
     def _deltas_at(self, epsilons: Sequence[Fraction]) -> Sequence[float]:
         known: Found = {}
-        return [delta_bracket(self.laws, self.mu_squared, epsilon, known)[1] for epsilon in epsilons]
+        return [delta_bracket(self.distributions, self.mu_squared, epsilon, known)[1] for epsilon in epsilons]
 
     def bounds_at(self, *, epsilon: Number | None = None, delta: Number | None = None) -> tuple[float, float]:
         if (epsilon is None) == (delta is None):
             raise ParameterError("read the curve at epsilon= or at delta=, one of them.")
         if delta is not None:
-            return epsilon_bracket(self.laws, self.mu_squared, read_delta(delta))
-        return delta_bracket(self.laws, self.mu_squared, non_negative(epsilon, "epsilon"))  # type: ignore[arg-type]
+            return epsilon_bracket(self.distributions, self.mu_squared, read_delta(delta))
+        return delta_bracket(self.distributions, self.mu_squared, non_negative(epsilon, "epsilon"))  # type: ignore[arg-type]
 
     def zcdp(self) -> ZCDP:
         rho, delta = self.mu_squared / 2, Fraction(0)
-        for law, count in self.laws:
-            rho += count * _rho(law)
-            # What a law of sampled noise loses are its cut tails, which its rho does not need.
-            delta += 0 if isinstance(law, SampledGaussian) else count * law.lost
-        known = None if self.laws else self.mu_squared
+        for distribution, count in self.distributions:
+            rho += count * _rho(distribution)
+            # What a distribution of sampled noise loses are its cut tails, which its rho does not need.
+            delta += 0 if isinstance(distribution, SampledGaussian) else count * distribution.lost
+        known = None if self.distributions else self.mu_squared
         return ZCDP(rho, delta, self.relation, proven_mu_squared=known)
 
     def basic(self) -> PureDP | ApproxDP:
         epsilon, delta = Fraction(0), Fraction(0)
-        for law, count in self.laws:
-            if law.stated_epsilon is None:
+        for distribution, count in self.distributions:
+            if distribution.stated_epsilon is None:
                 break
-            epsilon += count * law.stated_epsilon
-            delta += count * law.lost
+            epsilon += count * distribution.stated_epsilon
+            delta += count * distribution.lost
         else:
             if not self.mu_squared:
                 return ApproxDP(epsilon, delta, relation=self.relation) if delta else PureDP(epsilon, self.relation)
@@ -223,7 +225,7 @@ class PLD(Guarantee):
         )
 
     def log_moments(self, theta: Reals) -> Reals:
-        if any(law.lost >= 1 for law, _ in self.laws):
+        if any(distribution.lost >= 1 for distribution, _ in self.distributions):
             return np.full_like(theta, np.inf)  # nothing is left outside of what is lost
         return np.max([above.log_moments(theta) for above, _ in self.sums()], axis=0)  # type: ignore[no-any-return]
 
@@ -234,51 +236,50 @@ class PLD(Guarantee):
 
     @property
     def gaussian_mu_squared(self) -> Fraction | None:
-        return None if self.laws else self.mu_squared
+        return None if self.distributions else self.mu_squared
 
     def sums(self) -> list[tuple[Sum, Sum]]:
         """Pessimistic and optimistic sums of the losses, for each order of the pairs that matters."""
-        return sums(self.laws, self.mu_squared)
+        return sums(self.distributions, self.mu_squared)
 
 
 def merge(parts: Sequence[tuple[PLD, int]], relation: Relation) -> PLD:
-    """All parts together; equal laws are counted, so that their transform is computed once."""
+    """All parts together; equal distributions are counted, so that their transform is computed once."""
     if len(parts) == 1:
         part, times = parts[0]
         squares = part.mu_squared * times if part.mu_squared else part.mu_squared
-        return PLD(tuple((law, count * times) for law, count in part.laws), squares, relation)
-    laws: dict[Law, int] = {}
+        return PLD(
+            tuple((distribution, count * times) for distribution, count in part.distributions), squares, relation
+        )
+    distributions: dict[LossDistribution, int] = {}
     mu_squared = Fraction(0)
     for part, times in parts:
         if part.mu_squared:
             mu_squared += part.mu_squared * times
-        for law, count in part.laws:
-            if law.lost or law.stated_epsilon != 0:  # what is free adds nothing
-                laws[law] = laws.get(law, 0) + count * times
+        for distribution, count in part.distributions:
+            if distribution.lost or distribution.stated_epsilon != 0:  # what is free adds nothing
+                distributions[distribution] = distributions.get(distribution, 0) + count * times
     if mu_squared.denominator.bit_length() > 1024:
         mu_squared = dyadic_up(mu_squared, 1024)
-    return PLD(tuple(laws.items()), mu_squared, relation)
+    return PLD(tuple(distributions.items()), mu_squared, relation)
 
 
-def _rho(law: Law) -> Fraction:
-    if isinstance(law, (TwoPoint, ThreePoint)):
-        return rho_of_pure(law.epsilon)
-    if isinstance(law, DiscreteLaplace):
-        return rho_of_discrete_laplace(law.epsilon, law.steps)
-    if isinstance(law, DiscreteGaussian):
-        return law.rho
-    law = law.removed if isinstance(law, ReplacedRecord) else law
-    if isinstance(law, SampledLaplace):
-        return _rho(ContinuousLaplace(law.epsilon))
-    if isinstance(law, SampledGaussian):  # Renyi divergence is quasi-convex: that of the noise on all records
-        return 1 / (2 * law.sigma**2)
-    if isinstance(law, ContinuousLaplace):
-        general = rho_of_pure(law.epsilon)
-        _, high = bounds(lambda: ball(law.epsilon) + (-ball(law.epsilon)).expm1())
+def _rho(distribution: LossDistribution) -> Fraction:
+    if isinstance(distribution, (TwoPoint, ThreePoint)):
+        return rho_of_pure(distribution.epsilon)
+    if isinstance(distribution, DiscreteLaplace):
+        return rho_of_discrete_laplace(distribution.epsilon, distribution.steps)
+    if isinstance(distribution, DiscreteGaussian):
+        return distribution.rho
+    distribution = distribution.removed if isinstance(distribution, ReplacedRecord) else distribution
+    if isinstance(distribution, SampledLaplace):
+        return _rho(ContinuousLaplace(distribution.epsilon))
+    if isinstance(distribution, SampledGaussian):  # Renyi divergence is quasi-convex: that of the noise on all records
+        return 1 / (2 * distribution.sigma**2)
+    if isinstance(distribution, ContinuousLaplace):
+        general = rho_of_pure(distribution.epsilon)
+        _, high = bounds(lambda: ball(distribution.epsilon) + (-ball(distribution.epsilon)).expm1())
         return min(general, dyadic_up(high, 128))
-    if isinstance(law, SampledGaussian):
-        # Divergences are convex: a mixture with the other side has none larger than the moved part, N(1) against N(0).
-        return 1 / (2 * law.sigma**2)
     raise ParameterError("no rho is proven for this privacy loss; read its curve, or state a ZCDP guarantee for it.")
 
 

@@ -84,6 +84,15 @@ class Points:
         return value, mass + turn * (2 * theta + times) + 4 * FUNCTION + rounding + 2 * U * math.log2(len(tilt) + 256)
 
 
+def valley(log_weights: Reals) -> int | None:
+    """Where a row of weights is lowest between two summits; None if it has but one."""
+    left, right = np.maximum.accumulate(log_weights), np.maximum.accumulate(log_weights[::-1])[::-1]
+    depth = np.minimum(left, right) - log_weights
+    depth[~np.isfinite(depth)] = 0.0
+    place = int(np.argmax(depth))
+    return place if depth[place] > 1 else None
+
+
 def _by_matrices(angles: Reals, shares: Reals, count: int) -> tuple[Complexes, float]:
     """Sum of shares e^(i n angle): n = 64 a + b makes it a product of two small matrices."""
     charge(len(angles) * count)

@@ -39,6 +39,15 @@ def binomial_epsilon(
     last = _most_wrong(epsilon, count, max(Fraction(near[0]), Fraction(0)))
     if last - first > _MOST_SEGMENTS:
         return None
+    while last - first > 2:  # delta at the loss of so many wrong responses tells on which side of it epsilon lies
+        wrong = (first + last) // 2
+        low, high = binomial_delta(epsilon, count, (count - 2 * wrong) * epsilon)
+        if high <= delta:
+            first = wrong
+        elif low >= delta:
+            last = wrong
+        else:
+            break
     best = (0.0, 0.0)
     for wrong in range(max(first, 0), last + 1):
         low, high = bounds(lambda wrong=wrong: _tail(epsilon, count, wrong) - ball(delta))  # type: ignore[misc]

@@ -1,1 +1,1 @@
-"""`dither price`: the written plan it reads and the picture it draws."""
+"""`dither price`: the picture it draws."""

@@ -1,1 +1,1 @@
-"""Commands of those who serve a folder."""
+"""Commands of those who serve a folder, and of those who ask a server."""

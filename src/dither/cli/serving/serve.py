@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import socket
+import time
 from pathlib import Path
 
 from dither.cli.common import Commands, add_folder, command, open_curator
 from dither.errors import ParameterError
+
+_PATIENCE = 5.0  # seconds that processes of a server that was killed have to let its port go
 
 _SERVE = """\
 Serve a curator's folder over HTTP: analysts ask with a token, and never touch the
@@ -24,6 +29,7 @@ def add_serve(commands: Commands) -> None:
     add_folder(parser)
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, help="the port (default 8000; 0 takes a free one)")
+    parser.add_argument("--pg", type=int, metavar="PORT", help="speak PostgreSQL's protocol there (0: a free one)")
     parser.add_argument("--processes", type=int, default=1, help="how many processes serve the folder (default 1)")
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     parser.add_argument("--key", type=Path, metavar="FILE", help="its private key, PEM")
@@ -33,13 +39,19 @@ def add_serve(commands: Commands) -> None:
     parser.add_argument(
         "--remote-admin", action="store_true", help="administrators' tokens may grant budgets, caps and tokens"
     )
+    parser.add_argument("--log", action="store_true", help="a line for each request: endpoint, role and status")
+    parser.add_argument("--admin-port", type=int, metavar="PORT", help="show metrics there, to those with a token")
+    parser.add_argument(
+        "--admin-host", default="127.0.0.1", metavar="HOST", help="and on this address (default this machine)"
+    )
     parser.set_defaults(run=serve)
 
 
 def serve(arguments: argparse.Namespace) -> None:
     """Listen until a signal says stop."""
     try:
-        from dither.server.serve import Settings, free_port, run
+        from dither.ledger.storage.address import known_address
+        from dither.server.serve import Settings, address, free_port, run
     except ImportError as error:
         raise ParameterError(f"serving needs the extra `server`: pip install 'dither[server]' ({error}).") from None
     anchor, certificate, key, root = (
@@ -49,8 +61,10 @@ def serve(arguments: argparse.Namespace) -> None:
     settings = Settings(
         folder=str(arguments.folder),
         anchor=anchor,
-        host=arguments.host,
+        weak_anchor=arguments.weak_anchor,
+        host=address(arguments.host, "--host"),
         port=arguments.port or free_port(arguments.host),
+        pg_port=free_port(arguments.host) if arguments.pg == 0 else arguments.pg,
         certificate=certificate,
         key=key,
         plaintext=arguments.plaintext,
@@ -58,8 +72,39 @@ def serve(arguments: argparse.Namespace) -> None:
         upload_quota=arguments.upload_quota,
         remote_admin=arguments.remote_admin,
         processes=arguments.processes,
+        log=arguments.log,
+        admin_host=address(arguments.admin_host, "--admin-host"),
+        admin_port=free_port(arguments.admin_host) if arguments.admin_port == 0 else arguments.admin_port,
     )
     settings.check()
+    settings.check_files()
+    own = (settings.host, settings.port), (settings.host, settings.pg_port)
+    for host, port in (*own, (settings.admin_host, settings.admin_port)):
+        if port is not None:
+            _check_free(host, port)
     open_curator(arguments).close()  # what is wrong with the folder is said here, once
     print(f"serving {arguments.folder} at {settings.address}", flush=True)
+    if known_address(arguments.folder) is not None:
+        print(
+            "its ledger is in PostgreSQL, its snapshots are in this folder: serve it from this host alone", flush=True
+        )
+    if settings.pg_port is not None:
+        print(f"PostgreSQL clients at {settings.host}, port {settings.pg_port}", flush=True)
+    if settings.admin_port is not None:
+        print(f"metrics at {settings.admin_address}/v1/metrics", flush=True)
     run(settings)
+
+
+def _check_free(host: str, port: int) -> None:
+    """Refuse a port that another process listens at: both would get requests, and one of them know no token."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((host, port))
+            return
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+                raise ParameterError(f"cannot listen at {host}, port {port}: {error.strerror}; see --port.") from None
+        time.sleep(0.1)

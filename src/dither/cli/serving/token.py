@@ -30,7 +30,7 @@ def add_token(commands: Commands) -> None:
     add_folder(make)
     whose = make.add_mutually_exclusive_group(required=True)
     whose.add_argument("--analyst", metavar="NAME", help="an analyst, as made by init")
-    whose.add_argument("--role", choices=("curator", "auditor", "administrator"), help="somebody else")
+    whose.add_argument("--role", choices=("curator", "auditor", "administrator", "monitor"), help="somebody else")
     make.add_argument("--days", type=int, default=90, help="how long it is valid (default 90)")
     make.add_argument("--label", default="", help="a note for those who list tokens")
     listing = command(actions, "list", "list all tokens", description=_TOKEN, examples=_TOKEN_EXAMPLES)

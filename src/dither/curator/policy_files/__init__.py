@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dither.curator.policy_files.application import Applied, apply, check
+from dither.curator.policy_files.application import Applied, Changing, Planned, apply, check, planned
 from dither.curator.policy_files.draft import draft
 from dither.curator.policy_files.reading import Plan, read_policy
 
-__all__ = ["Applied", "Plan", "apply", "check", "draft", "read_policy"]
+__all__ = ["Applied", "Changing", "Plan", "Planned", "apply", "check", "draft", "planned", "read_policy"]

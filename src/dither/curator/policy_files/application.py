@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from dither.curator.budgets import Budget, check_usable, terms_of, together_within
+from dither.curator.officer.decisions import Officer
+from dither.curator.policy_files.changes import Change, changes
 from dither.curator.policy_files.reading import Plan, PlannedAccount, PlannedTable
 from dither.engines.duckdb.sources.sources import check_columns, delimited, source_names
 from dither.errors import PolicyError
+from dither.ledger.officer.refusals import SignatureRefused
 from dither.policy.catalog import Catalog, PublicTable, Table
 from dither.policy.columns import Coded, Column
 from dither.policy.names import meant
@@ -37,6 +41,8 @@ class Declares(Protocol):
 
     def tables(self) -> list[Table | PublicTable]: ...
 
+    def schema(self, name: str | None = None) -> str: ...
+
 
 @dataclass(frozen=True)
 class Applied:
@@ -45,16 +51,62 @@ class Applied:
     opened: tuple[tuple[str, str | None], ...]  # people, and an analyst or None for the people's own budget
     loaded: dict[str, LoadReport]
     kept: tuple[str, ...]
+    changed: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What applying a file would do."""
+
+    changed: tuple[Change, ...]
+    opened: tuple[tuple[str, str | None], ...]
+    loaded: tuple[str, ...]
+    kept: tuple[str, ...]
+
+    def __str__(self) -> str:
+        opened = (people if analyst is None else f"{analyst} (of {people})" for people, analyst in self.opened)
+        lines = [*map(str, self.changed), *(f"{name}: budget opened" for name in opened)]
+        lines += [f"{name}: loaded" for name in self.loaded]
+        return "\n".join(lines) or "nothing changes"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Changing:
+    """That accounts which are there may be changed too: by whom, why, and with the officer's key if anything rises."""
+
+    officer: Officer
+    reason: str | None = None
+    key: Path | str | None = None
+
+
+def planned(curator: Declares, plan: Plan, granted: Accounts, officer: Officer) -> Planned:
+    """What applying a plan would do, checked as if it were done."""
+    found = changes(plan, officer, granted)
+    opening, loading, kept = check(plan, curator.tables(), granted, changing=True)
+    opened = tuple((account.people, account.analyst) for account in opening)
+    return Planned(found, opened, tuple(table.table.name for table in loading), kept)
 
 
 def apply(
-    curator: Declares, plan: Plan, granted: Accounts, *, strict: bool = False, progress: Progress | None = None
+    curator: Declares,
+    plan: Plan,
+    granted: Accounts,
+    *,
+    strict: bool = False,
+    progress: Progress | None = None,
+    changing: Changing | None = None,
 ) -> Applied:
     """Open the accounts and load the tables that are not there yet; a difference from what is there is refused.
 
+    With `changing`, accounts that are there are changed first: what takes before what gives.
     A table whose load fails leaves those before it in place: applying the corrected file again goes on from there.
     """
-    opening, loading, kept = check(plan, curator.tables(), granted)
+    opening, loading, kept = check(plan, curator.tables(), granted, changing=changing is not None)
+    made = () if changing is None else _changed(plan, granted, changing)
+    if plan.schema is not None and plan.schema != curator.schema():
+        curator.schema(plan.schema)
     for account in opening:
         with account.place.naming():
             if account.analyst is None:
@@ -62,29 +114,42 @@ def apply(
             else:
                 curator.analyst(account.analyst, budget=account.budget, people=account.people)
     loaded = {planned.table.name: _load(curator, planned, strict, progress) for planned in loading}
-    return Applied(tuple((account.people, account.analyst) for account in opening), loaded, kept)
+    return Applied(tuple((account.people, account.analyst) for account in opening), loaded, kept, made)
+
+
+def _changed(plan: Plan, granted: Accounts, changing: Changing) -> tuple[Change, ...]:
+    """Change accounts; nothing is, if anything would rise and there is no key."""
+    found = changes(plan, changing.officer, granted)
+    if any(change.kind == "raise" for change in found) and changing.key is None:
+        raise SignatureRefused("a budget would rise, which needs the officer's signature: give the officer's key.")
+    for change in found:
+        change.make(changing.officer, changing.reason or "", changing.key)
+    return found
 
 
 def check(
-    plan: Plan, registered: list[Table | PublicTable], granted: Accounts
+    plan: Plan, registered: list[Table | PublicTable], granted: Accounts, *, changing: bool = False
 ) -> tuple[list[PlannedAccount], list[PlannedTable], tuple[str, ...]]:
     """The accounts to open, the tables to load and the names of those to keep; refused if anything does not fit."""
-    opening = [account for account in plan.accounts if not _granted(account, granted)]
+    opening = [account for account in plan.accounts if not _granted(account, granted, changing)]
     _check_caps(opening)
     known = {people for people, analyst in granted if analyst is None} | {account.people for account in plan.accounts}
     return opening, *_tables(plan, registered, known)
 
 
-def _granted(account: PlannedAccount, granted: Accounts) -> bool:
+def _granted(account: PlannedAccount, granted: Accounts, changing: bool) -> bool:
     there = granted.get((account.people, account.analyst))
     if there is None:
         return False
     stated = terms_of(account.budget, oversubscribe=account.oversubscribe)
     if account.analyst is not None and "delta" not in account.place.value:
         stated |= {name: there[name] for name in ("delta",) if name in there}  # whatever share it was given then
-    if stated != dict(there):
+    kept = ("budget", "composition", "oversubscribe") if changing else tuple({*stated, *there})
+    if [stated.get(name) for name in kept] != [there.get(name) for name in kept]:
         terms = ", ".join(f"{name} {there[name]}" for name in _TERMS if name in there)
-        account.place.wrong(f"has another budget already, {terms}, and a budget is never changed.")
+        account.place.wrong(
+            f"has another budget already, {terms}, and it is changed only by `dither apply`, with a reason."
+        )
     return True
 
 

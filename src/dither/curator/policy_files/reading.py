@@ -12,9 +12,12 @@ from dither.curator.budgets import Budget, cap_of, terms_of
 from dither.curator.policy_files.column_kinds import read_column
 from dither.curator.policy_files.document import read_document
 from dither.curator.policy_files.places import Place
+from dither.ledger.names import canonical_name
 from dither.policy.catalog import EACH_ROW, PublicTable, Table
+from dither.policy.names import schema_name
 from dither.policy.tables import Owner, private_table, public_table, read_owner
 
+_STATES = ("frozen", "closed")
 _STRUCTURE = ("max_rows_per_owner_in", "max_values_per_owner")
 
 
@@ -27,6 +30,8 @@ class PlannedAccount:
     budget: Budget
     place: Place
     oversubscribe: bool = False
+    frozen: bool | None = None  # None: the file does not say
+    closed: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Plan:
     file: Path
     accounts: tuple[PlannedAccount, ...]
     tables: tuple[PlannedTable, ...]
+    schema: str | None = None
 
 
 def read_policy(path: str | Path) -> Plan:
@@ -61,15 +67,19 @@ def plan_of(document: dict[str, Any], file: Path) -> Plan:
     unfilled = list(top.unfilled())
     if unfilled:
         top.wrong(f"still to be filled in: {', '.join(unfilled)}.")
-    found = top.fields((), ("people", "tables", "public"))
+    found = top.fields((), ("people", "tables", "public", "schema"))
     if not found:
-        top.wrong("declares nothing; it has people, tables and public.")
+        top.wrong("declares nothing; it has people, tables, public and a schema.")
     accounts: list[PlannedAccount] = []
     for name, place in _inside(found, "people").items():
         accounts += _accounts(name, place)
     tables = [_private(name, place) for name, place in _inside(found, "tables").items()]
     tables += [_public(name, place) for name, place in _inside(found, "public").items()]
-    return Plan(file, tuple(accounts), tuple(tables))
+    schema = None
+    if "schema" in found:
+        with found["schema"].naming():
+            schema = schema_name(found["schema"].text())
+    return Plan(file, tuple(accounts), tuple(tables), schema)
 
 
 def _inside(found: dict[str, Place], name: str) -> dict[str, Place]:
@@ -77,20 +87,23 @@ def _inside(found: dict[str, Place], name: str) -> dict[str, Place]:
 
 
 def _accounts(people: str, place: Place) -> list[PlannedAccount]:
-    from dither.ledger.names import canonical_name
-
-    found = place.fields(("epsilon",), ("delta", "pure", "composition", "oversubscribe", "analysts"))
+    found = place.fields(("epsilon",), ("delta", "pure", "composition", "oversubscribe", "analysts", *_STATES))
     with place.naming():
         whose = canonical_name(people, "people")
     budget = _budget(place, found)
     oversubscribe = "oversubscribe" in found and found["oversubscribe"].truth()
-    made = [PlannedAccount(whose, None, budget, place, oversubscribe)]
+    made = [PlannedAccount(whose, None, budget, place, oversubscribe, **_states(found))]
     for name, inner in _inside(found, "analysts").items():
-        stated = inner.fields(("epsilon",), () if isinstance(budget, PureDP) else ("delta",))
+        stated = inner.fields(("epsilon",), (*(() if isinstance(budget, PureDP) else ("delta",)), *_STATES))
         with inner.naming():
             known_as = canonical_name(name, "analyst")
-            made.append(PlannedAccount(whose, known_as, _cap(budget, stated), inner))
+            made.append(PlannedAccount(whose, known_as, _cap(budget, stated), inner, **_states(stated)))
     return made
+
+
+def _states(found: dict[str, Place]) -> dict[str, Any]:
+    """Whether an account is to be frozen or closed, if the file says."""
+    return {name: found[name].truth() for name in _STATES if name in found}
 
 
 def _budget(place: Place, found: dict[str, Place]) -> Budget:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dither.engines.duckdb.snapshots.owners import stored_type
-from dither.engines.duckdb.snapshots.public_snapshot import stored_labels, write_public
-from dither.engines.duckdb.snapshots.rank import secret_key
-from dither.engines.duckdb.snapshots.snapshot import Settings, write_snapshot
-from dither.engines.duckdb.spill import LOADING, make_folder, remove_abandoned
+from dither.engines.duckdb.snapshots.public_shape import stored_shape
+from dither.engines.duckdb.snapshots.public_snapshot import stored_labels
+from dither.engines.duckdb.snapshots.snapshot import Settings
+from dither.engines.duckdb.snapshots.stored_rows import read_rows, write_rows
+from dither.engines.duckdb.spill import remove_abandoned
+from dither.engines.duckdb.staging import WRITTEN, working, write
 from dither.engines.duckdb.wire import serialised
 from dither.engines.duckdb.workers import Terms, Workers
 from dither.engines.protocol import EngineError, LoadReport, Progress, Statement, StatementStopped
-from dither.engines.result import bounded, candidates, of_candidates, sealed
+from dither.engines.result import bounded, candidates, dense, of_candidates, sealed
 from dither.errors import PolicyError
 from dither.mechanisms.keys.groups import seal_bounded_groups
 from dither.mechanisms.sealed_values import Exact, SealedTable
 from dither.policy.catalog import PublicTable, Table
 from dither.policy.limits import Limits
+from dither.policy.shape import Shape
 from dither.sql.lowering.dialect import Dialect
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.lowering.statement import CANDIDATES, TwoSteps, schema_name
@@ -71,26 +73,26 @@ class DuckDBEngine:
 
         `parent` is the table in whose current snapshot a foreign key finds the owners of rows.
         """
-        target = self._path(table)
-        self._prepare_folder()
-        if target.exists():
-            raise PolicyError(
-                f"table {table.name!r} has a snapshot {table.snapshot} already; a snapshot never changes."
-            )
-        key = secret_key(self._folder / "rank.key")
-        work, lock = make_folder(self._folder, LOADING)
-        try:
-            named: dict[str, Any] = {"settings": self._settings, "strict": strict, "progress": progress}
-            if isinstance(table, PublicTable):
-                report = write_public(table, source, work, **named)
-            else:
-                found_in = None if parent is None else self._path(parent)
-                report = write_snapshot(table, source, work, key=key, parent=found_in, **named)
-            _publish(work / "rows.duckdb", target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-            os.close(lock)
+        found_in = None if parent is None else self._path(parent)
+        with working(self._folder) as work:
+            target = self._free(table)
+            settings, told = self._settings, {"strict": strict, "progress": progress}
+            report = write(work, table, source, settings=settings, parent=found_in, **told)  # type: ignore[arg-type]
+            _publish(work / WRITTEN, target)
         return report
+
+    def store(self, table: Table | PublicTable, rows: Any, progress: Progress | None = None) -> None:
+        """Keep the rows of a finished snapshot; every public table is here already, so none is stored."""
+        if isinstance(table, PublicTable):
+            raise PolicyError(f"public table {table.name!r} is loaded here, and copied from here.")
+        with working(self._folder) as work:
+            target = self._free(table)
+            write_rows(table, rows, work, self._settings, progress)
+            _publish(work / WRITTEN, target)
+
+    def rows(self, table: Table | PublicTable) -> AbstractContextManager[Any]:
+        """An Arrow reader of a snapshot as it is stored."""
+        return read_rows(self._path(table), table, self._settings)
 
     def owner_type(self, table: Table) -> str:
         """How the table's snapshot stores owners: BIGINT or VARCHAR."""
@@ -99,6 +101,10 @@ class DuckDBEngine:
     def labels(self, table: PublicTable) -> dict[str, tuple[str, ...]]:
         """The values of the text columns that a public table's snapshot has listed."""
         return stored_labels(self._path(table), table, self._settings)
+
+    def shape(self, table: PublicTable) -> Shape:
+        """How the rows of a public table's snapshot lie."""
+        return stored_shape(self._path(table), table, self._settings)
 
     def has(self, table: Table | PublicTable) -> bool:
         """Whether the table's snapshot is here."""
@@ -124,8 +130,16 @@ class DuckDBEngine:
         self._workers.warm()
 
     def slot(self, analyst: str | None = None) -> AbstractContextManager[object]:
-        """A worker for this thread's statements, before anything is charged; Busy if the analyst gets none."""
+        """A worker for this thread's statements; Busy if the analyst gets none, unless the question has its place."""
         return self._workers.slot(analyst, self._limits().wait_seconds)
+
+    def charge_ahead(self, times: int) -> None:
+        """From now on as many questions as `times` the workers may be charged at once, and wait for one after that."""
+        self._workers.charge_ahead(times)
+
+    def place(self, analyst: str | None = None) -> AbstractContextManager[object]:
+        """What a question has before it is charged: a worker, or a place among those who get one next; or Busy."""
+        return self._workers.place(analyst, self._limits().wait_seconds)
 
     def run(self, statement: Statement) -> list[Exact]:
         """Exact integers of every public group, one sealed array a measure.
@@ -133,6 +147,27 @@ class DuckDBEngine:
         Whatever fails is the same EngineError; StatementStopped, one of them, if the statement took too much.
         """
         return _sealed_off(lambda: self._measure(statement))
+
+    def listed(self, statement: Statement) -> npt.NDArray[np.bool_]:
+        """Which groups have a row, in the clear: no table of the statement has owners, and it reads no other."""
+        if not all(isinstance(table, PublicTable) for table in statement.tables):
+            raise PolicyError("only groups of public tables are listed.")
+        (counts,) = _sealed_off(lambda: dense(self._table(statement, statement.sql), statement.keys, 1))
+        found: npt.NDArray[np.bool_] = counts > 0
+        return found
+
+    def public_rows(self, table: PublicTable) -> Any:
+        """The stored rows of a public table, which has no owners."""
+        if not isinstance(table, PublicTable):
+            raise PolicyError("only rows of public tables are read.")
+        names = ", ".join(DUCKDB.name(name) for name in table.columns)
+        asked = {"sql": f"SELECT {names} FROM {DUCKDB.rows(table)}", "places": self._places([table]), "tables": []}
+
+        def read() -> Any:
+            with self._workers.slot() as process:
+                return process.ask(asked, [])
+
+        return _sealed_off(read)
 
     def close(self) -> None:
         """End the workers; the next statement starts its own again."""
@@ -155,10 +190,22 @@ class DuckDBEngine:
         return seal_bounded_groups(keys, most, look)
 
     def _table(self, statement: Statement, sql: str, near: Any = None) -> Any:
-        places = [(schema_name(table), str(self._path(table).absolute())) for table in statement.tables]
-        asked = {"sql": sql, "places": places, "candidates": "" if near is None else CANDIDATES}
+        asked = {"sql": sql, "places": self._places(statement.tables), "tables": [] if near is None else [CANDIDATES]}
         with self._workers.slot() as process:
-            return process.ask(asked, None if near is None else serialised(near))
+            return process.ask(asked, [] if near is None else [serialised(near)])
+
+    def _places(self, tables: Iterable[Table | PublicTable]) -> list[tuple[str, str]]:
+        return [(schema_name(table), str(self._path(table).absolute())) for table in tables]
+
+    def compute(self, sql: str, tables: Mapping[str, Any], most: int) -> Any:
+        """The result of a query over these Arrow tables, in a worker with no snapshot open and no file in reach.
+
+        At most so many bytes of it leave the worker. EngineError, with the engine's own words: there are no data here
+        that they could quote but those given.
+        """
+        with self._workers.slot() as process:
+            asked = {"sql": sql, "places": [], "tables": list(tables), "most": most}
+            return process.ask(asked, [serialised(table) for table in tables.values()])
 
     def _terms(self) -> Terms:
         """Half of a statement's memory is for what the engine keeps count of; beyond that it spills."""
@@ -171,13 +218,14 @@ class DuckDBEngine:
             raise PolicyError(f"a table name starts with a letter and has letters, digits and _; got {table.name!r}.")
         return self._folder / f"{table.name.lower()}-{table.snapshot:06d}.duckdb"
 
-    def _prepare_folder(self) -> None:
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._folder.chmod(0o700)
-        except OSError as error:
-            raise PolicyError(f"the snapshot folder {self._folder} cannot be used: {error.strerror}.") from None
-        remove_abandoned(self._folder)
+    def _free(self, table: Table | PublicTable) -> Path:
+        """Where the table's snapshot will be, if there is none yet."""
+        target = self._path(table)
+        if target.exists():
+            raise PolicyError(
+                f"table {table.name!r} has a snapshot {table.snapshot} already; a snapshot never changes."
+            )
+        return target
 
 
 def _sealed_off(work: Callable[[], _Result]) -> _Result:

@@ -57,8 +57,7 @@ def watched(
     except BaseException:
         if worker.ident is not None:
             connection.interrupt()
-            while not ended.wait(_INTERVAL):  # one that comes while the engine begins a statement is lost
-                connection.interrupt()
+            ended.wait()
         raise
     if failed:
         raise failed[0]

@@ -125,30 +125,38 @@ class Worker:
                 if os.getppid() != self._parent:  # though a fork of it may still hold the other end
                     return
             asked = receive_words(self._channel)
-            candidates = receive(self._channel, self._memory) if asked["candidates"] else None
+            frames = [receive(self._channel, self._memory) for _ in asked["tables"]]
             self._watch.begin()
-            said, result = self._run(asked, candidates)
+            said, result = self._run(asked, frames)
             self._watch.end()
             # The engine keeps what it has read, but the next statement needs room too.
-            send_words(self._channel, {"said": said, "spent": said != "answered" or resident() > self._memory})
+            spent = said["said"] != "answered" or resident() > self._memory
+            send_words(self._channel, {**said, "spent": spent})
             if result is not None:
                 send(self._channel, result)
 
-    def _run(self, asked: dict[str, Any], candidates: bytearray | None) -> tuple[str, Any]:
+    def _run(self, asked: dict[str, Any], frames: list[bytearray]) -> tuple[dict[str, str], Any]:
+        """What to say, and the result. The engine's own words are said only where no snapshot is open."""
         import duckdb
         import pyarrow as pa
 
+        why = ""
         try:
             with contextlib.closing(self._databases.cursor(tuple((s, p) for s, p in asked["places"]))) as cursor:
                 self._bound(asked["first"])
                 try:
-                    if candidates is not None:
-                        cursor.register(asked["candidates"], pa.ipc.open_stream(pa.py_buffer(candidates)).read_all())
-                    return "answered", serialised(cursor.sql(asked["sql"]).to_arrow_table())
+                    for name, frame in zip(asked["tables"], frames, strict=True):
+                        cursor.register(name, pa.ipc.open_stream(pa.py_buffer(frame)).read_all())
+                    result = serialised(cursor.sql(asked["sql"]).to_arrow_table())
+                    if asked.get("most") is not None and memoryview(result).nbytes > asked["most"]:
+                        return {"said": "failed", "why": "it is too large"}, None
+                    return {"said": "answered"}, result
                 except (MemoryError, duckdb.OutOfMemoryException, duckdb.IOException):  # memory or room to spill
-                    return "stopped", None
-        except Exception:  # noqa: BLE001 - the engine's own text may quote data
-            return "failed", None
+                    return {"said": "stopped"}, None
+        except Exception as error:  # noqa: BLE001 - the engine's own text may quote data
+            if not asked["places"]:
+                why = str(error).partition("\n")[0][:500]
+        return {"said": "failed", "why": why}, None
 
     def _bound(self, first: bool) -> None:
         """What this statement may take, above what the process has taken so far. The kernel holds it to that.

@@ -15,11 +15,11 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from dither.engines.duckdb.slots import Slots
 from dither.engines.duckdb.spill import SPILL, make_folder
@@ -94,15 +94,18 @@ class Process:
         """From here on all statements together have the time of one question."""
         self._first, self._deadline = True, time.monotonic() + _WALL * self.terms.seconds
 
-    def ask(self, words: dict[str, Any], candidates: Any = None) -> Any:
-        """The result of a statement as an Arrow table. StatementStopped if it took too much, or if the worker died."""
+    def ask(self, words: dict[str, Any], frames: Sequence[Any] = ()) -> Any:
+        """The result of a statement as an Arrow table. StatementStopped if it took too much, or if the worker died.
+
+        `frames` are the contents of the tables that `words` names.
+        """
         result, spent = None, True
         first, self._first = self._first, False
         try:
             self._channel.settimeout(max(self._deadline - time.monotonic(), _LEAST))
             send_words(self._channel, {**words, "first": first})
-            if candidates is not None:
-                send(self._channel, candidates)
+            for frame in frames:
+                send(self._channel, frame)
             said = receive_words(self._channel)
             if said["said"] == "answered":
                 self._channel.settimeout(max(self._deadline - time.monotonic(), _START))
@@ -114,7 +117,7 @@ class Process:
             if spent:  # also if this is interrupted: what it would say next belongs to nobody
                 self.close()
         if result is None:
-            raise StatementStopped if said["said"] == "stopped" else EngineError
+            raise StatementStopped if said["said"] == "stopped" else EngineError(said.get("why", ""))
         return result
 
     def _receive(self) -> Any:
@@ -139,17 +142,34 @@ def _ended(parent: int, process: subprocess.Popen[bytes], channel: socket.socket
     shutil.rmtree(spill, ignore_errors=True)
 
 
-class Workers:
-    """The workers of one engine: a thread that runs a statement has one of them to itself."""
+class Member(Protocol):
+    """What runs the statements of one thread at a time: a process, or a connection to a server."""
 
-    def __init__(self, folder: Path, terms: Callable[[], Terms], most: Callable[[], int]) -> None:
-        self._folder, self._terms, self._most = folder, terms, most
+    @property
+    def terms(self) -> Any: ...
+
+    def ready(self) -> bool: ...
+
+    def begin(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+_Member = TypeVar("_Member", bound=Member)
+
+
+class Pool(Generic[_Member]):
+    """The members that one engine has at most: a thread that runs a statement has one of them to itself."""
+
+    def __init__(self, start: Callable[[Any], _Member], terms: Callable[[], Any], most: Callable[[], int]) -> None:
+        self._start, self._terms, self._most, self._ahead = start, terms, most, 1
         self._begin()
         _pools.add(self)
 
     def _begin(self) -> None:
         self._slots, self._lock = Slots(self._most), threading.Lock()
-        self._idle: list[Process] = []
+        self._places = Slots(lambda: self._most() * self._ahead)
+        self._idle: list[_Member] = []
         self._own = threading.local()
 
     def warm(self) -> None:
@@ -157,16 +177,41 @@ class Workers:
         with self._lock:
             if not self._idle and not self._slots.taken:
                 with suppress(OSError):
-                    self._idle.append(Process(self._folder, self._terms()))
+                    self._idle.append(self._start(self._terms()))
+
+    def charge_ahead(self, times: int) -> None:
+        """From now on there are so many times more places than workers."""
+        self._ahead = times
 
     @contextmanager
-    def slot(self, analyst: str | None = None, patience: float | None = None) -> Iterator[Process]:
-        """A worker for this thread alone, alive and ready; Busy if the analyst gets none within so many seconds."""
-        held: Process | None = getattr(self._own, "process", None)
+    def place(self, analyst: str | None, patience: float | None) -> Iterator[None]:
+        """A place near a worker, whose slot then comes for certain; if there are no more places than workers, a slot.
+
+        Busy if the analyst gets none within so many seconds.
+        """
+        if self._ahead == 1:
+            with self.slot(analyst, patience):
+                yield
+            return
+        self._places.take(analyst, patience)
+        try:
+            self._own.placed = True
+            yield
+        finally:
+            self._own.placed = False
+            self._places.give(analyst)
+
+    @contextmanager
+    def slot(self, analyst: str | None = None, patience: float | None = None) -> Iterator[_Member]:
+        """A worker for this thread alone, alive and ready; Busy if the analyst gets none within so many seconds.
+
+        Who has a place waits as long as it takes: that question is charged already.
+        """
+        held: _Member | None = getattr(self._own, "process", None)
         if held is not None:
             yield held
             return
-        self._slots.take(analyst, patience)
+        self._slots.take(analyst, None if getattr(self._own, "placed", False) else patience)
         try:
             process = self._ready()
             try:
@@ -186,14 +231,14 @@ class Workers:
         for process in idle:
             process.close()
 
-    def _ready(self) -> Process:
+    def _ready(self) -> _Member:
         terms = self._terms()
         while True:
             with self._lock:
                 process = self._idle.pop() if self._idle else None
             try:
                 fresh = process is None
-                process = process or Process(self._folder, terms)
+                process = process or self._start(terms)
             except OSError:
                 raise PolicyError(_NO_WORKER) from None
             if process.terms == terms and process.ready():
@@ -202,7 +247,7 @@ class Workers:
             if fresh:
                 raise PolicyError(_NO_WORKER)
 
-    def _put_back(self, process: Process) -> None:
+    def _put_back(self, process: _Member) -> None:
         if process.ready():
             with self._lock:
                 self._idle.append(process)
@@ -210,8 +255,15 @@ class Workers:
             process.close()
 
 
+class Workers(Pool[Process]):
+    """The worker processes of one engine."""
+
+    def __init__(self, folder: Path, terms: Callable[[], Terms], most: Callable[[], int]) -> None:
+        super().__init__(lambda terms: Process(folder, terms), terms, most)
+
+
 _processes: weakref.WeakSet[Process] = weakref.WeakSet()
-_pools: weakref.WeakSet[Workers] = weakref.WeakSet()
+_pools: weakref.WeakSet[Pool[Any]] = weakref.WeakSet()
 
 
 def _forget_all() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from dither.lab.registry import AnyEntry, DistributionEntry, NoiseEntry
 from dither.lab.registry.worst_pairs import worst_pairs
 from dither.mechanisms.keys.key_selection import KeySelection
+from dither.mechanisms.local.local_hashing import LocalHashing
 from dither.mechanisms.local.randomized_response import RandomizedResponse
 from dither.mechanisms.stability.bounded_local_sensitivity import BoundedLocalSensitivity
 from dither.mechanisms.stability.stable_release import StableRelease
@@ -80,6 +81,13 @@ def _responses(mechanism: RandomizedResponse) -> Iterator[Pair]:
                     yield list(answers), [*answers[:place], values[1], *answers[place + 1 :]]
 
 
+def _hashes(mechanism: LocalHashing) -> Iterator[Pair]:
+    """Two respondents, one of whom answers otherwise: a report is several numbers, so that more would hide it."""
+    for kept, one, other in product(mechanism.values[:4], repeat=3):
+        if one != other:
+            yield [kept, one], [kept, other]
+
+
 def _stable(mechanism: StableRelease) -> Iterator[Pair]:
     """Other values at the same distances."""
     for distance in range(2 * mechanism.threshold):
@@ -104,6 +112,7 @@ def _keys(mechanism: KeySelection) -> Iterator[Pair]:
 
 
 _MORE: dict[type, Callable[[Any], Iterator[Pair]]] = {
+    LocalHashing: _hashes,
     RandomizedResponse: _responses,
     StableRelease: _stable,
     BoundedLocalSensitivity: _bounded,

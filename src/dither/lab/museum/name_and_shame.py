@@ -17,7 +17,7 @@ from dither.neighbours import Relation
 from dither.noise import uniform_below
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class NameAndShame(Frozen):
     """(0, delta)-DP under replace, and a disaster: each record is published in clear with probability delta.
 
@@ -67,3 +67,16 @@ class NameAndShame(Frozen):
         listed = list(records)
         exposed = uniform_below(self.delta.denominator, len(listed)) < self.delta.numerator
         return Outcome([record if shown else None for record, shown in zip(listed, exposed, strict=True)], self)
+
+    def plot(self, record: str = "Alice's record", neighbour: str = "Bob's record") -> Any:
+        """An altair chart: what is published in the place of one record, which is another on a neighbour.
+
+        A record that only one of them has is published with probability delta there and never here: its ratio is
+        infinite, which no epsilon allows and a delta does.
+        """
+        from dither.plot import two_choices
+
+        seen, blank = float(self.delta), float(1 - self.delta)
+        first = {record: seen, neighbour: 0.0, "nothing": blank}
+        second = {record: 0.0, neighbour: seen, "nothing": blank}
+        return two_choices(type(self).__name__, self.guarantee, first, second, (record, neighbour))

@@ -77,7 +77,9 @@ def bound_from_after_the_join() -> Finding:
 # Each owner's total per ward, clamped to 9, in at most three wards: added up by ward, then all in one group.
 _PER_WARD = Retruncate(
     OwnerAggregate(
-        _scan(), (("w", e.Stored("ward", 0, 3, 0, False)),), (("x", Total("sum", AMOUNT, None, -9, 9, True)),)
+        OwnerLimit(_scan(), ROWS),
+        (("w", e.Stored("ward", 0, 3, 0, False)),),
+        (("x", Total("sum", AMOUNT, None, -9, 9, True)),),
     ),
     3,
 )

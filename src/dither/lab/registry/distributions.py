@@ -20,6 +20,7 @@ from dither.lab.registry.neighbours import (
     tested_pairs,
 )
 from dither.mechanisms.keys.key_selection import KeySelection
+from dither.mechanisms.local.local_hashing import LocalHashing
 from dither.mechanisms.local.randomized_response import RandomizedResponse
 from dither.mechanisms.quantiles.listed_quantile import ListedQuantile, ListedQuantiles
 from dither.mechanisms.quantiles.quantile import Quantile, Quantiles
@@ -89,6 +90,12 @@ DISTRIBUTIONS: tuple[DistributionEntry, ...] = (
         lambda mechanism: [(mechanism.values[0], value) for value in mechanism.values[1:]],
         ({"epsilon": 1}, {"epsilon": 2, "values": ("a", "b", "c")}, {"epsilon": "0.5", "values": tuple(range(9))}),
         {"epsilon": {}},
+    ),
+    DistributionEntry(
+        LocalHashing,
+        lambda mechanism: [(mechanism.values[0], value) for value in mechanism.values[1:]],
+        ({"epsilon": 1, "values": ("a", "b", "c", "d")}, {"epsilon": 2, "values": tuple(range(7))}),
+        {"epsilon": {"values": ("a", "b")}},
     ),
     DistributionEntry(
         SparseVector,

@@ -57,8 +57,8 @@ SMOOTH: tuple[SmoothEntry, ...] = (
             {"epsilon": 2, "degrees": 1},
         ),
         (
-            Fraction(1, 2),
-            Fraction(1, 3),
+            _NOTICED,
+            _NOTICED,
         ),
         {name: {"epsilon": 1} for name in ("epsilon", "degrees", "beta", "grid")},
     ),

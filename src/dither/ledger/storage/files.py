@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import stat
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from dither.errors import LedgerCorrupt, LedgerError, LedgerMissing
 from dither.ledger.chain import KEY_BYTES, same
+from dither.ledger.storage.protocol import Store
+from dither.ledger.storage.store import Store as SQLiteStore
 
 # In place and without growth, data alone need to reach the disk; not every system has the cheaper call.
 _sync_data = getattr(os, "fdatasync", os.fsync)
@@ -63,21 +66,26 @@ class Folder:
         self.key = path / "ledger.key"
         self.anchor = path / "ledger.anchor"
         self.answers = path / "answers"
+        self.address = path / "ledger.address"  # of a ledger that is elsewhere
+        self.begun: tuple[str, ...] = (self.database.name, self.key.name, ".ledger.")
+
+    def store(self) -> Store:
+        """The SQLite file."""
+        return SQLiteStore(self.database)
+
+    def close(self) -> None:
+        """Nothing is held open here."""
 
     def prepare(self, *, key: bool = True) -> None:
         """Make what a new ledger needs: folder, key, an empty database; leaves alone what is there.
 
         With key=False there must be a key.
         """
+        self.make_folder()
+        if self.database.exists():
+            return
+        self.make_key(new=key)
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._check_folder()
-            if self.database.exists():
-                return
-            if key:
-                write_durably(self.key, secrets.token_bytes(KEY_BYTES), replace=False)
-            else:
-                self.read_key()
             # Only ever a new file: closing any descriptor of a database in use would drop its locks.
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(self.database, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -86,10 +94,37 @@ class Folder:
         except OSError as error:
             raise LedgerError(f"the ledger's folder {self.path} cannot be made: {error.strerror}.") from error
 
+    def prepare_beside(self) -> None:
+        """Make what a ledger needs that moves into the folder."""
+        self.prepare(key=False)
+
+    def take_over(self) -> None:
+        """From now on the ledger is looked for in the folder."""
+        self.address.unlink(missing_ok=True)
+        _sync_folder(self.path)
+
+    def make_folder(self) -> None:
+        """The folder itself, private."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerError(f"the ledger's folder {self.path} cannot be made: {error.strerror}.") from error
+        self._check_folder()
+
+    def make_key(self, *, new: bool) -> None:
+        """A key, unless there is one; with new=False there must be."""
+        if new:
+            write_durably(self.key, secrets.token_bytes(KEY_BYTES), replace=False)
+        else:
+            self.read_key()
+
+    def write_address(self, ledger: str) -> None:
+        """Remember where the ledger is; from now on it is not looked for in the folder."""
+        write_durably(self.address, json.dumps({"format": 1, "ledger": ledger}).encode())
+
     def check_unused(self) -> None:
         """Refuse to begin a ledger beside what only a used one has: that ledger was lost."""
-        begun = (self.database.name, self.key.name, ".ledger.")
-        if any(not path.name.startswith(begun) for path in self.path.iterdir()):
+        if any(not path.name.startswith(self.begun) for path in self.path.iterdir()):
             raise LedgerCorrupt(
                 f"the ledger in {self.path} is empty or gone, but the folder was used: a new one would give its "
                 "budgets again. Restore the newest copy of the ledger, or name an empty folder for a new one."

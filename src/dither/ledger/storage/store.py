@@ -7,13 +7,13 @@ import os
 import sqlite3
 import threading
 import time
-import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from dither.errors import DitherError, LedgerCorrupt, LedgerError
-from dither.ledger.storage import schema
+from dither.ledger.storage import forks, schema
+from dither.ledger.storage.protocol import Connection
 
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 _WAIT_SECONDS = 60.0
@@ -41,23 +41,74 @@ _WHY = {
 }
 
 
+class File(sqlite3.Connection):
+    """A connection that knows the tables which must be there."""
+
+    def has_tables(self) -> bool:
+        """Whether anything was ever made in this file."""
+        return bool(self.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+
+    def make_tables(self) -> None:
+        """All tables, within the caller's transaction."""
+        for statement in schema.STATEMENTS:
+            self.execute(statement)
+        self.execute(f"PRAGMA application_id = {schema.APPLICATION}")
+        self.execute(f"PRAGMA user_version = {schema.LAYOUT}")
+
+    def older_layout(self) -> int:
+        """The number of an older layout if these are its tables, just as they were made; 0 otherwise."""
+        application, layout = self._header()
+        made = sorted(schema.OLDER.get(layout, ()))
+        return layout if made and (application, self._statements()) == (schema.APPLICATION, made) else 0
+
+    def change_tables(self, layout: int) -> None:
+        """From that layout to ours, within the caller's transaction."""
+        for step in range(layout, schema.LAYOUT):
+            for statement in schema.STEPS[step]:
+                self.execute(statement)
+        self.execute(f"PRAGMA user_version = {schema.LAYOUT}")
+
+    def check_tables(self) -> None:
+        """Refuse a newer layout, and any table, index or trigger that differs from ours."""
+        application, layout = self._header()
+        if layout > schema.LAYOUT:
+            raise LedgerError(f"the ledger has layout {layout}, made by a newer dither; upgrade dither.")
+        expected = schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)
+        if (application, layout, self._statements()) != expected:
+            raise LedgerCorrupt("the tables of the ledger were changed.")
+
+    def check_whole(self) -> None:
+        """Refuse a file that SQLite finds inconsistent."""
+        if self.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+            raise LedgerCorrupt("SQLite finds the ledger's file inconsistent.")
+
+    def _header(self) -> tuple[int, int]:
+        (application,) = self.execute("PRAGMA application_id").fetchone()
+        (layout,) = self.execute("PRAGMA user_version").fetchone()
+        return int(application), int(layout)
+
+    def _statements(self) -> list[str]:
+        found = self.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        return sorted(str(statement) for (statement,) in found)
+
+
 class Store:
     """A database whose transactions are durable when they end, usable from several threads and across forks."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
+        self._connection: File | None = None
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise LedgerError(f"the ledger needs SQLite 3.37 or newer; this Python has {sqlite3.sqlite_version}.")
         self._stopped = ""
-        _stores.add(self)
+        forks.watch(self)
 
     def __del__(self) -> None:
         self._disconnect()
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, write: bool) -> Iterator[File]:
         """One atomic transaction; a writing one holds the write lock of all processes from its beginning.
 
         An error inside undoes it. After an error of the disk nothing more is served: what a failed sync left behind
@@ -74,6 +125,10 @@ class Store:
                     connection.execute("ROLLBACK")
                 if self._stopped:
                     self._disconnect()
+
+    def turn(self) -> AbstractContextManager[File]:
+        """The write lock of all processes for as long as this lasts, by somebody who changes nothing here."""
+        return self.transaction(write=True)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -97,7 +152,7 @@ class Store:
             if self._connection is not None and not self._connection.in_transaction:
                 self._disconnect()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> File:
         if self._stopped:
             raise LedgerError(self._stopped)
         if self._connection is None:
@@ -107,6 +162,7 @@ class Store:
                 timeout=_WAIT_SECONDS,
                 isolation_level=None,
                 check_same_thread=False,
+                factory=File,
             )
             try:
                 _configure(connection)
@@ -140,7 +196,7 @@ class Store:
 
 
 @contextmanager
-def undoing(connection: sqlite3.Connection) -> Iterator[None]:
+def undoing(connection: Connection) -> Iterator[None]:
     """Take back what is done inside, and nothing else of the transaction, if it is refused.
 
     Whatever else goes wrong undoes the whole transaction, if the database has not done so already.
@@ -178,71 +234,3 @@ def _use_wal(connection: sqlite3.Connection) -> None:
         if mode != "wal":
             raise LedgerError(f"SQLite keeps journal mode {mode!r} here, not WAL; put the ledger on a local disk.")
         return
-
-
-def has_tables(connection: sqlite3.Connection) -> bool:
-    """Whether anything was ever made in this file."""
-    return bool(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
-
-
-def make_tables(connection: sqlite3.Connection) -> None:
-    """All tables, within the caller's transaction."""
-    for statement in schema.STATEMENTS:
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
-
-
-def older_layout(connection: sqlite3.Connection) -> int:
-    """The number of an older layout if these are its tables, just as they were made; 0 otherwise."""
-    (layout,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    made = sorted(schema.OLDER.get(layout, ()))
-    return int(layout) if made and (application, _statements(connection)) == (schema.APPLICATION, made) else 0
-
-
-def _statements(connection: sqlite3.Connection) -> list[str]:
-    found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    return sorted(str(statement) for (statement,) in found)
-
-
-def change_tables(connection: sqlite3.Connection, layout: int) -> None:
-    """From that layout to ours, within the caller's transaction."""
-    for step in range(layout, schema.LAYOUT):
-        for statement in schema.STEPS[step]:
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {schema.LAYOUT}")
-
-
-def check_tables(connection: sqlite3.Connection) -> None:
-    """Refuse a newer layout, and any table, index or trigger that differs from ours."""
-    (layout,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if layout > schema.LAYOUT:
-        raise LedgerError(f"the ledger has layout {layout}, made by a newer dither; upgrade dither.")
-    expected = schema.APPLICATION, schema.LAYOUT, sorted(schema.STATEMENTS)
-    if (application, layout, _statements(connection)) != expected:
-        raise LedgerCorrupt("the tables of the ledger were changed.")
-
-
-# A connection must not cross a fork: the child would share file offsets and believe in locks it does not hold.
-_stores: weakref.WeakSet[Store] = weakref.WeakSet()
-_held: list[Store] = []
-_forking = threading.Lock()
-
-
-def _before_fork() -> None:
-    _forking.acquire()
-    for store in list(_stores):
-        store._lock.acquire()
-        _held.append(store)
-        store._disconnect()
-
-
-def _after_fork() -> None:
-    while _held:
-        _held.pop()._lock.release()
-    _forking.release()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

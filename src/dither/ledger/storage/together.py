@@ -1,14 +1,20 @@
-"""Changes that wait at the same time share one durable commit."""
+"""Changes that wait at the same time share one durable commit.
+
+A sync takes as long for one change as for many. Where many questions are under way at once, whoever is about to commit
+waits for some of them to join: never longer than its own question has taken so far, so that a server with little to do
+does not wait at all, and one that is busy syncs seldom.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 import weakref
 from collections import deque
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from threading import Lock
+from threading import Condition, Lock, get_ident
 from typing import Any, Generic, TypeVar
 
 from dither.errors import DitherError, LedgerError
@@ -16,6 +22,19 @@ from dither.errors import DitherError, LedgerError
 T = TypeVar("T")
 P = TypeVar("P")
 _MOST = 128  # changes that one commit makes durable
+_SHARE = 3  # a commit waits for one in so many of the questions under way
+_PATIENCE = 0.5  # seconds that it waits at most
+_asking: dict[int, float] = {}  # threads with a question under way, and since when
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """This thread has a question under way, whose commits may wait for those of others that have one too."""
+    _asking[get_ident()] = time.monotonic()
+    try:
+        yield
+    finally:
+        _asking.pop(get_ident(), None)
 
 
 @dataclass
@@ -60,16 +79,27 @@ class Together(Generic[P]):
     def begin_afresh(self) -> None:
         """Nobody waits: at the beginning, and in a child of this process, which has none of its threads."""
         self.waiting: deque[Member[P, Any]] = deque()
-        self.leading = Lock()
+        self.leading, self.arrival = Lock(), Condition()
 
     def write(self, change: Callable[[P], T]) -> T:
         """Make a change, durable on return."""
         member = Member(change)
-        self.waiting.append(member)
+        with self.arrival:
+            self.waiting.append(member)
+            self.arrival.notify()
         with self.leading:
             if not member.ended:
+                self._gather()
                 self._lead()
         return member.result()
+
+    def _gather(self) -> None:
+        """Wait for others to join, if there are many; for as long again as the own question has taken, at most."""
+        now = time.monotonic()
+        left = min(now - _asking.get(get_ident(), now), _PATIENCE)
+        enough = min(len(_asking) // _SHARE, _MOST)
+        with self.arrival:
+            self.arrival.wait_for(lambda: len(self.waiting) >= enough, left)
 
     def _lead(self) -> None:
         members = [self.waiting.popleft() for _ in range(min(len(self.waiting), _MOST))]
@@ -93,6 +123,7 @@ _all: weakref.WeakSet[Together[Any]] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
+    _asking.clear()
     for together in _all:
         together.begin_afresh()
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dither.accounting.guarantees.approx import ApproxDP
 from dither.accounting.guarantees.gaussian_curve import analytic_sigma, classical_sigma
+from dither.accounting.guarantees.textbook_gaussian import textbook_sigma
 from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, float_up
@@ -17,10 +18,10 @@ from dither.mechanisms.values import Steps
 from dither.neighbours import Relation
 
 _SMALL = 100
-_CALIBRATIONS = {"analytic": analytic_sigma, "classical": classical_sigma}
+_CALIBRATIONS = {"analytic": analytic_sigma, "classical": classical_sigma, "textbook": textbook_sigma}
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Gaussian(AdditiveNoise):
     """(epsilon, delta)-DP or rho-zCDP for values on the grid that neighbours move by at most `sensitivity` in L2.
 
@@ -50,29 +51,37 @@ class Gaussian(AdditiveNoise):
     def __init__(
         self,
         *,
-        sensitivity: Number | Norms,
         epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
+        sigma: Number | None = None,
+        sensitivity: Number | Norms,
         calibration: str = "analytic",
         relation: Relation | str | None = None,
         grid: Number = 1,
         rounded_coordinates: int = 0,
     ) -> None:
         if calibration not in _CALIBRATIONS:
-            raise ParameterError(f'calibration must be "analytic" or "classical"; got {calibration!r}.')
+            known = " or ".join(f'"{name}"' for name in _CALIBRATIONS)
+            raise ParameterError(f"calibration must be {known}; got {calibration!r}.")
         self._keep(calibration=calibration, **read_setting(sensitivity, "l2", relation, grid, rounded_coordinates))
-        if rho is None and epsilon is not None and delta is not None:
+        given = tuple(stated is not None for stated in (epsilon, delta, rho, sigma))
+        if epsilon is not None and delta is not None and given == (True, True, False, False):
             e, d = positive(epsilon, "epsilon"), probability(delta, "delta")
-            sigma = dyadic_up(self.sensitivity_steps * _CALIBRATIONS[calibration](e, d))
-            self._keep(epsilon=e, delta=d, rho=None, sigma_steps=sigma)
-        elif rho is not None and epsilon is None and delta is None:
+            steps = dyadic_up(self.sensitivity_steps * _CALIBRATIONS[calibration](e, d))
+            self._keep(epsilon=e, delta=d, rho=None, sigma_steps=steps)
+        elif rho is not None and given == (False, False, True, False):
             limit = positive(rho, "rho")
-            sigma = dyadic_up(sqrt_up(self.sensitivity_steps**2 / (2 * limit)))
-            self._keep(epsilon=None, delta=None, rho=limit, sigma_steps=sigma)
+            steps = dyadic_up(sqrt_up(self.sensitivity_steps**2 / (2 * limit)))
+            self._keep(epsilon=None, delta=None, rho=limit, sigma_steps=steps)
+        elif sigma is not None and given == (False, False, False, True):
+            steps = positive(sigma, "sigma") / self.grid
+            self._keep(epsilon=None, delta=None, rho=(self.sensitivity_steps / steps) ** 2 / 2, sigma_steps=steps)
         else:
-            raise ParameterError("give the Gaussian mechanism either epsilon= and delta=, or rho=.")
-        check_scale(sigma)
+            raise ParameterError(
+                "give the Gaussian mechanism epsilon= and delta=, or rho=, or the sigma= of noise that others chose."
+            )
+        check_scale(steps)
 
     @property
     def sensitivity_steps(self) -> Fraction:

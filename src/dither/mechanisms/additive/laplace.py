@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dither.accounting.guarantees.conversion import rho_of_discrete_laplace
 from dither.accounting.guarantees.pure import PureDP
+from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, float_up
 from dither.exact.parameters import Number, positive, whole
 from dither.mechanisms.additive.addition import AdditiveNoise, check_scale, read_setting
@@ -20,7 +21,7 @@ from dither.neighbours import Relation
 _MOST_REPEATS = 1024
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Laplace(AdditiveNoise):
     """epsilon-DP for values on the grid whose *whole vector* moves by at most `sensitivity` in L1 between neighbours.
 
@@ -28,6 +29,8 @@ class Laplace(AdditiveNoise):
     values on the grid differ by whole steps, so D is what they can really differ by. With rounded_coordinates=k, up to
     k coordinates may be off the grid; they are rounded to it and D grows by k. zCDP: `guarantee.zcdp()` is exact for
     this discrete noise, which costs more rho than continuous Laplace noise.
+
+    scale= in the place of epsilon= describes noise that others chose: epsilon is then D steps of the grid / scale.
 
     Ghosh, Roughgarden and Sundararajan 2009; docs/proofs/laplace.md.
 
@@ -45,15 +48,19 @@ class Laplace(AdditiveNoise):
     def __init__(
         self,
         *,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        scale: Number | None = None,
         sensitivity: Number | Norms,
         relation: Relation | str | None = None,
         grid: Number = 1,
         rounded_coordinates: int = 0,
     ) -> None:
-        setting = read_setting(sensitivity, "l1", relation, grid, rounded_coordinates)
-        self._keep(epsilon=positive(epsilon, "epsilon"), **setting)
+        self._keep(**read_setting(sensitivity, "l1", relation, grid, rounded_coordinates))
         check_steps(self.sensitivity_steps)
+        if (epsilon is None) == (scale is None):
+            raise ParameterError("give the Laplace mechanism epsilon=, or the scale= of noise that others chose.")
+        spread = None if scale is None else positive(scale, "scale") / self.grid
+        self._keep(epsilon=self.sensitivity_steps / spread if spread else positive(epsilon, "epsilon"))  # type: ignore[arg-type]
         check_scale(self.scale_steps)
 
     @property

@@ -31,7 +31,7 @@ Method = Literal["threshold", "gaussian", "optimal"]
 Counts = Exact | Sequence[int] | npt.NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KeyOutcome(Outcome):
     """The positions of the kept keys (`value`, also `kept`) and, where the method pays for them, their noisy counts.
 
@@ -52,7 +52,7 @@ class KeyOutcome(Outcome):
         return Outcome(shown, self.mechanism).plot(confidence)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class KeySelection(Frozen):
     """(epsilon, delta)-DP, and delta-approximate zCDP, for one owner added or removed who has at most c keys.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,35 +12,18 @@ import numpy.typing as npt
 
 from dither.accounting.guarantees.pure import PureDP
 from dither.accounting.guarantees.responses import ResponseDP
-from dither.errors import ParameterError, RelationMismatch
+from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, dyadic_up, sign
-from dither.exact.frozen import Frozen
-from dither.exact.parameters import Number, positive
+from dither.mechanisms.local.respondents import UNDECLARED, Respondents, listed_answers
+from dither.mechanisms.local.shares import Shares
 from dither.mechanisms.outcome import Outcome
-from dither.neighbours import Relation
 from dither.noise.entropy import keystream
 from dither.noise.integers.bernoulli import coins_below
 from dither.noise.integers.uniform import many_below
-from dither.sensitivity.columns.reading import listed, place_of
-
-_UNDECLARED = -1  # the place of an answer that is none of the values
 
 
-@dataclass(frozen=True)
-class Shares:
-    """Unbiased estimates from randomised reports, in the order of the values. They may lie outside [0, 1]."""
-
-    values: tuple[Any, ...]
-    shares: tuple[float, ...]
-    variances: tuple[float, ...]
-    reports: int
-
-    def __getitem__(self, value: Any) -> float:
-        return self.shares[self.values.index(value)]
-
-
-@dataclass(frozen=True, init=False)
-class RandomizedResponse(Frozen):
+@dataclass(frozen=True, init=False, repr=False)
+class RandomizedResponse(Respondents):
     """epsilon-DP for each respondent, under replace: one respondent's answer changes, the number of reports is public.
 
     With k values the truth is reported with probability e^epsilon / (e^epsilon + k - 1), any other value with
@@ -53,23 +36,6 @@ class RandomizedResponse(Frozen):
     >>> m.values, [round(float(low), 4) for low, high in m.probability_bounds(1)]
     ((0, 1), [0.2689, 0.7311])
     """
-
-    epsilon: Fraction
-    values: tuple[Hashable, ...]
-    relation: Relation
-
-    def __init__(
-        self, *, epsilon: Number, values: Sequence[Hashable] = (0, 1), relation: Relation | str = Relation.REPLACE
-    ) -> None:
-        held = Relation.read(relation)
-        if held is not Relation.REPLACE:
-            raise RelationMismatch(
-                "randomised response protects what a respondent answers, not who responds: "
-                f"its relation is replace, not {held.value}."
-            )
-        if isinstance(values, (str, bytes)) or len(set(values)) != len(values) or len(values) < 2:
-            raise ParameterError("give at least two different values that can be answered, as values=[...].")
-        self._keep(epsilon=positive(epsilon, "epsilon"), values=tuple(values), relation=held)
 
     @property
     def guarantee(self) -> PureDP:
@@ -86,14 +52,14 @@ class RandomizedResponse(Frozen):
     def draws(self, answers: Any, size: int) -> npt.NDArray[np.int64]:
         """The places among the values that `size` independent releases report; of several answers, a row for each."""
         single = self._is_single(answers)
-        true = self._positions([answers] if single else _listed(answers))
+        true = self._positions([answers] if single else listed_answers(answers))
         reports = self._report(np.tile(true, size))
         return reports if single else reports.reshape(size, true.size)
 
     def probability_bounds(self, answer: Hashable) -> list[tuple[Fraction, Fraction]]:
         """Certified bounds of the probability of each report, for a true answer."""
         true = int(self._positions([answer])[0])
-        if true == _UNDECLARED:
+        if true == UNDECLARED:
             return [(Fraction(1, len(self.values)),) * 2 for _ in self.values]
         return [bounds(self._truth if i == true else self._other) for i in range(len(self.values))]
 
@@ -111,17 +77,14 @@ class RandomizedResponse(Frozen):
         With two values the variance is exact, whatever the truth; with more it is estimated from the estimated share.
         Undeclared answers, which count as equal parts of all values, have somewhat more.
         """
-        found = self._positions(_listed(reports))
+        found = self._positions(listed_answers(reports))
         if not found.size:
             raise ParameterError("there are no reports to estimate from.")
-        if (found == _UNDECLARED).any():
+        if (found == UNDECLARED).any():
             raise ParameterError(f"a report is none of the declared values: {list(self.values)!r}.")
-        (q, _), (p, _) = bounds(self._truth), bounds(self._other)
-        counts = np.bincount(found, minlength=len(self.values)).tolist()
-        shares = [(Fraction(count, found.size) - p) / (q - p) for count in counts]
-        likely = [min(max(share, Fraction(0)), Fraction(1)) for share in shares]
-        variances = [(s * q * (1 - q) + (1 - s) * p * (1 - p)) / (found.size * (q - p) ** 2) for s in likely]
-        return Shares(self.values, tuple(map(float, shares)), tuple(map(float, variances)), int(found.size))
+        counts = np.bincount(found, minlength=len(self.values))
+        (other, _), (gap, _) = bounds(self._other), bounds(self._gap)
+        return Shares.of(self.values, counts, int(found.size), float(other), float(gap))
 
     def _truth(self) -> Ball:
         return 1 / (1 + (len(self.values) - 1) * (-ball(self.epsilon)).exp())
@@ -129,32 +92,21 @@ class RandomizedResponse(Frozen):
     def _other(self) -> Ball:
         return 1 / (ball(self.epsilon).exp() + len(self.values) - 1)
 
+    def _gap(self) -> Ball:
+        """By how much the truth is likelier than another value."""
+        return -(-ball(self.epsilon)).expm1() * self._truth()
+
     def _rho(self) -> Fraction | None:
         """The Kullback-Leibler divergence, where it is proven to be the exact rho: for k - 2 <= 2 e^(epsilon/2)."""
         spare = len(self.values) - 2
         if self.epsilon > 10**4 or sign(lambda: 2 * (ball(self.epsilon) / 2).exp() - spare, undecided=-1) < 0:
             return None
-        _, high = bounds(lambda: ball(self.epsilon) * -(-ball(self.epsilon)).expm1() * self._truth())
+        _, high = bounds(lambda: ball(self.epsilon) * self._gap())
         return dyadic_up(high, 128)
-
-    def _is_single(self, answers: Any) -> bool:
-        """Text, a number and the like are one answer; a tuple too if the declared values are tuples. By type alone."""
-        return isinstance(answers, (str, bytes, *map(type, self.values))) or not isinstance(answers, Iterable)
-
-    def _positions(self, answers: Iterable[Any]) -> npt.NDArray[np.int64]:
-        known = {value: i for i, value in enumerate(self.values)}
-        places = (place_of(answer, known) for answer in answers)
-        return np.array([_UNDECLARED if place is None else place for place in places], np.int64)
 
     def _report(self, true: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """With probability k / (e^epsilon + k - 1) a uniform value, else the truth; always if there is no truth."""
         size = len(self.values)
         lies = coins_below(lambda: size * self._other(), true.size, keystream(4 * true.size))
         uniform = many_below(size, true.size, keystream(16 * true.size))
-        return np.where(lies | (true == _UNDECLARED), uniform, true)
-
-
-def _listed(answers: Any) -> list[Any]:
-    if isinstance(answers, (str, bytes)) or not isinstance(answers, Iterable):
-        raise ParameterError("give reports as a list, an array or a column.")
-    return listed(answers)
+        return np.where(lies | (true == UNDECLARED), uniform, true)

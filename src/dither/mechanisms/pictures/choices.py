@@ -29,7 +29,7 @@ def plot_choice(mechanism: Any, scores: Any | None, neighbour: Any | None) -> An
     return two_choices(name(mechanism), mechanism.guarantee, first, second)
 
 
-def plot_responses(mechanism: RandomizedResponse, first: Hashable, second: Hashable) -> Any:
+def plot_responses(mechanism: RandomizedResponse, first: Hashable, second: Hashable, title: str = "") -> Any:
     """What is reported by two respondents with different answers."""
     from dither.plot import two_choices
 
@@ -38,7 +38,7 @@ def plot_responses(mechanism: RandomizedResponse, first: Hashable, second: Hasha
         for bounds in (mechanism.probability_bounds(first), mechanism.probability_bounds(second))
     ]
     names = (f"the true answer is {first}", f"the true answer is {second}")
-    return two_choices(name(mechanism), mechanism.guarantee, distributions[0], distributions[1], names)
+    return two_choices(title or name(mechanism), mechanism.guarantee, distributions[0], distributions[1], names)
 
 
 def plot_stable(mechanism: StableRelease, distance: int | None, *, same_value: bool) -> Any:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dither.accounting.guarantees.approx import ApproxDP
 from dither.errors import ParameterError
 from dither.exact.parameters import Number, exact, positive
 from dither.mechanisms.pictures.names import name, short
@@ -33,9 +34,19 @@ def plot_addition(mechanism: AdditiveNoise, value: Number, shift: Number | None)
     def distribution(at: int) -> Distribution:
         return Distribution(f"answer {short(at * grid)}", at * grid, lambda step: mechanism.pmf(step - at))
 
-    steps = steps_around(map(Fraction, places), mechanism.error(SHOWN) / grid)
+    reach = max(mechanism.error(SHOWN) / grid, _where_delta_begins(mechanism))
+    steps = steps_around(map(Fraction, places), reach)
     shown = Neighbours(distribution(places[0]), distribution(places[1]), grid, steps)
     return two_distributions(name(mechanism), mechanism.guarantee, shown)
+
+
+def _where_delta_begins(mechanism: AdditiveNoise) -> Fraction:
+    """How many steps from the centre Gaussian noise passes e^epsilon, and a little more; 0 where it never does."""
+    claim, mu_squared = mechanism.guarantee, mechanism.guarantee.gaussian_mu_squared
+    if not isinstance(claim, ApproxDP) or not mu_squared:
+        return Fraction(0)
+    far = (claim.epsilon / mu_squared - Fraction(1, 2)) * mechanism.sensitivity + mechanism.scale
+    return max(Fraction(0), far / mechanism.grid)
 
 
 def plot_smooth(mechanism: SmoothNoise, value: Number | None, smooth_sensitivity: Number | None) -> Any:

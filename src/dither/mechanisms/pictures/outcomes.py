@@ -14,7 +14,7 @@ from dither.mechanisms.refusal import REFUSED
 
 def plot_published(title: str, answer: Any, confidence: Fraction) -> Any:
     """A chart of `answer.value`, which is a number, several, or something that is none; free, as it was published."""
-    from dither.plot import Panel, bars, formatted, words
+    from dither.plot import Panel, bars, columns, formatted, words
 
     labels, values = listed(answer.value)
     subtitle = formatted(answer.guarantee)
@@ -27,7 +27,11 @@ def plot_published(title: str, answer: Any, confidence: Fraction) -> Any:
     if ends:
         subtitle += f"; the line holds the exact number with probability {float(confidence):g}"
         subtitle += ", all together" if len(values) > 1 else ""
-    return bars(title, subtitle, labels, [Panel("value", values, *ends)])
+    axis = getattr(answer, "statistic", "") or "value"
+    panel = Panel("records" if axis == "histogram" else axis, values, *ends)
+    if getattr(answer, "ordered", False):
+        return columns(title, subtitle, labels, [panel], "cell")
+    return bars(title, subtitle, labels, [panel])
 
 
 def listed(value: Any) -> tuple[list[str], list[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -21,11 +21,11 @@ from dither.neighbours import Relation
 Rule = Literal["flip", "exponential"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class CandidateQuantiles(RankMechanism):
     """Answers are the candidates; a code is a place in their list."""
 
-    candidates: tuple[Candidate, ...] = field(repr=False)
+    candidates: tuple[Candidate, ...]
     rule: Rule
 
     def __init__(
@@ -65,7 +65,7 @@ class CandidateQuantiles(RankMechanism):
         return around.below[places], around.upto[places]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class ListedQuantile(CandidateQuantiles):
     """epsilon-DP: one of the `candidates`, whose rank is near q n.
 
@@ -115,7 +115,7 @@ class ListedQuantile(CandidateQuantiles):
         return scores.by_gap(certified, self._chooser(self.q, 0)._distribution(scores))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class ListedQuantiles(CandidateQuantiles):
     """epsilon-DP: for each q one of the `candidates`, whose rank is near q n, in order.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,7 +25,7 @@ from dither.neighbours import Relation
 _MOST_LISTED = 100_000
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class GridQuantiles(RankMechanism):
     """Answers are the multiples of the grid's step within its bounds; a code is how many steps an answer is from 0."""
 
@@ -45,6 +45,15 @@ class GridQuantiles(RankMechanism):
     ) -> None:
         self._read_price(q, epsilon, rho, relation, rows_per_owner)
         self._keep(grid=Grid.within(lower, upper, grid))
+
+    def _stated(self) -> Iterator[tuple[str, Any]]:
+        for name, value in super()._stated():
+            if name == "grid":
+                yield "lower", self.grid.first * self.grid.step
+                yield "upper", self.grid.last * self.grid.step
+                yield from [("grid", self.grid.step)] if self.grid.step != 1 else []
+            else:
+                yield name, value
 
     def release_from_counts(self, codes: Any, counts: Any) -> Outcome:
         """The same for whole codes (value / grid) with how often each occurs; sealed aggregates are opened here.
@@ -78,7 +87,7 @@ class GridQuantiles(RankMechanism):
         return beside[:, 0], beside[:, 1]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Quantile(GridQuantiles):
     """epsilon-DP, and epsilon^2/8-zCDP: a multiple of `grid` within [lower, upper] whose rank is near q n.
 
@@ -141,7 +150,7 @@ class Quantile(GridQuantiles):
         return list(zip(finish(evaluate), widths, strict=True))
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Quantiles(GridQuantiles):
     """epsilon-DP: for each q a multiple of `grid` within [lower, upper] whose rank is near q n, in order.
 

@@ -43,7 +43,7 @@ class Part:
     wanted: Wanted  # positions, and shares of the size
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class RankMechanism(Frozen, ABC):
     """For each q an answer whose rank is near q n. Answers are known by whole numbers in order, their codes."""
 
@@ -226,8 +226,9 @@ class RankMechanism(Frozen, ABC):
 
 
 def _rising(q: Any) -> tuple[Fraction, ...]:
+    q = q.tolist() if hasattr(q, "tolist") else q  # an array, or a column of a table
     if isinstance(q, (str, bytes)) or not isinstance(q, Sequence) or not q:
-        raise ParameterError("q= is a list of at least one number strictly between 0 and 1, in order.")
+        raise ParameterError("q= is a list or an array of at least one number strictly between 0 and 1, in order.")
     wanted = tuple(probability(one, "q") for one in q)
     if not all(one < two for one, two in pairwise(wanted)):
         raise ParameterError("the q of several quantiles must rise; sort them and name each once.")

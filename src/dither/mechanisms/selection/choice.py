@@ -20,7 +20,7 @@ from dither.mechanisms.sensitivity_bounds import Norms
 from dither.neighbours import Relation
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Choice(Frozen, ABC):
     """Only the name of the winner is published, never its score."""
 

@@ -16,7 +16,7 @@ from dither.mechanisms.selection.choice import Choice
 from dither.mechanisms.weights import choose, weights_of
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Exponential(Choice):
     """epsilon-DP, and epsilon^2/8-zCDP, for scores of which each moves by at most `sensitivity` between neighbours.
 

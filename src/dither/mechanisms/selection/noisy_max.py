@@ -23,7 +23,7 @@ from dither.neighbours import Relation
 Noise = Literal["exponential", "laplace", "gumbel"]
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class NoisyMax(Choice):
     """epsilon-DP for scores of which each moves by at most `sensitivity` between neighbours; the winner's name only.
 

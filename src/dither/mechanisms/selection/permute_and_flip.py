@@ -15,7 +15,7 @@ from dither.mechanisms.weights import flip, weights_of
 from dither.noise.integers.uniform import each_below
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class PermuteAndFlip(Choice):
     """epsilon-DP for scores of which each moves by at most `sensitivity` between neighbours.
 

@@ -25,7 +25,7 @@ class Calibration:
     textbook: Callable[[Fraction, Fraction], tuple[Fraction, Fraction]]  # beta and divisor
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class ApproximateSmoothNoise(SmoothNoise):
     """(epsilon, delta)-DP by a certain test of divisor and beta, which the textbook's have to pass as well."""
 

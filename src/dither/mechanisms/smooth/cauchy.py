@@ -15,7 +15,7 @@ from dither.noise.reals.cauchy import Cauchy, GeneralisedCauchy
 _SHARE = Fraction(7, 10)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SmoothCauchy(PureSmoothNoise):
     """epsilon-DP for a value with a beta-smooth upper bound S of its local sensitivity, under the same relation.
 

@@ -82,7 +82,7 @@ def _textbook(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     )
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SmoothGaussian(ApproximateSmoothNoise):
     """(epsilon, delta)-DP for a value with a beta-smooth upper bound S of its local sensitivity, same relation.
 

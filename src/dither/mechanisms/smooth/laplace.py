@@ -39,7 +39,7 @@ def _textbook(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     return below(lambda: ball(epsilon) / (2 * (2 / ball(delta)).log())), epsilon / 2
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SmoothLaplace(ApproximateSmoothNoise):
     """(epsilon, delta)-DP for a value with a beta-smooth upper bound S of its local sensitivity, same relation.
 

@@ -14,7 +14,7 @@ from dither.neighbours import Relation
 from dither.noise.reals.laplace_log_normal import LaplaceLogNormal
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SmoothLaplaceLogNormal(SmoothNoise):
     """rho-zCDP for a value with a beta-smooth upper bound S of its local sensitivity, under the same relation.
 

@@ -15,7 +15,7 @@ from dither.noise.reals.lomax import Lomax
 _DEFAULT_SHAPE = 4
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SmoothLomax(PureSmoothNoise):
     """epsilon-DP for a value with a beta-smooth upper bound S of its local sensitivity, under the same relation.
 

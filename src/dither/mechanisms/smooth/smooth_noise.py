@@ -42,7 +42,7 @@ class SmoothOutcome(HiddenOutcome):
     _why = "the noise depends on the private smooth sensitivity, and either would say more than was paid for."
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SmoothNoise(Frozen, ABC):
     """value + (S / divisor) eta, rounded to a public grid, for a beta-smooth upper bound S of the local sensitivity.
 
@@ -156,7 +156,7 @@ class SmoothNoise(Frozen, ABC):
         return centre / self.grid, bound / (self.divisor * self.grid)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class PureSmoothNoise(SmoothNoise):
     """Noise with tails so heavy that epsilon pays for every shift and stretch by itself."""
 

@@ -27,7 +27,7 @@ from dither.neighbours import Relation
 from dither.noise import discrete_laplace
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class SparseVector(Frozen):
     """(epsilon + answer_epsilon)-DP for any number of queries, each moving by at most `sensitivity` between neighbours.
 

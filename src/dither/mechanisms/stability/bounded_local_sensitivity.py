@@ -14,6 +14,7 @@ from dither.accounting.guarantees.approx import ApproxDP
 from dither.errors import NotPublic, ParameterError
 from dither.exact.balls import ball, ceil_of
 from dither.exact.frozen import Frozen
+from dither.exact.intervals import Interval
 from dither.exact.parameters import Number, positive, probability
 from dither.mechanisms.additive.addition import check_scale
 from dither.mechanisms.discrete_laplace import reach
@@ -29,7 +30,7 @@ from dither.noise import discrete_laplace
 from dither.noise.request import LARGEST_SCALE
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundedOutcome(Outcome):
     """A noisy value and the private bound its noise was made for. Both were published; both are paid for.
 
@@ -44,7 +45,7 @@ class BoundedOutcome(Outcome):
         """The scale of the noise: a function of the published bound alone."""
         return self.mechanism._scale_steps(self.bound) * self.mechanism.grid
 
-    def interval(self, confidence: Number) -> tuple[Any, Any]:
+    def interval(self, confidence: Number = "0.95") -> Interval:
         """Bounds around the value that cover the exact one (rounded to the grid) with at least this probability.
 
         NotPublic if the value was refused.
@@ -54,10 +55,10 @@ class BoundedOutcome(Outcome):
                 "no value was published, so nothing has an interval: the bound is too large to draw noise for."
             )
         width = self.mechanism._error(self.bound, probability(confidence, "confidence"))
-        return self.value - width, self.value + width
+        return Interval(self.value - width, self.value + width)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class BoundedLocalSensitivity(Frozen):
     """(epsilon, delta)-DP: publishes U, above the local sensitivity but for probability delta, and value + noise for U.
 

@@ -23,7 +23,7 @@ from dither.neighbours import Relation
 _FINENESS = 2**20
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class ProposeTestRelease(Frozen):
     """(epsilon, delta)-DP: value + noise for the sensitivity `bound`, or REFUSED, by a private test of the distance.
 

@@ -19,7 +19,7 @@ from dither.mechanisms.stability.distance_test import DistanceTest, small_delta
 from dither.neighbours import Relation
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class StableRelease(Frozen):
     """(epsilon, delta)-DP: publishes `value` without noise, or REFUSED, by a private test of the distance.
 

@@ -116,7 +116,9 @@ def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:
         other = work(plan(priced.question, rows_per_owner=middle), limits.max_cells)
         low, high = (low, middle - 1) if any(_above(other, limits)) else (middle, high)
     if low:
-        return f"With rows_per_owner={low} it fits."
+        first = work(plan(priced.question, rows_per_owner=low, where_first=True), limits.max_cells)
+        order = ', limit_rows="before_where"' if any(_above(first, limits)) else ""
+        return f"With rows_per_owner={low}{order} it fits."
     return (
         "Ask with fewer joins and fewer texts at once, or by equalities of keys; the curator may declare what tables "
         "really have (max_length of texts, max_rows), or raise the limit."

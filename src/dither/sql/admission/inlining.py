@@ -16,17 +16,21 @@ from dither.sql.memo import remembered
 from dither.sql.plan.nodes import (
     Aggregate,
     Filter,
+    JoinFull,
     JoinOwner,
     JoinPublic,
     Measure,
     Node,
     OwnerAggregate,
+    OwnerWindow,
     Project,
+    PublicAggregate,
     SemiJoin,
     Total,
     UnionAll,
 )
 
+JOINS = (JoinPublic, JoinOwner, JoinFull, SemiJoin)
 MOST_WORDS = 300_000  # written out and read in a second or two
 
 
@@ -41,7 +45,7 @@ def columns(node: Node) -> Mapping[str, int]:
     below = [columns(child) for child in node.children()]
     if isinstance(node, Project):
         return _computed(node.columns, below[0])
-    if isinstance(node, OwnerAggregate):
+    if isinstance(node, (OwnerAggregate, PublicAggregate)):
         return _computed(node.keys, below[0])
     found: dict[str, int] = {}
     for part in below:
@@ -64,16 +68,16 @@ def _size(value: e.Expression, sizes: Mapping[str, int]) -> int:
 
 def _written_out(node: Node) -> Iterable[e.Expression]:
     yield from _conditions(node)
-    if any(isinstance(below, (JoinPublic, JoinOwner, SemiJoin)) for child in node.children() for below in child.walk()):
+    if any(isinstance(below, JOINS) for child in node.children() for below in child.walk()):
         yield from _values(node)
 
 
 def _conditions(node: Node) -> Iterable[e.Expression]:
     if isinstance(node, Filter):
         yield node.predicate
-    if isinstance(node, (JoinPublic, JoinOwner)):
+    if isinstance(node, (JoinPublic, JoinOwner, JoinFull)):
         yield from (side for pair in node.equal for side in pair)
-    if isinstance(node, (JoinPublic, JoinOwner, SemiJoin)) and node.condition is not None:
+    if isinstance(node, JOINS) and node.condition is not None:
         yield node.condition
     if isinstance(node, Aggregate) and node.chosen_from is not None:
         yield node.chosen_from  # NULL is left out by a condition
@@ -83,9 +87,12 @@ def _values(node: Node) -> Iterable[e.Expression]:
     """What a node computes beside its conditions."""
     if isinstance(node, Project):
         yield from (value for _, value in node.columns)
-    if isinstance(node, OwnerAggregate):
+    if isinstance(node, (OwnerAggregate, PublicAggregate)):
         yield from (value for _, value in node.keys)
         yield from (part for _, total in node.totals for part in _parts(total))
+    if isinstance(node, OwnerWindow):
+        yield from (window.value for _, window in node.windows if window.value is not None)
+        yield from (by for _, window in node.windows for by, _, _ in window.order)
     if isinstance(node, Aggregate):
         yield from (key.code for key in node.keys)
         yield from (part for measure in node.measures for part in _parts(measure))

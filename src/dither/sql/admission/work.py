@@ -15,8 +15,10 @@ from fractions import Fraction
 from dither.policy.limits import Limits
 from dither.sql import expressions as e
 from dither.sql.admission.inlining import words
-from dither.sql.bounding.flow import Flow, flow, held
+from dither.sql.bounding.flow import flow, held
+from dither.sql.bounding.row_flow import Flow
 from dither.sql.guard.facts import facts
+from dither.sql.lowering.listing import MOST_LISTED
 from dither.sql.lowering.lower import used
 from dither.sql.memo import remembered
 from dither.sql.plan.nodes import (
@@ -30,6 +32,7 @@ from dither.sql.plan.nodes import (
     Node,
     OwnerAggregate,
     Project,
+    PublicAggregate,
     PublicScan,
     Scan,
     SumRows,
@@ -163,7 +166,7 @@ def _told_apart(child: Node, values: Sequence[e.Expression]) -> int:
     """Characters of the combinations of values: as many as rows, or as the table has if it is a column of its own."""
     rows, renamed = (
         flow(child).rows,
-        any(isinstance(node, (Project, OwnerAggregate, UnionAll)) for node in child.walk()),
+        any(isinstance(node, (Project, OwnerAggregate, PublicAggregate, UnionAll)) for node in child.walk()),
     )
     if len(values) == 1 and isinstance(values[0], e.StoredText) and not renamed:
         (own,) = [scan for scan in _scans(child) if values[0].name in dict(scan.names).values()]
@@ -209,7 +212,8 @@ def _bytes(aggregates: Sequence[Aggregate], groups: int) -> int:
     first = aggregates[0]
     if not first.public:
         each += sum(_KEY + _CHARACTER * _longest(key.code) for key in first.keys)
-    return _HEADER + _said(aggregates) + groups * each
+    listed = min(groups, MOST_LISTED) if first.public and any(isinstance(n, PublicScan) for n in first.walk()) else 0
+    return _HEADER + _said(aggregates) + groups * each + listed * _KEY * len(first.keys)
 
 
 def _said(aggregates: Sequence[Aggregate]) -> int:

@@ -26,7 +26,7 @@ from dither.sql.plan.aggregates import (
 )
 from dither.sql.plan.aggregates.chosen_value import GREATEST, LEAST
 from dither.sql.scalars.literals import LARGEST
-from dither.sql.scalars.scalar import Scalars
+from dither.sql.scalars.scalar import Scalars, Value
 
 MOST_CANDIDATES = 100_000  # that MODE chooses among
 
@@ -83,9 +83,12 @@ def _count(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -> tuple
         return Count(condition), "count"
     if isinstance(inner, exp.Distinct):
         return _distinct(scalars, inner, condition)
-    if isinstance(inner, exp.Column) and scalars.scope.is_owner(inner) and not scalars.scope.declared_as(inner.name):
-        return Count(condition), named("count", inner)  # every row has an owner
-    counted = scalars.value(inner)
+    if not isinstance(inner, exp.Column) or not scalars.scope.declared_as(inner.name):
+        owners, met = owner_where(scalars, inner, condition)
+        if owners:
+            return Count(met), named("count", inner)  # every row has an owner
+    found = scalars.scope.found(inner)
+    counted = scalars.value(inner) if found is None else Value("number", found)
     if counted.kind == "null":
         raise scalars.refusal(node, "COUNT(NULL) counts nothing.", "Write COUNT(*).")
     present = simplifier.negation(simplifier.is_null(counted.node)) if counted.node.nullable else None
@@ -97,13 +100,30 @@ def _distinct(scalars: Scalars, distinct: exp.Distinct, condition: Boolean | Non
     if len(distinct.expressions) != 1:
         raise scalars.refusal(distinct, "DISTINCT takes one value here.", "Count one column, or GROUP BY several.")
     counted = distinct.expressions[0].unnest()
-    if isinstance(counted, exp.Column) and scalars.scope.is_owner(counted):
-        if condition is not None:
-            hint = "Write the condition into WHERE, or count owners in a derived table."
-            raise scalars.refusal(distinct, "owners cannot be counted with FILTER.", hint)
-        return CountDistinctOwner(), "count"
+    owners, condition = owner_where(scalars, counted, condition)
+    if owners:  # with a condition: each owner's rows that meet it are counted, at most one of them
+        return CountDistinctOwner() if condition is None else SumOfOwners(None, condition, 0, 1), "count"
     value, _ = _chosen_from(scalars, counted, condition)
     return CountDistinctValues(value), named("count", counted)
+
+
+def owner_where(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -> tuple[bool, Boolean | None]:
+    """Whether a value is the owner, or CASE WHEN c THEN the owner END, and the condition under which it is not NULL."""
+    if isinstance(node, exp.Column):
+        found = None if scalars.scope.is_owner(node) else scalars.scope.found(node)
+        if found is None:
+            return scalars.scope.is_owner(node), condition
+        present = simplifier.negation(simplifier.is_null(found))  # of that table an outer join may have found no row
+        return True, present if condition is None else simplifier.conjunction((present, condition))
+    if not isinstance(node, exp.Case) or node.this is not None or not node.args.get("ifs"):
+        return False, condition
+    results = [branch.args["true"].unnest() for branch in node.args["ifs"]]
+    if not all(isinstance(result, exp.Column) and scalars.scope.is_owner(result) for result in results):
+        return False, condition
+    if not isinstance(node.args.get("default"), (exp.Null, type(None))):
+        raise scalars.refusal(node, "only CASE WHEN condition THEN the owner END counts owners.", "Leave ELSE out.")
+    met = simplifier.disjunction(scalars.truth(branch.this) for branch in node.args["ifs"])
+    return True, met if condition is None else simplifier.conjunction((met, condition))
 
 
 def _chosen_from(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -> tuple[Numeric | Textual, Column]:

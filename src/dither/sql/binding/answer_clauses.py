@@ -9,13 +9,14 @@ from typing import Any
 from sqlglot import exp
 
 from dither.errors import UnsupportedQuery
-from dither.policy.columns import Column
+from dither.policy.columns import Category, Column
 from dither.sql.binding.formula_kinds import Bound, is_formula, kind_of, part_bound
 from dither.sql.binding.formula_syntax import Binder
 from dither.sql.plan.aggregates.aggregator import Aggregator
 from dither.sql.plan.question import GroupKey, Output, Shown
 from dither.sql.postprocess.formulas import terms
 from dither.sql.postprocess.row_choice import After, Sorting
+from dither.sql.text.collations import check_order
 from dither.sql.text.source import Source
 
 CLAUSES = ("having", "order", "limit", "offset")
@@ -118,7 +119,8 @@ def key_bound(place: int, declaration: Column) -> Bound:
     kind, number = kind_of(declaration), terms.KeyNumber(place)
     if kind == "boolean":
         return Bound(kind, number, key=place, condition=terms.Compare("=", number, terms.Number(1)))
-    return Bound(kind, None if kind == "text" else number, key=place)
+    labels = declaration.values if isinstance(declaration, Category) else ()
+    return Bound(kind, None if kind == "text" else number, key=place, labels=labels)
 
 
 def _sorting(item: exp.Expr, binder: Binder, selected: Selected) -> Sorting:
@@ -126,15 +128,24 @@ def _sorting(item: exp.Expr, binder: Binder, selected: Selected) -> Sorting:
     descending, nulls_first = bool(item.args.get("desc")), bool(item.args.get("nulls_first"))
     if isinstance(node, exp.Literal):
         shown = _numbered(node, selected)
+        if shown.kind == "key":
+            _check_order(node, shown.index, selected)
         by = shown.index if shown.kind == "key" else terms.Part(shown.index)
         return Sorting(by, descending, nulls_first)
     bound = _named(node, selected, alias_first=True) or binder.bound(node)
     if bound.key is not None:
+        _check_order(node, bound.key, selected)
         return Sorting(bound.key, descending, nulls_first)
     if bound.term is None:
         hint = "Order by a column of the answer, its number, or an aggregate."
         raise selected.source.refusal(node, "this cannot be ordered by.", hint)
     return Sorting(bound.term, descending, nulls_first)
+
+
+def _check_order(node: exp.Expr, key: int, selected: Selected) -> None:
+    declaration = selected.keys[key].declaration
+    if isinstance(declaration, Category):
+        check_order(selected.source, node, declaration.values)
 
 
 def _numbered(node: exp.Expr, selected: Selected) -> Shown:
@@ -164,6 +175,8 @@ def _offset(clause: exp.Expr | None, source: Source) -> int:
 
 
 def _whole(node: exp.Expr, word: str, source: Source) -> int:
+    if isinstance(node, exp.Cast) and node.to.sql() in ("INT", "BIGINT"):
+        node = node.this  # as drivers write a parameter
     text = str(node.this) if isinstance(node, exp.Literal) and not node.args.get("is_string") else ""
     if not (text.isascii() and text.isdigit() and int(text[:12]) <= MOST_ROWS and len(text) < 12):
         what = f"{word} takes a whole number of rows from 0 to {MOST_ROWS}."

@@ -13,10 +13,12 @@ from dither.policy.columns import Column
 from dither.sql.binding.computed_columns import nullable
 from dither.sql.binding.group_keys import carried
 from dither.sql.binding.public_values import public_code
-from dither.sql.expressions import Boolean, Expression, Truth
+from dither.sql.expressions import Boolean, Constant, Expression, Stored, Truth
+from dither.sql.guard.facts import facts
 from dither.sql.guard.facts.knowledge import stored
 from dither.sql.plan.nodes import Filter, Node, Project
 from dither.sql.scalars.labels import LabelReader
+from dither.sql.scalars.narrowing import kept as kept_runs
 from dither.sql.scalars.rules import RULES
 from dither.sql.scalars.scalar import Scalars
 from dither.sql.scalars.scope import Identity, Relation, Scope
@@ -73,12 +75,16 @@ class Binder(ABC):
         """What FROM and WHERE of a query make, its columns in a scope."""
 
     @abstractmethod
+    def relation(self, node: exp.Expr) -> Relation:
+        """A table by name, or a query in parentheses."""
+
+    @abstractmethod
     def derived(self, query: exp.Expr) -> Relation:
         """A derived table: rows of others, or totals for each owner."""
 
     def selected(self, query: exp.Expr, rows: Rows) -> Relation:
         """Rows with the columns that SELECT names."""
-        scalars = self.scalars(rows.scope)
+        scalars = replace(self.scalars(rows.scope), kept=kept_runs(rows.node))
         columns: dict[str, tuple[str, Column]] = {}
         owners: set[str] = set()
         owner_places: list[int] = []
@@ -126,7 +132,7 @@ class Binder(ABC):
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
                 wanted = node.table.lower() if isinstance(node, exp.Column) else None
                 for relation in scope.relations:
-                    if wanted in (None, relation.called.lower()):
+                    if relation.called and wanted in (None, relation.called.lower()):
                         for name in relation.columns:
                             yield exp.column(name, table=relation.called, quoted=True), None
                         for owner in sorted(owner for owner in relation.owners if not relation.named(owner)):
@@ -168,4 +174,14 @@ class Rows:
 def nullable_columns(relation: Relation) -> Relation:
     """The relation as the right side of a LEFT JOIN leaves it: every column may be NULL."""
     columns = {called: (name, nullable(column, True, None)) for called, (name, column) in relation.columns.items()}
-    return replace(relation, columns=columns, owners=frozenset())
+    found = relation.found and (relation.found[0], replace(relation.found[1], may_be_null=True))
+    missing = relation.owners | relation.missing
+    return replace(relation, columns=columns, owners=frozenset(), found=found, missing=missing)
+
+
+def with_presence(relation: Relation, name: str) -> Relation:
+    """The relation with one more column, 1 on every row: NULL beside rows for which an outer join finds none."""
+    kept = tuple((own, stored(own, column)) for own, column in relation.columns.values())
+    codes = [(own, column) for own, column in facts(relation.node).schema.items() if own not in dict(kept)]
+    node = Project(relation.node, (*dict(kept).items(), *codes, (name, Constant(1))))
+    return replace(relation, node=node, found=(relation.owners, Stored(name, 1, 1, 0, False)))

@@ -10,6 +10,7 @@ from dither.sql.binding.formula_kinds import Bound, Kind
 from dither.sql.postprocess.formulas import terms
 from dither.sql.postprocess.formulas.terms import Condition
 from dither.sql.scalars import literals
+from dither.sql.text.collations import check_apart
 from dither.sql.text.source import Source
 
 COMPARISONS: dict[type[exp.Expr], str] = {
@@ -41,8 +42,10 @@ def compare(source: Source, node: exp.Expr, operator: str, left: Bound, right: B
 
 def _compare_text(source: Source, node: exp.Expr, operator: str, left: Bound, right: Bound) -> Condition:
     if left.key is not None and right.literal is not None:
+        check_apart(source, node, (*left.labels, right.literal))
         return terms.CompareText(operator, left.key, right.literal)
     if right.key is not None and left.literal is not None:
+        check_apart(source, node, (*right.labels, left.literal))
         return terms.CompareText(_TURNED[operator], right.key, left.literal)
     raise source.refusal(node, "text is compared as a grouped column with a literal.", "Write region = 'north'.")
 

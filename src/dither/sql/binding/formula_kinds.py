@@ -19,13 +19,14 @@ _AGGREGATES = (exp.AggFunc, exp.Filter, exp.WithinGroup)
 
 @dataclass(frozen=True)
 class Bound:
-    """A piece of syntax: its kind, and the term for it; text is a key's place, or a literal."""
+    """A piece of syntax: its kind, and the term for it; text is a key's place and labels, or a literal."""
 
     kind: Kind
     term: Term | None = None
     key: int | None = None
     literal: str | None = None
     condition: Condition | None = None
+    labels: tuple[str, ...] = ()  # that a key's text can be
 
 
 _KINDS: dict[str, Kind] = {

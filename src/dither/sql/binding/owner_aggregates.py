@@ -2,55 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from dither.errors import UnsupportedQuery
-from dither.policy.columns import Coded, Column
+from dither.policy.columns import Coded, Column, Int
 from dither.sql.binding.binder import Binder, Rows
-from dither.sql.binding.computed_columns import column_of, number
+from dither.sql.binding.computed_columns import column_of, declared, number
 from dither.sql.binding.group_keys import carried
+from dither.sql.binding.owner_total_calls import totals_of
 from dither.sql.bounding.owner_limits import most_in_all, most_rows
-from dither.sql.expressions import Clamp, Expression, Null, Numeric, Stored, simplifier
+from dither.sql.expressions import Boolean, Clamp, Constant, Expression, Null, Numeric, Stored, Textual, simplifier
 from dither.sql.guard.facts.knowledge import stored
-from dither.sql.plan.nodes import Filter, Node, OwnerAggregate, Project, Total
-from dither.sql.scalars.scalar import Scalars
+from dither.sql.plan.nodes import Filter, Node, OwnerAggregate, Project, PublicAggregate, Total
+from dither.sql.scalars import narrowing
+from dither.sql.scalars.scalar import Scalars, Value
 from dither.sql.scalars.scope import Relation, Scope
 
-_KNOWN = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+_KNOWN = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Median, exp.LogicalOr, exp.LogicalAnd)
 _LARGEST = 2**62
 
 
-def totals_of(query: exp.Expr) -> list[exp.Expr]:
-    """The aggregates that the items and HAVING of a query name, each call once."""
-    having = query.args.get("having")
-    parts = [*query.expressions, *([having.this] if having is not None else [])]
-    found: dict[str, exp.Expr] = {}
-    for part in parts:
-        for node in part.find_all(exp.AggFunc, exp.Filter):
-            if node.find_ancestor(exp.AggFunc, exp.Filter, exp.Select) in (query, None) or _outermost(node, part):
-                found.setdefault(node.sql(), node)
-    return list(found.values())
-
-
-def _outermost(node: exp.Expr, part: exp.Expr) -> bool:
-    around = node.parent
-    while around is not None and node is not part:
-        if isinstance(around, (exp.AggFunc, exp.Filter, exp.Select)):
-            return isinstance(around, exp.Select)
-        if around is part:
-            return True
-        around = around.parent
-    return True
-
-
 def per_owner(binder: Binder, query: exp.Expr, rows: Rows) -> Relation:
-    """The relation of an aggregated derived table, which must be grouped by the owner."""
-    if not rows.people:
-        raise binder.source.refusal(query, "a derived table of totals is about a table of people.", "Name one in FROM.")
-    building = _Building(binder, query, rows)
-    return building.relation()
+    """The relation of an aggregated derived table, which must be grouped by the owner if it is about people."""
+    return _Building(binder, query, rows).relation()
 
 
 @dataclass
@@ -68,7 +44,8 @@ class _Building:
         self._group()
         for call in totals_of(query):
             self._total(call)
-        node: Node = OwnerAggregate(self.rows.node, tuple(self.keys), tuple(self.totals))
+        made = OwnerAggregate if self.rows.people else PublicAggregate
+        node: Node = made(self.rows.node, tuple(self.keys), tuple(self.totals))
         if self.computed:
             kept = [(name, stored(name, column)) for name, column in self.columns.values() if self._is_plain(name)]
             node = Project(node, (*dict(kept).items(), *self.computed))
@@ -79,6 +56,14 @@ class _Building:
             node = Filter(node, binder.scalars(scope).truth(self._replaced(having.this)))
         return self._selected(node, scope)
 
+    def _scalars(self) -> Scalars:
+        """Of the rows below, as their conditions have left them."""
+        return replace(self.binder.scalars(self.rows.scope), kept=narrowing.kept(self.rows.node))
+
+    def _may_be_null(self, value: Numeric) -> bool:
+        """Whether a total is NULL somewhere: that of no values, and without groups also that of no rows."""
+        return value.nullable or not (self.rows.people or self.keys)
+
     def _is_plain(self, name: str) -> bool:
         return all(name != computed for computed, _ in self.computed)
 
@@ -87,7 +72,7 @@ class _Building:
 
     def _group(self) -> None:
         scope, clause = self.rows.scope, self.query.args.get("group")
-        scalars = self.binder.scalars(scope)
+        scalars = self._scalars()
         aliased = {str(item.alias).lower(): item.this for item in self.query.expressions if isinstance(item, exp.Alias)}
         owned = False
         for given in clause.expressions if clause is not None else ():
@@ -105,7 +90,7 @@ class _Building:
             name = self.binder.names.name("c")
             self.keys.append((name, value))
             self.columns[self._text(node)] = (name, column)
-        if not owned:
+        if not owned and self.rows.people:
             at = clause if clause is not None else self.query
             hint = f"Totals of one owner can be asked about again: add GROUP BY {scope.owner_name}."
             raise self.binder.source.refusal(at, "a derived table is not grouped by the owner.", hint)
@@ -122,42 +107,90 @@ class _Building:
         return plain.sql()
 
     def _total(self, call: exp.Expr) -> None:
-        scalars = self.binder.scalars(self.rows.scope)
+        scalars = self._scalars()
         node, condition = call, None
         if isinstance(call, exp.Filter):
             node, condition = call.this, scalars.truth(call.expression.this)
         inner = node.this
-        if not isinstance(node, _KNOWN) or isinstance(inner, exp.Distinct) or node.find(exp.Window):
-            hint = "Inside a derived table use COUNT(*), COUNT(x), SUM(x), AVG(x), MIN(x) or MAX(x)."
+        different = isinstance(node, exp.Count) and isinstance(inner, exp.Distinct) and len(inner.expressions) == 1
+        if not isinstance(node, _KNOWN) or (isinstance(inner, exp.Distinct) and not different) or node.find(exp.Window):
+            hint = (
+                "Inside a derived table use COUNT(*), COUNT(x), COUNT(DISTINCT x), SUM(x), AVG(x), MIN(x), MAX(x), "
+                "MEDIAN(x), BOOL_OR(c) or BOOL_AND(c)."
+            )
             raise scalars.refusal(node, "this aggregate cannot be computed for each owner.", hint)
-        rows = most_rows(self.rows.node)
+        rows = most_rows(self.rows.node) if self.rows.people else most_in_all(self.rows.node)
+        if different:
+            self._different(call, scalars, inner.expressions[0].unnest(), condition, rows)
+            return
         if isinstance(node, exp.Count):
             if not isinstance(inner, exp.Star):
-                counted = scalars.value(inner).node
+                found = scalars.scope.found(inner)
+                counted = scalars.value(inner).node if found is None else found
                 present = simplifier.negation(simplifier.is_null(counted))
                 condition = present if condition is None else simplifier.conjunction((present, condition))
             self._add(call, Total("count", None, condition, 0, rows, False), number(0, rows, 0, False))
             return
-        value = scalars.number(inner)
-        if condition is not None:
-            value = simplifier.choose((condition,), (value,), Null())
+        if isinstance(node, (exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd)):
+            self._extreme(call, node, scalars, condition)
+            return
+        value = _where(scalars.number(inner), condition)
         if isinstance(node, exp.Avg):
             self._average(call, value, rows)
-        elif isinstance(node, exp.Sum):
-            self._sum(scalars, call, value, rows)
+        elif isinstance(node, exp.Median):
+            self._median(call, scalars, value)
         else:
-            function = "min" if isinstance(node, exp.Min) else "max"
-            low, high = value.bounds
-            total = Total(function, value, None, low, high, value.nullable)
-            self._add(call, total, number(low, high, value.scale, value.nullable))
+            self._sum(scalars, call, value, rows)
+
+    def _different(
+        self, call: exp.Expr, scalars: Scalars, node: exp.Expr, condition: Boolean | None, rows: int
+    ) -> None:
+        value, _ = column_of(scalars, node)
+        if condition is not None and not isinstance(value, Numeric):
+            raise scalars.refusal(node, "FILTER cannot leave out texts here.", "Write the condition into WHERE.")
+        if not isinstance(value, (Numeric, Textual)):
+            raise scalars.refusal(node, "a column or a value computed from columns is needed here.", "Name a column.")
+        counted = _where(value, condition) if isinstance(value, Numeric) else value
+        self._add(call, Total("distinct", counted, None, 0, rows, False), number(0, rows, 0, False))
+
+    def _extreme(self, call: exp.Expr, node: exp.Expr, scalars: Scalars, condition: Boolean | None) -> None:
+        """The least or greatest number, day or moment; BOOL_OR is the greatest of truths, BOOL_AND the least."""
+        truths = isinstance(node, (exp.LogicalOr, exp.LogicalAnd))
+        given = Value("boolean", simplifier.indicator(scalars.truth(node.this))) if truths else scalars.value(node.this)
+        if not truths and given.kind not in ("number", "date", "timestamp", "local"):
+            scalars.as_number(node.this, given)
+        if not isinstance(given.node, Numeric):
+            raise TypeError(given.kind)
+        value = _where(given.node, condition)
+        function = "max" if isinstance(node, (exp.Max, exp.LogicalOr)) else "min"
+        low, high = value.bounds
+        null = self._may_be_null(value)
+        name = self._add(call, Total(function, value, None, low, high, null), Int(0, 0))
+        made = Stored(name, low, high, value.scale, null)
+        self.columns[call.sql()] = (name, declared(Value(given.kind, made))[1])
+
+    def _median(self, call: exp.Expr, scalars: Scalars, value: Numeric) -> None:
+        """Half the sum of the lower and the upper median, which is the lower one of the numbers turned round."""
+        (low, high), null = value.bounds, self._may_be_null(value)
+        ends = []
+        for turned, least, most in ((value, low, high), (simplifier.negate(value), -high, -low)):
+            column = number(least, most, value.scale, null)
+            total = Total("median", turned, None, least, most, null)
+            ends.append(Stored(self._add(exp.Median(this=call.copy()), total, column), least, most, value.scale, null))
+        doubled = simplifier.subtract(ends[0], ends[1])
+        half = Clamp(simplifier.multiply(doubled, Constant(5, 1)), 10 * low, 10 * high)
+        name = self.binder.names.name("c")
+        self.computed.append((name, half))
+        self.columns[call.sql()] = (name, number(10 * low, 10 * high, value.scale + 1, null))
 
     def _sum(self, scalars: Scalars, call: exp.Expr, value: Numeric, rows: int) -> tuple[str, Coded]:
         low, high = min(0, value.low) * rows, max(0, value.high) * rows
         if not (max(-low, high) <= _LARGEST and most_in_all(self.rows.node) * value.reach < 2**126):
             hint = "Its declared bounds allow more than 62 bits for one owner; use smaller factors or narrower columns."
             raise scalars.refusal(call, "this total can grow too large.", hint)
-        column = number(low, high, value.scale, value.nullable)
-        return self._add(call, Total("sum", value, None, low, high, value.nullable), column), column
+        null = self._may_be_null(value)
+        column = number(low, high, value.scale, null)
+        return self._add(call, Total("sum", value, None, low, high, null), column), column
 
     def _average(self, call: exp.Expr, value: Numeric, rows: int) -> None:
         """Sum over count, to six decimals more than the value has, within the value's own bounds."""
@@ -240,6 +273,11 @@ class _Building:
             if column.name not in self._named():
                 hint = "Add it to GROUP BY, or aggregate it with SUM, COUNT, AVG, MIN or MAX."
                 raise self.binder.source.refusal(item, f"{column.name!r} is neither grouped by nor aggregated.", hint)
+
+
+def _where(value: Numeric, condition: Boolean | None) -> Numeric:
+    """The value, NULL where FILTER leaves it out."""
+    return value if condition is None else simplifier.choose((condition,), (value,), Null())
 
 
 def _plain_name(item: exp.Expr) -> str:

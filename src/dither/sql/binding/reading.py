@@ -24,7 +24,7 @@ def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question
         from dither.sql.text import faithfulness, limits, parse
 
     try:
-        if dialect is not None and (vocabulary := _vocabulary(dialect)) is not None:
+        if dialect is not None and (vocabulary := vocabulary_of(dialect)) is not None:
             from dither.sql.text.dialects.interpreter import interpreted
 
             return selects.bind(interpreted(text, vocabulary, catalog), catalog)
@@ -36,7 +36,7 @@ def read(text: str, catalog: Catalog, *, dialect: str | None = None) -> Question
         raise UnsupportedQuery("the query is nested too deeply.", line=1, column=1, hint="Split it.") from None
 
 
-def _vocabulary(dialect: str) -> Vocabulary | None:
+def vocabulary_of(dialect: str) -> Vocabulary | None:
     """What the dialect means; None for PostgreSQL's own."""
     with importing():
         from dither.sql.text.dialects.vocabularies import VOCABULARIES

@@ -8,9 +8,13 @@ from sqlglot import exp
 
 from dither.policy.catalog import PublicTable, Table, code_of
 from dither.sql.binding.binder import Binder, Rows
-from dither.sql.binding.join_conditions import Part
-from dither.sql.binding.joins import Joining
-from dither.sql.binding.owner_aggregates import per_owner, totals_of
+from dither.sql.binding.joining.from_clauses import parts_of
+from dither.sql.binding.joining.join_conditions import Part, conjuncts
+from dither.sql.binding.joining.joins import Joining
+from dither.sql.binding.joining.owner_windows import windows_in, with_windows
+from dither.sql.binding.joining.scalar_queries import write_out
+from dither.sql.binding.owner_aggregates import per_owner
+from dither.sql.binding.owner_total_calls import totals_of
 from dither.sql.binding.subqueries import semi_joins
 from dither.sql.binding.unions import union
 from dither.sql.plan.nodes import PublicScan, Scan
@@ -35,32 +39,21 @@ class Relations(Binder):
         clause = select.args.get("from_")
         if clause is None:
             raise self.source.refusal(select, "the query names no table.", "Write FROM and a registered table.")
-        parts = [Part(self.relation(clause.this), clause.this)]
-        parts += [self._joined(join) for join in select.args.get("joins") or ()]
+        write_out(self, select)
+        parts = parts_of(self, select)
         self._called_apart(parts)
         where = select.args.get("where")
         joining = Joining(self, parts, around)
-        rows = joining.join(() if where is None else _conjuncts(where.this))
+        rows = joining.join(() if where is None else conjuncts(where.this))
         return semi_joins(self, rows)
-
-    def _joined(self, join: exp.Expr) -> Part:
-        kind, side = str(join.args.get("kind") or "").upper(), str(join.args.get("side") or "").upper()
-        if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER") or join.args.get("method"):
-            word = " ".join(filter(None, (str(join.args.get("method") or "").upper(), side, kind)))
-            hint = "Write JOIN ... ON, or LEFT JOIN with the table of people on the left."
-            raise self.source.refusal(join, f"{word} JOIN is not supported.", hint)
-        on = join.args.get("on")
-        using = tuple(join.args.get("using") or ())
-        conditions = () if on is None else tuple(_conjuncts(on))
-        return Part(self.relation(join.this), join.this, side == "LEFT", conditions, using)
 
     def _called_apart(self, parts: list[Part]) -> None:
         seen: set[str] = set()
-        for part in parts:
-            if part.relation.called.lower() in seen:
-                what = f"two tables are called {part.relation.called!r} here."
-                raise self.source.refusal(part.at, what, "Give each an alias: FROM t AS a JOIN t AS b.")
-            seen.add(part.relation.called.lower())
+        for at, relation in ((part.at, one) for part in parts for one in part.relations if one.called):
+            if relation.called.lower() in seen:
+                what = f"two tables are called {relation.called!r} here."
+                raise self.source.refusal(at, what, "Give each an alias: FROM t AS a JOIN t AS b.")
+            seen.add(relation.called.lower())
 
     def relation(self, node: exp.Expr) -> Relation:
         """A table by name, or a query in parentheses."""
@@ -74,7 +67,7 @@ class Relations(Binder):
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise self.source.refusal(node, "only tables and queries stand in FROM.", "Name a registered table.")
         called = self.alias(node) if node.args.get("alias") else node.name
-        named = self.queries.get(node.name.lower())
+        named = None if "in_schema" in node.meta else self.queries.get(node.name.lower())
         if named is not None:
             query, binder = named
             return replace(binder.derived(query), called=called)
@@ -111,20 +104,8 @@ class Relations(Binder):
                 raise self.source.refusal(query, f"{words} in a derived table is not supported.", hint)
         inner = self.within(query)
         rows = inner.rows(query)
+        if windows_in(query):
+            rows = with_windows(inner, query, rows)
         if query.args.get("group") or query.args.get("having") or totals_of(query):
             return per_owner(inner, query, rows)
         return inner.selected(query, rows)
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The conditions that AND joins, from left to right."""
-    found: list[exp.Expr] = []
-    left = [node]
-    while left:
-        inner = left.pop()
-        plain = inner.unnest() if isinstance(inner, exp.Paren) else inner
-        if isinstance(plain, exp.And):
-            left += [plain.expression, plain.this]
-        else:
-            found.append(plain)
-    return found

@@ -7,22 +7,26 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from dither.policy.catalog import Catalog
+from dither.policy.columns import Category, Text
 from dither.sql.binding.aggregate_calls import aggregate, is_aggregated
 from dither.sql.binding.answer_clauses import Selected, bind_after
 from dither.sql.binding.binder import Rows
+from dither.sql.binding.everyday_forms import written_out
 from dither.sql.binding.formula_kinds import is_formula
 from dither.sql.binding.formula_syntax import bind_formula
 from dither.sql.binding.group_keys import group_key
 from dither.sql.binding.public_values import public_texts
+from dither.sql.binding.regressions import with_regressions
 from dither.sql.binding.relations import Relations
 from dither.sql.bounding.owner_limits import most_in_all
 from dither.sql.plan.aggregates import Aggregator, bounded
 from dither.sql.plan.question import GroupKey, Output, Question, Shown
 from dither.sql.scalars.labels import LabelReader
 from dither.sql.scalars.narrowing import kept
-from dither.sql.scalars.scalar import Scalars
+from dither.sql.scalars.scalar import MOST_WORDS, Scalars
 from dither.sql.scalars.scope import Scope
 from dither.sql.text.advice import Advice
+from dither.sql.text.collations import check_apart
 from dither.sql.text.parse import Parsed
 from dither.sql.text.source import Source
 
@@ -37,7 +41,8 @@ class Item:
 
 def bind(parsed: Parsed, catalog: Catalog) -> Question:
     """The question that a parsed SELECT asks of the catalogue."""
-    select, source = parsed.select, parsed.source
+    source = parsed.source
+    select = written_out(parsed.select, source, catalog)
     if select.args.get("distinct"):
         at = source.keyword("DISTINCT")
         hint = Advice.about(source, catalog).fill("Groups are all distinct, and are shown with a count: {question}")
@@ -48,6 +53,7 @@ def bind(parsed: Parsed, catalog: Catalog) -> Question:
         hint = "Public tables can be joined to a table of people; a question about nobody needs no privacy."
         raise source.refusal(select, "the query names no table of people.", hint)
     scalars = replace(binder.scalars(rows.scope), kept=kept(rows.node), rows=most_in_all(rows.node))
+    with_regressions(select, scalars)
     items = [
         Item(node.this.unnest(), binder.alias(node)) if isinstance(node, exp.Alias) else Item(node.unnest(), None)
         for node in select.expressions
@@ -66,6 +72,7 @@ class _Answering:
     keys: list[GroupKey] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     order: list[Shown] = field(default_factory=list)
+    words: int = 0  # of the outputs so far, written out
 
     @property
     def scope(self) -> Scope:
@@ -112,6 +119,9 @@ class _Answering:
             found, plain = aggregate(self.scalars, node)
         self.order.append(Shown("output", len(self.outputs)))
         self.outputs.append(Output(self.fresh.name(item, plain), found))
+        self.words += found.size
+        if self.words > MOST_WORDS:  # before more of it is read
+            self.scalars.small(node, [output.aggregate for output in self.outputs])
 
     def _group(self, select: exp.Select) -> None:
         clause = select.args.get("group")
@@ -120,7 +130,12 @@ class _Answering:
         self.scalars = replace(self.scalars, public_texts=public_texts(self.scope, nodes))
         for node in nodes:
             code, declaration = group_key(self.scalars, node)
+            if isinstance(declaration, (Category, Text)):
+                check_apart(self.scope.source, node, getattr(declaration, "values", None))
             code = bounded(code)
+            if code.size > MOST_WORDS:
+                hint = "Group by its columns themselves, or by fewer decimals: ROUND(x, 1)."
+                raise self.scalars.refusal(node, "the values of this key have too many gaps to be listed.", hint)
             if all((key.code, key.declaration) != (code, declaration) for key in self.keys):
                 name = node.name if isinstance(node, exp.Column) else "key"
                 self.keys.append(GroupKey(name, code, declaration))

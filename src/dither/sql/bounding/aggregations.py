@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dither.sql.bounding.owner_limits import Limits
+from dither.sql.bounding.owner_limits import Limits, limited_rows
 from dither.sql.expressions import Stored, StoredText
 from dither.sql.guard.facts import facts
 from dither.sql.memo import remembered
@@ -14,6 +14,7 @@ from dither.sql.plan.nodes import (
     Aggregate,
     Choice,
     CountOwners,
+    JoinFull,
     JoinOwner,
     Key,
     Measure,
@@ -34,18 +35,20 @@ def plan(
     rows_per_owner: int | None = None,
     totals: Mapping[Measure, OwnerTotal] | None = None,
     every_row: bool = False,
+    where_first: bool = False,
 ) -> tuple[Aggregate, ...]:
     """At most `rows_per_owner` rows of each owner (default: each table's maximum) are read from any table.
 
     Measures in `totals` are computed as the owners' totals that stand beside them, over all rows that count. With
     `every_row` no limit is set, so that rows beyond the maximum are read too: the guard allows that only where owners
-    are made one row each.
+    are made one row each. With `where_first` the limit is on the rows that conditions keep, where they choose rows of
+    one table.
 
     Keys that come from the data are selected by the count of owners that the first aggregation has as its first
-    measure. Exceptions that need no limit on rows, unless rows of one owner meet each other: owners counted without
-    groups, where each adds one at most; and totals per owner, which are clamped.
+    measure. What needs no fewer rows than are declared, unless rows of one owner meet each other: owners counted
+    without groups, where each adds one at most; and totals per owner, which are clamped.
     """
-    return _plan(question, rows_per_owner, tuple((totals or {}).items()), every_row)
+    return _plan(question, rows_per_owner, tuple((totals or {}).items()), every_row, where_first)
 
 
 @remembered
@@ -54,12 +57,15 @@ def _plan(
     rows_per_owner: int | None,
     totals: tuple[tuple[Measure, OwnerTotal], ...],
     every_row: bool,
+    where_first: bool,
 ) -> tuple[Aggregate, ...]:
     keys = tuple(_key(question, position) for position in range(len(question.keys)))
     needed = list(measures(question))
     if not question.public and CountOwners() in needed:
         needed.remove(CountOwners())
-    limited = question.source if every_row else Limits(rows_per_owner).limited(question.source)
+    limited = question.source
+    if not every_row:
+        limited = limited_rows(question.source, rows_per_owner, where_first=where_first)
     aggregates: list[Aggregate] = []
     replaced = dict(totals)
     flat = [m for m in needed if not isinstance(m, (OwnerTotal, Choice)) and m not in replaced]
@@ -69,7 +75,7 @@ def _plan(
         flat = [CountOwners(), *flat]
     if flat:
         aggregates.append(Aggregate(limited, keys, tuple(flat)))
-    whole = question.source if _linear(question.source) else limited
+    whole = Limits(None).limited(question.source) if _linear(question.source) and not every_row else limited
     if not keys and CountOwners() in needed:
         aggregates.append(Aggregate(whole, (), (CountOwners(),)))
     of_owners: dict[Measure, OwnerTotal] = {measure: measure for measure in needed if isinstance(measure, OwnerTotal)}
@@ -86,7 +92,7 @@ def _plan(
 
 def _linear(node: Node) -> bool:
     """Whether rows of one owner never meet each other, so that any number of them is read quickly."""
-    return not any(isinstance(inner, (JoinOwner, SemiJoin)) for inner in node.walk())
+    return not any(isinstance(inner, (JoinOwner, JoinFull, SemiJoin)) for inner in node.walk())
 
 
 def measures(question: Question) -> tuple[Measure, ...]:

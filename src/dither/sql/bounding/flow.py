@@ -7,120 +7,32 @@ row at most. A search (EXISTS, IN) looks at pairs where its condition is more th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from dither.policy.catalog import most_rows
 from dither.sql import expressions as e
-from dither.sql.guard.facts import facts
+from dither.sql.bounding.row_flow import Flow, characters, scanned
+from dither.sql.guard.facts import facts, most_found
 from dither.sql.memo import remembered
 from dither.sql.plan.nodes import (
     Filter,
+    JoinFull,
     JoinOwner,
     JoinPublic,
     Node,
     OwnerAggregate,
     OwnerLimit,
+    OwnerWindow,
     Project,
+    PublicAggregate,
     PublicScan,
     Retruncate,
     Scan,
     SemiJoin,
     UnionAll,
 )
-from dither.sql.text import patterns
-
-# What a character costs, in characters, where all places at which a piece of a pattern may have begun are followed.
-_FOLLOWED, _FOLLOWED_EACH = 2_000, 6
-_COMPUTED = (e.Joined, e.Substring, e.Trim, e.TextCase, e.TextCoalesce)
-
-
-@dataclass(frozen=True)
-class Flow:
-    """Upper bounds. `rows` come out, `read` are read from tables, and `made` are made or held by joins, truncations and
-    totals on the way; `looked` pairs of rows are looked at. `met` are the rows of one owner that one join makes, or
-    looks at, before anything limits them.
-
-    `characters` are computed of texts for one row, `written` for all rows, for which `scanned` are compared and
-    matched, `matched` of them for one row. `steps` are the words of expressions, evaluated for all rows.
-    """
-
-    rows: int
-    read: int
-    made: int = 0
-    looked: int = 0
-    met: int = 0
-    characters: int = 0
-    written: int = 0
-    scanned: int = 0
-    matched: int = 0
-    steps: int = 0
-
-    def computing(self, values: Iterable[e.Expression | None]) -> Flow:
-        """With these expressions evaluated for each of its rows."""
-        known = [value for value in values if value is not None]
-        texts, matched = sum(map(characters, known)), sum(map(scanned, known))
-        return replace(
-            self,
-            characters=self.characters + texts,
-            written=self.written + self.rows * texts,
-            scanned=self.scanned + self.rows * matched,
-            matched=self.matched + matched,
-            steps=self.steps + self.rows * sum(value.size for value in known),
-        )
-
-    def beside(self, other: Flow, rows: int) -> Flow:
-        """Both, with so many rows of which each has the columns of both."""
-        return Flow(
-            rows,
-            self.read + other.read,
-            self.made + other.made,
-            self.looked + other.looked,
-            max(self.met, other.met),
-            self.characters + other.characters,
-            self.written + other.written,
-            self.scanned + other.scanned,
-            self.matched + other.matched,
-            self.steps + other.steps,
-        )
-
-
-def characters(value: e.Expression) -> int:
-    """How many characters are written to compute a value, those of all texts on the way.
-
-    Texts are joined one after the other, so that each beginning of the whole is written too.
-    """
-    found = 0
-    for inner in value.walk():
-        if isinstance(inner, e.Joined):
-            found += sum(list(accumulate(part.longest for part in inner.values))[1:])
-        elif isinstance(inner, _COMPUTED):
-            found += inner.longest
-    return found
-
-
-def scanned(value: e.Expression) -> int:
-    """How many characters are looked at to compute a value."""
-    found = 0
-    for inner in value.walk():
-        if not isinstance(inner, e.Textual):
-            read = sum(child.longest for child in inner.children() if isinstance(child, e.Textual))
-            found += read * (_matching(inner.pattern) if isinstance(inner, (e.Like, e.ILike)) else 1)
-    return found
-
-
-def _matching(pattern: str) -> int:
-    """How often each character is looked at: for a pattern's pieces, eight of them at once at every place.
-
-    A piece that may begin anywhere and has `_` in it can have begun at many places at once. An engine keeps a state for
-    each set of them, and where those are too many to keep it follows all of them at every character.
-    """
-    _, *floating = patterns.pieces(pattern)
-    open_ = [len(piece) for piece in floating if None in piece]
-    sets = min(2 ** min(max(open_), 62), _FOLLOWED + _FOLLOWED_EACH * len(pattern)) if open_ else 0
-    return 1 + len(pattern) // 8 + sets
 
 
 @remembered
@@ -133,11 +45,11 @@ def held(node: Node, used: frozenset[str]) -> int:
     """How many characters of the columns in use are held at once: by the side of a join that is looked up in, by rows
     that are truncated, and by keys of totals."""
     found = sum(held(child, used) for child in node.children())
-    if isinstance(node, (JoinPublic, JoinOwner, SemiJoin)):
+    if isinstance(node, (JoinPublic, JoinOwner, JoinFull, SemiJoin)):
         found += _carried(node.public if isinstance(node, JoinPublic) else node.other, used)
-    if isinstance(node, (SemiJoin, Retruncate)):
+    if isinstance(node, (SemiJoin, JoinFull, Retruncate, OwnerWindow)):
         found += _carried(node.child, used)
-    if isinstance(node, OwnerAggregate):
+    if isinstance(node, (OwnerAggregate, PublicAggregate)):
         found += flow(node.child).rows * sum(key.longest for _, key in node.keys if isinstance(key, e.Textual))
     return found
 
@@ -165,10 +77,16 @@ def _project(node: Project) -> Flow:
 
 
 def _join_public(node: JoinPublic) -> Flow:
-    left, right = flow(node.child), flow(node.public)
-    both = left.beside(right, left.rows)
+    left, right, most = flow(node.child), flow(node.public), most_found(node)
+    both = left.beside(right, left.rows * most)
     compared = [node.condition, *(side for pair in node.equal for side in pair)]
-    return replace(both, made=both.made + right.rows).computing(compared)
+    found = replace(both, made=both.made + right.rows).computing(compared)
+    if most == 1 and node.equal:
+        return found
+    theirs, met = facts(node.public).total, facts(node).rows or left.rows * most  # all of them are tried out
+    looked = 0 if node.equal else left.rows * theirs
+    met = met if node.equal else max(met, theirs)
+    return replace(found, made=found.made + found.rows, looked=found.looked + looked, met=max(found.met, met))
 
 
 def _join_owner(node: JoinOwner) -> Flow:
@@ -186,6 +104,14 @@ def _join_owner(node: JoinOwner) -> Flow:
     made = both.made + rows + right.rows
     compared = [node.condition, *(side for sides in _sides(node) for side in sides)]
     return replace(both, made=made, met=max(both.met, met)).computing(compared)
+
+
+def _join_fully(node: JoinFull) -> Flow:
+    left, right = flow(node.child), flow(node.other)
+    inner = flow(JoinOwner(node.child, node.other, node.equal, node.condition))
+    alone = left.rows + right.rows
+    met = facts(node).rows or inner.met + alone
+    return replace(inner, rows=inner.rows + alone, made=inner.made + alone + left.rows, met=max(inner.met, met))
 
 
 def _sides(node: JoinOwner) -> tuple[tuple[e.Expression, ...], tuple[e.Expression, ...]]:
@@ -253,11 +179,12 @@ def _union(node: UnionAll) -> Flow:
     return put
 
 
-def _per_owner(node: OwnerAggregate) -> Flow:
+def _per_owner(node: OwnerAggregate | PublicAggregate) -> Flow:
     known = flow(node.child)
     values = [*(value for _, value in node.keys), *(inner for _, total in node.totals for inner in _parts(total))]
     computed = known.computing(values)
-    return replace(computed, made=computed.made + known.rows)
+    kept = sum(total.function in ("median", "distinct") for _, total in node.totals)  # all values, until the last row
+    return replace(computed, made=computed.made + (1 + kept) * known.rows)
 
 
 def _parts(total: Any) -> Iterator[e.Expression | None]:
@@ -270,6 +197,14 @@ def _truncate(node: Retruncate) -> Flow:
     return replace(known, made=known.made + known.rows)
 
 
+def _windows(node: OwnerWindow) -> Flow:
+    known = flow(node.child)
+    parts: list[e.Expression | None] = []
+    for _, window in node.windows:
+        parts += [window.value, *window.partition, *(by for by, _, _ in window.order)]
+    return replace(known, made=known.made + len(node.windows) * known.rows).computing(parts)
+
+
 RULES: dict[type[Node], Callable[[Any], Flow]] = {
     Scan: _scan,
     PublicScan: _scan,
@@ -278,8 +213,11 @@ RULES: dict[type[Node], Callable[[Any], Flow]] = {
     Project: _project,
     JoinPublic: _join_public,
     JoinOwner: _join_owner,
+    JoinFull: _join_fully,
     SemiJoin: _semi_join,
     UnionAll: _union,
     OwnerAggregate: _per_owner,
+    PublicAggregate: _per_owner,
     Retruncate: _truncate,
+    OwnerWindow: _windows,
 }

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from dither.sql.bounding.owner_limits import most_rows
 from dither.sql.expressions import Clamp, Expression, Numeric, Stored, StoredText
-from dither.sql.guard.facts import facts
+from dither.sql.guard.facts import facts, most_found
 from dither.sql.plan.nodes import (
     Aggregate,
     CountOwners,
     Filter,
+    JoinFull,
     JoinOwner,
     JoinPublic,
     Measure,
@@ -19,6 +20,7 @@ from dither.sql.plan.nodes import (
     OwnerAggregate,
     OwnerLimit,
     OwnerTotal,
+    OwnerWindow,
     Project,
     Retruncate,
     SemiJoin,
@@ -59,6 +61,11 @@ def certifiable(node: Node) -> OwnerLimit | None:
     """
     if isinstance(node, OwnerLimit):
         return node
+    if isinstance(node, Retruncate):  # of rows that are chosen, no more are left out than there would be of all
+        limit = certifiable(node.child)
+        return None if limit is None else OwnerLimit(limit.child, min(limit.rows, node.rows))
+    if isinstance(node, JoinPublic) and most_found(node) > 1:
+        return None
     if isinstance(node, (Filter, Project, JoinPublic)):
         return certifiable(node.child)
     if isinstance(node, SemiJoin):
@@ -82,17 +89,22 @@ def _name(value: Expression) -> str:
     return value.name if isinstance(value, (Stored, StoredText)) else ""
 
 
-def _lowered(node: Node) -> list[OwnerLimit]:
-    """The limits that keep fewer rows of an owner than its table declares."""
-    limits = (inner for inner in node.walk() if isinstance(inner, OwnerLimit))
-    return [limit for limit in limits if limit.rows < limit.child.table.max_rows_per_owner]
+def _lowered(node: Node) -> list[Node]:
+    """The limits that keep fewer rows of an owner than its table declares, or than conditions leave."""
+    return [inner for inner in node.walk() if _is_lowered(inner)]
+
+
+def _is_lowered(node: Node) -> bool:
+    if isinstance(node, OwnerLimit):
+        return node.rows < node.child.table.max_rows_per_owner
+    return isinstance(node, Retruncate) and not isinstance(node.child, OwnerAggregate)
 
 
 def _only_fewer(node: Node) -> bool:
     """Whether lowered limits only take rows away: what is left is a part of what there would be without them."""
     if not _lowered(node):
         return True
-    if isinstance(node, OwnerAggregate):
+    if isinstance(node, (OwnerAggregate, OwnerWindow, JoinFull)):  # a row that no longer finds one is another row
         return False
     if (isinstance(node, SemiJoin) and node.negated) or (isinstance(node, JoinOwner) and node.outer):
         return not _lowered(node.other) and _only_fewer(node.child)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dither.exact.parameters import whole
-from dither.sql.bounding.flow import looked_up
 from dither.sql.guard.facts import facts
 from dither.sql.plan.nodes import (
     Filter,
+    JoinFull,
     JoinOwner,
     JoinPublic,
     Node,
     OwnerAggregate,
     OwnerLimit,
+    OwnerWindow,
     Project,
+    Retruncate,
     Scan,
     SemiJoin,
     UnionAll,
@@ -31,8 +33,29 @@ def most_in_all(node: Node) -> int:
     return facts(Limits(None).limited(node)).total
 
 
+def limited_rows(node: Node, rows: int | None, *, where_first: bool = False) -> Node:
+    """A relation with at most `rows` rows of each owner from any table, or with `where_first` of those that it keeps.
+
+    That costs a window over them, and is done where it makes a difference.
+    """
+    if not where_first or rows is None or not chooses_rows(node):
+        return Limits(rows).limited(node)
+    declared = Limits(None).limited(node)
+    most = facts(declared).rows
+    return declared if most is not None and most <= rows else Retruncate(declared, whole(rows, "rows_per_owner"))
+
+
+def chooses_rows(node: Node) -> bool:
+    """Whether conditions choose among the rows of one table, so that a limit can come before or after them."""
+    chosen = False
+    while isinstance(node, (Filter, Project, JoinPublic, SemiJoin)):
+        chosen |= not isinstance(node, Project)
+        node = node.child
+    return chosen and isinstance(node, Scan)
+
+
 class Limits:
-    """Puts a limit on the rows that each owner has in every table that is read row by row.
+    """Puts a limit on the rows that each owner has in every table: no answer is about more than the declared ones.
 
     Joins may multiply them: all that they make count, as declared, since an interval would not cover rows cut off.
     Questions whose joins make too many rows of one owner are refused (`max_join_rows_per_owner`).
@@ -46,7 +69,7 @@ class Limits:
             most = node.table.max_rows_per_owner
             rows = most if self._rows is None else min(most, whole(self._rows, "rows_per_owner"))
             return OwnerLimit(node, rows)
-        if isinstance(node, (Filter, Project, OwnerAggregate)):
+        if isinstance(node, (Filter, Project, OwnerAggregate, OwnerWindow)):
             return replace(node, child=self.limited(node.child))
         if isinstance(node, UnionAll):
             return replace(node, parts=tuple(self.limited(part) for part in node.parts))
@@ -56,21 +79,21 @@ class Limits:
             return replace(node, child=self.limited(node.child), other=self._looked_at(node))
         if isinstance(node, JoinOwner):
             return self._joined(node)
+        if isinstance(node, JoinFull):  # which rows find none depends on all that count
+            return replace(node, child=self.limited(node.child), other=self.limited(node.other))
         return node
 
     def _looked_at(self, node: SemiJoin) -> Node:
-        """Rows that are only looked for need no limit, unless rows of one owner meet each other.
-
-        Where they are tried out one by one, as many count as are declared to, whatever number was chosen.
-        """
-        if any(isinstance(inner, JoinOwner) for inner in node.other.walk()):
-            return self.limited(node.other)
-        return node.other if looked_up(node) else Limits(None).limited(node.other)
+        """Of rows that are only looked for as many count as are declared to, whatever number was chosen, unless rows of
+        one owner meet each other."""
+        met = any(isinstance(inner, (JoinOwner, JoinFull)) for inner in node.other.walk())
+        return (self if met else Limits(None)).limited(node.other)
 
     def _joined(self, node: JoinOwner) -> Node:
-        """A side of which each row of the other finds one at most need not be limited."""
+        """Of a side of which each row of the other finds one at most as many rows count as are declared to."""
         child, other = self.limited(node.child), self.limited(node.other)
-        for made in (replace(node, child=child), replace(node, other=other)):
-            if facts(made).rows is not None:
-                return made
+        if facts(replace(node, child=child)).rows is not None:
+            other = Limits(None).limited(node.other)
+        elif facts(replace(node, other=other)).rows is not None:
+            child = Limits(None).limited(node.child)
         return replace(node, child=child, other=other)

@@ -12,28 +12,25 @@ on any row: division and modulo by zero give NULL, comparisons with NULL give NU
 from __future__ import annotations
 
 from dither.sql.expressions.base import Boolean, Expression, Numeric, Opaque, Textual
+from dither.sql.expressions.choices import Case, Coalesce, Greatest, Least, Several, hull
 from dither.sql.expressions.codes import Indicator, Shifted, Steps
+from dither.sql.expressions.lets import Let, Local, let
+from dither.sql.expressions.letters import Letters, lowered, uppered
 from dither.sql.expressions.numbers import (
     Absolute,
     Add,
     Binary,
-    Case,
     Clamp,
-    Coalesce,
     Constant,
     Divide,
-    Greatest,
-    Least,
     Modulo,
     Multiply,
     Negate,
     Null,
     Rescale,
-    Several,
     Stored,
     Subtract,
     cut,
-    hull,
 )
 from dither.sql.expressions.predicates import (
     Among,
@@ -53,7 +50,19 @@ from dither.sql.expressions.predicates import (
     TextConstant,
     Truth,
 )
-from dither.sql.expressions.texts import LONGEST, Joined, Length, Substring, TextCase, TextCoalesce, TextNull, Trim
+from dither.sql.expressions.texts import (
+    LONGEST,
+    Ending,
+    Joined,
+    Length,
+    Position,
+    SplitPart,
+    Substring,
+    TextCase,
+    TextCoalesce,
+    TextNull,
+    Trim,
+)
 from dither.sql.expressions.times import (
     FIRST_DAY,
     LAST_DAY,
@@ -87,6 +96,7 @@ __all__ = [
     "Constant",
     "DatePart",
     "Divide",
+    "Ending",
     "Expression",
     "FirstDay",
     "Greatest",
@@ -97,7 +107,10 @@ __all__ = [
     "Joined",
     "Least",
     "Length",
+    "Let",
+    "Letters",
     "Like",
+    "Local",
     "Modulo",
     "MonthStart",
     "Multiply",
@@ -109,10 +122,12 @@ __all__ = [
     "Or",
     "Part",
     "Period",
+    "Position",
     "Rescale",
     "Run",
     "Several",
     "Shifted",
+    "SplitPart",
     "Steps",
     "Stored",
     "StoredText",
@@ -130,4 +145,7 @@ __all__ = [
     "cut",
     "first_day",
     "hull",
+    "let",
+    "lowered",
+    "uppered",
 ]

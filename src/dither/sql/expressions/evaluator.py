@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.sql.expressions import codes, numbers, predicates, times
+from dither.sql.expressions import choices, codes, lets, numbers, predicates, times
 from dither.sql.expressions.base import Boolean, Expression, Numeric
 
 _WORD = 2**62
@@ -98,7 +98,7 @@ def _unary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Columns, np.dt
     return rule
 
 
-def _case(node: numbers.Case, columns: Columns, dtype: np.dtype[Any]) -> Values:
+def _case(node: choices.Case, columns: Columns, dtype: np.dtype[Any]) -> Values:
     found = _number(node.otherwise, columns, dtype)
     for condition, value in reversed(list(zip(node.conditions, node.values, strict=True))):
         holds, then = _truth(condition, columns, dtype), _number(value, columns, dtype)
@@ -108,7 +108,7 @@ def _case(node: numbers.Case, columns: Columns, dtype: np.dtype[Any]) -> Values:
 
 
 def _several(better: Callable[[Any, Any], Any]) -> Callable[[Any, Columns, np.dtype[Any]], Values]:
-    def rule(node: numbers.Several, columns: Columns, dtype: np.dtype[Any]) -> Values:
+    def rule(node: choices.Several, columns: Columns, dtype: np.dtype[Any]) -> Values:
         found, *others = (_number(value, columns, dtype) for value in node.values)
         for other in others:
             take = ~other.null & (found.null | better(other.of, found.of).astype(bool))
@@ -116,6 +116,10 @@ def _several(better: Callable[[Any, Any], Any]) -> Callable[[Any, Columns, np.dt
         return found
 
     return rule
+
+
+def _let(node: lets.Let, columns: Columns, dtype: np.dtype[Any]) -> Values:
+    return _number(node.body, {**columns, node.local.column.name: _number(node.value, columns, dtype)}, dtype)
 
 
 def _indicator(node: codes.Indicator, columns: Columns, dtype: np.dtype[Any]) -> Values:
@@ -191,10 +195,12 @@ _NUMBERS: dict[type[Expression], Callable[[Any, Columns, np.dtype[Any]], Values]
     numbers.Absolute: _unary(lambda node, value: abs(value)),
     numbers.Rescale: _unary(lambda node, value: value * node.factor),
     numbers.Clamp: _unary(lambda node, value: np.clip(value, node.least, node.most)),
-    numbers.Case: _case,
-    numbers.Coalesce: _several(lambda other, found: np.zeros(1, bool)),
-    numbers.Least: _several(lambda other, found: other < found),
-    numbers.Greatest: _several(lambda other, found: other > found),
+    choices.Case: _case,
+    choices.Coalesce: _several(lambda other, found: np.zeros(1, bool)),
+    choices.Least: _several(lambda other, found: other < found),
+    choices.Greatest: _several(lambda other, found: other > found),
+    lets.Let: _let,
+    lets.Local: lambda node, columns, dtype: columns[node.column.name],
     codes.Indicator: _indicator,
     codes.Steps: _unary(_steps),
     codes.Shifted: _unary(lambda node, value: value + _steps(node, value)),

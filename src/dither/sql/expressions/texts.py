@@ -84,6 +84,42 @@ class Trim(Textual):
     trailing: bool
 
 
+@recorded("Ending", "value", "length")
+@dataclass(frozen=True)
+class Ending(Textual):
+    """The last `length` characters, or as many as there are."""
+
+    value: Textual
+    length: int
+
+    @cached_property
+    def longest(self) -> int:
+        return max(0, min(self.length, self.value.longest))
+
+
+@recorded("SplitPart", "value", "separator", "place")
+@dataclass(frozen=True)
+class SplitPart(Textual):
+    """What stands before, between or after separators: the part at `place`, from 1 on; empty where there is none."""
+
+    value: Textual
+    separator: str
+    place: int
+
+
+@recorded("Position", "value", "sought")
+@dataclass(frozen=True)
+class Position(Opaque):
+    """At which character, from 1 on, the text first holds what is sought; 0 if it does not."""
+
+    value: Textual
+    sought: str
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return 0, self.value.longest
+
+
 @recorded("Length", "value")
 @dataclass(frozen=True)
 class Length(Opaque):

@@ -27,24 +27,37 @@ from dither.sql.plan.nodes import (
     CountRows,
     Measure,
     ModeRows,
+    Node,
+    OwnerLimit,
     QuantileRows,
+    Scan,
     SumRows,
 )
 
 __all__ = ["UnsafePlan", "check"]
 
 
-def check(aggregates: tuple[Aggregate, ...]) -> tuple[tuple[Sensitivity, ...], ...]:
+def check(aggregates: tuple[Aggregate, ...], *, every_row: bool = False) -> tuple[tuple[Sensitivity, ...], ...]:
     """The sensitivity of every measure when all rows of one owner come or go, or `UnsafePlan`.
 
     Each is for the whole vector of a measure over its groups: with K rows an owner, K rows may fall into one group.
-    That of a choice is how many rows of the values that it is made from one owner can have.
+    That of a choice is how many rows of the values that it is made from one owner can have. Every table is read under a
+    limit on rows, so that all numbers are about the declared ones; a profile alone counts `every_row`.
     """
     if not aggregates:
         raise UnsafePlan("there is nothing to compute.")
     if len({facts(aggregate.child).people for aggregate in aggregates}) != 1:
         raise UnsafePlan("one question is about one people.")
+    if not every_row and any(map(_reads_undeclared_rows, aggregates)):
+        raise UnsafePlan("rows beyond those that are declared are read.")
     return tuple(_aggregate(aggregate) for aggregate in aggregates)
+
+
+def _reads_undeclared_rows(node: Node) -> bool:
+    """Whether a table of people is read without a limit on the rows of each owner; `facts` checks what limits say."""
+    return not isinstance(node, OwnerLimit) and any(
+        isinstance(child, Scan) or _reads_undeclared_rows(child) for child in node.children()
+    )
 
 
 @dataclass(frozen=True)

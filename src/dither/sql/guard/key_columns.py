@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from functools import reduce
 
 from dither.sql import expressions as e
-from dither.sql.plan.nodes import Aggregate, Filter, Node, Retruncate, SemiJoin
+from dither.sql.plan.nodes import (
+    Aggregate,
+    Filter,
+    JoinOwner,
+    JoinPublic,
+    Node,
+    OwnerWindow,
+    Project,
+    Retruncate,
+    SemiJoin,
+)
 
 Runs = tuple[e.Run, ...]
 _MOST_CODES = 1_000  # that are looked at one by one
@@ -48,15 +59,45 @@ def _column(code: e.Expression, left: dict[str, Runs]) -> str | None:
 
 def _left(node: Node) -> dict[str, Runs]:
     """The runs of codes that conditions leave of a relation's columns. None of them is NULL on a row that is left."""
-    found: dict[str, Runs] = {}
-    while isinstance(node, (Filter, SemiJoin, Retruncate)):  # each keeps some rows as they are
-        if isinstance(node, Filter):
-            predicate = node.predicate
-            for condition in predicate.operands if type(predicate) is e.And else (predicate,):
-                for column, runs in _holds(condition):
-                    found[column.name] = _both(found.get(column.name, ((column.least, column.most),)), runs)
-        node = node.child
+    if isinstance(node, Filter):
+        found = _left(node.child)
+        for column, runs in _left_by(node.predicate).items():
+            found[column.name] = _both(found.get(column.name, ((column.least, column.most),)), runs)
+        return found
+    if isinstance(node, (SemiJoin, Retruncate, OwnerWindow)):  # each keeps some rows as they are
+        return _left(node.child)
+    if isinstance(node, (JoinPublic, JoinOwner)):  # a row of the left stays as it is, one of the right if it is found
+        other = node.public if isinstance(node, JoinPublic) else node.other
+        return {**_left(node.child), **({} if node.outer else _left(other))}
+    if isinstance(node, Project):
+        inner = _left(node.child)
+        bare = {name: value.name for name, value in node.columns if type(value) is e.Stored}
+        return {name: inner[own] for name, own in bare.items() if own in inner}
+    return {}
+
+
+def _left_by(condition: e.Boolean) -> dict[e.Stored, Runs]:
+    """The codes of columns for which alone a condition can be true: all of its parts hold, or one of them."""
+    if type(condition) not in (e.And, e.Or):
+        return dict(_holds(condition))
+    parts = [_left_by(operand) for operand in condition.operands]  # type: ignore[attr-defined]
+    found: dict[e.Stored, Runs] = {}
+    for column in dict.fromkeys(column for part in parts for column in part):
+        told = [part[column] for part in parts if column in part]
+        if type(condition) is e.And:
+            found[column] = reduce(_both, told)
+        elif len(told) == len(parts):
+            found[column] = _once([run for runs in told for run in runs])
     return found
+
+
+def _once(runs: Iterable[e.Run]) -> Runs:
+    """Runs without what an earlier one has already."""
+    found: list[e.Run] = []
+    for first, last in sorted(runs):
+        start = max(first, found[-1][1] + 1) if found else first
+        found += [(start, last)] if start <= last else []
+    return tuple(found)
 
 
 def _holds(condition: e.Boolean) -> Iterable[tuple[e.Stored, Runs]]:

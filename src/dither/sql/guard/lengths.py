@@ -52,6 +52,24 @@ def _substring(node: e.Substring, schema: Schema) -> int:
     return max(0, min(node.length, longest(node.value, schema) - (node.start - 1)))
 
 
+def _ending(node: e.Ending, schema: Schema) -> int:
+    if not node.length >= 0:
+        raise UnsafePlan("the end of a text is not shorter than nothing.")
+    return min(node.length, longest(node.value, schema))
+
+
+def _split_part(node: e.SplitPart, schema: Schema) -> int:
+    if not (node.separator and node.place >= 1):
+        raise UnsafePlan("a text is split at a separator, and its parts are counted from 1.")
+    return longest(node.value, schema)
+
+
+def _letters(node: e.Letters, schema: Schema) -> int:
+    if node.case not in ("lower", "upper"):
+        raise UnsafePlan("letters are in lower or in upper case.")
+    return longest(node.value, schema)  # each character becomes one
+
+
 LENGTHS: dict[type[e.Expression], Callable[[Any, Schema], int]] = {
     e.StoredText: _stored,
     e.TextConstant: lambda node, schema: len(node.value),
@@ -60,5 +78,8 @@ LENGTHS: dict[type[e.Expression], Callable[[Any, Schema], int]] = {
     e.TextCoalesce: _coalesce,
     e.Joined: lambda node, schema: sum(longest(value, schema) for value in node.values),
     e.Substring: _substring,
+    e.Ending: _ending,
+    e.SplitPart: _split_part,
     e.Trim: lambda node, schema: longest(node.value, schema),
+    e.Letters: _letters,
 }

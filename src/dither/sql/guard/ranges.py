@@ -32,7 +32,7 @@ def interval(node: e.Expression, schema: Schema) -> Interval:
     low, high = rule(node, schema)
     if not (-LARGEST < low <= high < LARGEST):
         raise UnsafePlan(f"the expression {type(node).__name__} may exceed 126 bits.")
-    if not max(-low, high) <= node.reach:
+    if not max(-low, high) <= node.reach < LARGEST:
         raise UnsafePlan(f"the expression {type(node).__name__} may exceed the type it is computed in.")
     return low, high
 
@@ -133,10 +133,39 @@ def _several(node: e.Several, schema: Schema) -> Interval:
     return _union(node.values, schema)
 
 
+def _least(node: e.Least, schema: Schema) -> Interval:
+    low, high = _union(node.values, schema)
+    for value in node.values:  # one that is no column can be NULL by no row
+        high = min(high, value.value) if type(value) is e.Constant else high
+    return low, high
+
+
+def _greatest(node: e.Greatest, schema: Schema) -> Interval:
+    low, high = _union(node.values, schema)
+    for value in node.values:
+        low = max(low, value.value) if type(value) is e.Constant else low
+    return low, high
+
+
 def _clamp(node: e.Clamp, schema: Schema) -> Interval:
     interval(node.value, schema)
     if not node.least <= node.most:
         raise UnsafePlan("a clamp needs least <= most.")
+    return node.least, node.most
+
+
+def _let(node: e.Let, schema: Schema) -> Interval:
+    """What the local number is stated to be, holds for the value; the body is judged by the statement."""
+    low, high = interval(node.value, schema)
+    stated = node.local
+    if not stated.least <= low <= high <= stated.most or (node.value.nullable and not stated.may_be_null):
+        raise UnsafePlan(f"the plan misstates the local number {stated.name!r}.")
+    return interval(node.body, {**schema, stated.column.name: stated.column})
+
+
+def _local(node: e.Local, schema: Schema) -> Interval:
+    if schema.get(node.column.name) != node.column:
+        raise UnsafePlan(f"there is no local number {node.name!r} as stated.")
     return node.least, node.most
 
 
@@ -167,6 +196,13 @@ def _shifted(node: e.Shifted, schema: Schema) -> Interval:
 
 def _length(node: e.Length, schema: Schema) -> Interval:
     verify(node.value, schema)
+    return 0, longest(node.value, schema)
+
+
+def _position(node: e.Position, schema: Schema) -> Interval:
+    verify(node.value, schema)
+    if not node.sought:
+        raise UnsafePlan("nothing is sought in a text.")
     return 0, longest(node.value, schema)
 
 
@@ -215,9 +251,11 @@ NUMBERS: dict[type[e.Expression], Callable[[Any, Schema], Interval]] = {
     e.Rescale: _rescale,
     e.Case: _case,
     e.Coalesce: _several,
-    e.Least: _several,
-    e.Greatest: _several,
+    e.Least: _least,
+    e.Greatest: _greatest,
     e.Clamp: _clamp,
+    e.Let: _let,
+    e.Local: _local,
     e.Indicator: _indicator,
     e.Steps: _steps,
     e.Shifted: _shifted,
@@ -226,6 +264,7 @@ NUMBERS: dict[type[e.Expression], Callable[[Any, Schema], Interval]] = {
     e.AddMonths: _of_day(days.add_months),
     e.MonthStart: _of_day(days.month_start),
     e.Length: _length,
+    e.Position: _position,
 }
 OTHERS: dict[type[e.Expression], Callable[[Any, Schema], int | None]] = {
     **dict.fromkeys(LENGTHS, longest),

@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from dither.errors import PolicyError
-from dither.policy.catalog import MOST_ROWS
+from dither.policy.columns import Column, Text
 from dither.sql import expressions as e
-from dither.sql.guard.facts import facts
-from dither.sql.guard.ranges import Schema
+from dither.sql.guard.facts import facts, most_found
+from dither.sql.lowering.block import Block, Rank, named
 from dither.sql.lowering.dialect import WORD, Dialect
-from dither.sql.lowering.owner_equalities import Origins, equalities, parent_side
+from dither.sql.lowering.owner_equalities import equalities, parent_side
 from dither.sql.lowering.statement import OWNER, PLACE, RANK
 from dither.sql.lowering.writer import Writer
 from dither.sql.plan.nodes import (
     Filter,
+    JoinFull,
     JoinOwner,
     JoinPublic,
     Node,
     OwnerAggregate,
     OwnerLimit,
+    OwnerWindow,
     Project,
+    PublicAggregate,
     PublicScan,
     Retruncate,
     Scan,
@@ -31,36 +34,7 @@ from dither.sql.plan.nodes import (
     Total,
     UnionAll,
 )
-
-
-class Rank(NamedTuple):
-    """One of the values that the rows of an owner are ordered by: how it is written, and whether it is a text."""
-
-    sql: str
-    text: bool = False
-
-
-@dataclass(frozen=True)
-class Block:
-    """A relation as the parts of a SELECT: how its columns, owner and ranks are written, FROM what, WHERE what.
-
-    A `plain` one can stand on the right of a join as it is, its conditions among those of the join. `origins` are the
-    tables' own columns among its columns. `schema` and `total` are what the guard has proven about the relation.
-    """
-
-    source: str
-    columns: dict[str, str]
-    owner: str = ""
-    ranks: tuple[Rank, ...] = ()
-    conditions: tuple[str, ...] = ()
-    plain: bool = True
-    origins: Origins = field(default_factory=dict)
-    schema: Schema = field(default_factory=dict)
-    total: int = MOST_ROWS
-
-    @property
-    def body(self) -> str:
-        return self.source + (f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "")
+from dither.sql.plan.window_nodes import Window
 
 
 @dataclass(frozen=True)
@@ -69,7 +43,7 @@ class Blocks:
 
     dialect: Dialect
     used: frozenset[str]
-    ranked: bool  # whether rows are truncated by rank somewhere above their scans
+    ranked: bool  # whether rows are truncated or numbered by rank somewhere above their scans
     numbers: count[int] = field(default_factory=lambda: count(1))
 
     def of(self, node: Node) -> Block:
@@ -89,9 +63,13 @@ class Blocks:
         source = f"{self.dialect.rows(node.table)} AS {called}"
         columns = {name: self.column(called, own) for own, name in node.names if name in self.used}
         if isinstance(node, PublicScan):
-            return Block(source, columns)
+            ranks = (self._ranked(self.column(called, own), node.table.columns[own]) for own in node.table.key)
+            return Block(source, columns, ranks=tuple(ranks))
         origins = {name: (node.table, own) for own, name in node.names}
         return Block(source, columns, self.column(called, OWNER), (Rank(self.column(called, RANK)),), origins=origins)
+
+    def _ranked(self, sql: str, column: Column) -> Rank:
+        return Rank(self.dialect.ordered(sql), text=True) if isinstance(column, Text) else Rank(sql)
 
     def column(self, relation: str, name: str) -> str:
         return f"{relation}.{self.dialect.name(name)}"
@@ -100,7 +78,8 @@ class Blocks:
         """A query for the owner of each row, its ranks, and the columns, under their names."""
         owner = [(OWNER, block.owner)] if block.owner else []
         shown = [*owner, *((name, rank.sql) for name, rank in ranks.items()), *columns.items()]
-        return f"SELECT {', '.join(f'{sql} AS {self.dialect.name(name)}' for name, sql in shown)} FROM {block.body}"
+        named = [f"{sql} AS {self.dialect.name(name)}" for name, sql in shown]
+        return f"SELECT {', '.join(named) or '1'} FROM {block.body}"
 
     def derived(
         self, called: str, sql: str, ranks: Mapping[str, Rank], columns: Iterable[str], *, owned: bool = True
@@ -160,13 +139,30 @@ class Blocks:
         if node.condition is not None:
             on.append(self.writer(left, right).truth(node.condition))
         source = f"{left.source} {'LEFT JOIN' if node.outer else 'JOIN'} {right.source} ON "
-        source += " AND ".join([*on, *right.conditions])
+        source += " AND ".join([*on, *right.conditions]) or "(1 = 1)"
         # Ranks may be texts, and NULL where LEFT JOIN found nothing: one row of the left then, so still no two alike.
-        ranks, columns = (*left.ranks, *right.ranks), {**left.columns, **right.columns}
+        # Those of public rows are their key, and tell nothing apart where a row finds one at most.
+        several = isinstance(node, JoinOwner) or most_found(node) > 1
+        ranks, columns = (*left.ranks, *(right.ranks if several else ())), {**left.columns, **right.columns}
         origins = {**left.origins, **right.origins}
         # Either owner will do. The parent has fewer rows, and is where a plain query would go on from.
         owner = right.owner if parent == "right" and not node.outer else left.owner
         return replace(left, source=source, columns=columns, owner=owner, ranks=ranks, plain=False, origins=origins)
+
+    def joined_fully(self, node: JoinFull) -> Block:
+        """Each side a query of its own, so that its conditions choose rows before those without a partner are kept."""
+        blocks = [self.of(node.child), self.of(node.other)]
+        left, right = (replace(self.nested(block, block.columns), origins=block.origins) for block in blocks)
+        on = [f"{left.owner} = {right.owner}"]
+        ours, theirs = self.writer(blocks[0], left), self.writer(blocks[1], right)
+        on += [f"({ours.any(mine)} = {theirs.any(other)})" for mine, other in node.equal]
+        if node.condition is not None:
+            on.append(self.writer(*blocks, left, right).truth(node.condition))
+        source = f"{left.source} FULL JOIN {right.source} ON {' AND '.join(on)}"
+        # A row has one owner, whichever side it comes from. Its ranks are NULL on the side that has none of it.
+        owner = f"COALESCE({left.owner}, {right.owner})"
+        columns, ranks = {**left.columns, **right.columns}, (*left.ranks, *right.ranks)
+        return Block(source, columns, owner, ranks, plain=False, origins={**left.origins, **right.origins})
 
     def semi_joined(self, node: SemiJoin) -> Block:
         block, other = self.of(node.child), self.of(node.other)
@@ -201,13 +197,23 @@ class Blocks:
     def per_owner(self, node: OwnerAggregate) -> Block:
         """Ranks of a group: the least of its rows', then the keys, so that no two groups of an owner are level."""
         block = self.of(node.child)
+        least = [Rank(f"MIN({rank.sql})", rank.text) for rank in block.ranks]
+        return self.grouped(node, block, [block.owner], least)
+
+    def of_public(self, node: PublicAggregate) -> Block:
+        return self.grouped(node, self.of(node.child), [], [])
+
+    def grouped(
+        self, node: OwnerAggregate | PublicAggregate, block: Block, by: Sequence[str], ranks: Sequence[Rank]
+    ) -> Block:
+        """Keys and totals of each group by these and the keys; without any there is one, also of no rows."""
         writer = self.writer(block)
         keys = {name: self.typed(writer, value, code=True) for name, value in node.keys}
         totals = {name: self.total(writer, total) for name, total in node.totals if name in self.used}
-        least = [Rank(f"MIN({rank.sql})", rank.text) for rank in block.ranks]
-        ranks = (*least, *(self.ranking(keys[name], value) for name, value in node.keys))
-        grouped = f" GROUP BY {', '.join([block.owner, *keys.values()])}"
-        return self.nested(replace(block, ranks=ranks), {**keys, **totals}, grouped)
+        ranks = (*ranks, *(self.ranking(keys[name], value) for name, value in node.keys))
+        groups = [*by, *keys.values()]
+        made = {**keys, **totals} if groups or totals else {"n": "COUNT(*)"}
+        return self.nested(replace(block, ranks=ranks), made, f" GROUP BY {', '.join(groups)}" if groups else "")
 
     def ranking(self, sql: str, value: e.Expression) -> Rank:
         return Rank(sql) if isinstance(value, e.Numeric) else Rank(self.dialect.ordered(sql), text=True)
@@ -216,6 +222,8 @@ class Blocks:
         largest = writer.rows
         if total.value is None:
             computed = writer.count(total.condition)
+        elif total.function == "distinct" or not isinstance(total.value, e.Numeric):
+            computed = f"COUNT(DISTINCT {writer.any(total.value)})"
         else:
             computed = writer.total(total.function, total.value)
             largest *= max(1, *map(abs, total.value.bounds))
@@ -227,6 +235,27 @@ class Blocks:
             clamped = f"CASE WHEN {computed} IS NULL THEN NULL ELSE {clamped} END"
         return self.dialect.cast(clamped, type_)
 
+    def windowed(self, node: OwnerWindow) -> Block:
+        block = self.of(node.child)
+        writer = self.writer(block)
+        made = {name: self._window(writer, block, window) for name, window in node.windows if name in self.used}
+        return replace(self.nested(block, {**block.columns, **made}), origins=block.origins)
+
+    def _window(self, writer: Writer, block: Block, window: Window) -> str:
+        """Rows that are level in the order are told apart by their ranks, but where they have one rank together."""
+        order = [
+            f"{self.ranking(writer.any(by), by).sql} {'DESC' if down else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+            for by, down, first in window.order
+        ]
+        if window.function not in ("rank", "dense_rank"):
+            order += [rank.sql for rank in block.ranks]
+        by = ", ".join([block.owner, *map(writer.any, window.partition)])
+        over = f"OVER (PARTITION BY {by} ORDER BY {', '.join(order)})"
+        if window.value is not None:
+            return f"{window.function.upper()}({self.typed(writer, window.value)}, {window.away}) {over}"
+        clamped = self.dialect.least(f"{window.function.upper()}() {over}", str(window.most))
+        return self.dialect.cast(clamped, writer.word_for(1, window.most))
+
     def truncated(self, node: Retruncate) -> Block:
         block = self.of(node.child)
         called = f"w{next(self.numbers)}"
@@ -234,11 +263,6 @@ class Blocks:
         ranks = {PLACE: Rank(place)}
         made = self.derived(called, self.select(block, ranks, block.columns), ranks, block.columns)
         return self.where(made, f"{made.ranks[0].sql} <= {node.rows}")
-
-
-def named(ranks: Sequence[Rank]) -> dict[str, Rank]:
-    """Ranks by the names that they have in a subquery."""
-    return {f"_r{place}": rank for place, rank in enumerate(ranks)}
 
 
 NODES: dict[type[Node], Callable[[Blocks, Any], Block]] = {
@@ -249,8 +273,11 @@ NODES: dict[type[Node], Callable[[Blocks, Any], Block]] = {
     Project: Blocks.projected,
     JoinPublic: Blocks.joined,
     JoinOwner: Blocks.joined,
+    JoinFull: Blocks.joined_fully,
     SemiJoin: Blocks.semi_joined,
     UnionAll: Blocks.united,
     OwnerAggregate: Blocks.per_owner,
+    PublicAggregate: Blocks.of_public,
     Retruncate: Blocks.truncated,
+    OwnerWindow: Blocks.windowed,
 }

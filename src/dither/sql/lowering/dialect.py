@@ -92,8 +92,20 @@ class Dialect(ABC):
         """The quotient cut toward zero, NULL where right is 0."""
 
     @abstractmethod
+    def halved(self, value: str, times: int) -> str:
+        """A double word that is not below zero, halved so often and cut: engines divide those slowly."""
+
+    @abstractmethod
     def modulo(self, left: str, right: str) -> str:
         """What `divided` leaves, with the sign of left; NULL where right is 0."""
+
+    @abstractmethod
+    def negated(self, value: str, *, wide: bool) -> str:
+        """The number below zero that is as large."""
+
+    @abstractmethod
+    def absolute(self, value: str, *, wide: bool) -> str:
+        """The size of a number."""
 
     @abstractmethod
     def least(self, *values: str) -> str:
@@ -108,8 +120,20 @@ class Dialect(ABC):
         """The exact sum over the rows of a group, wide enough for a double word; a stored column may be narrow."""
 
     @abstractmethod
+    def lower_median(self, value: str) -> str:
+        """Of n values in order the one at place n / 2, rounded up; exact, and as wide as the value."""
+
+    @abstractmethod
     def indicator(self, truth: str, type_: str) -> str:
         """1 for true, 0 for false, NULL for neither."""
+
+    @abstractmethod
+    def local(self, name: str) -> str:
+        """A number that `let` has named."""
+
+    @abstractmethod
+    def let(self, name: str, value: str, body: str) -> str:
+        """The body, which names the value by `local`, for each row."""
 
     # Texts: code points in UTF-8, equal if and only if they are the same, in the order of their code points
 
@@ -135,6 +159,22 @@ class Dialect(ABC):
     @abstractmethod
     def substring(self, value: str, start: int, length: int) -> str:
         """At most `length` characters from the `start`-th on, counted from 1."""
+
+    @abstractmethod
+    def ending(self, value: str, length: int) -> str:
+        """The last code points of a text."""
+
+    @abstractmethod
+    def position(self, value: str, sought: str) -> str:
+        """The code point at which a text is first found in another, from 1 on; 0 if it is not."""
+
+    @abstractmethod
+    def split_part(self, value: str, separator: str, place: int) -> str:
+        """The part of a text at a place, from 1 on, between separators; empty where there is none."""
+
+    @abstractmethod
+    def letters(self, value: str, case: str) -> str:
+        """A text in lower or upper case, each character by itself: `expressions.lowered` and `uppered`."""
 
     @abstractmethod
     def trim(self, value: str, leading: bool, trailing: bool) -> str:

@@ -56,8 +56,17 @@ class DuckDB(Dialect):
     def divided(self, left: str, right: str, *, wide: bool) -> str:
         return f"({left} // NULLIF({right}, 0))"
 
+    def halved(self, value: str, times: int) -> str:
+        return f"({value} >> {times})"
+
     def modulo(self, left: str, right: str) -> str:
         return f"({left} % NULLIF({right}, 0))"
+
+    def negated(self, value: str, *, wide: bool) -> str:
+        return f"(- {value})"
+
+    def absolute(self, value: str, *, wide: bool) -> str:
+        return f"ABS({value})"
 
     def least(self, *values: str) -> str:
         return f"LEAST({', '.join(values)})"
@@ -68,8 +77,18 @@ class DuckDB(Dialect):
     def summed(self, value: str, *, wide: bool) -> str:
         return f"SUM({value})"
 
+    def lower_median(self, value: str) -> str:
+        return f"quantile_disc({value}, 0.5)"
+
     def indicator(self, truth: str, type_: str) -> str:
         return self.cast(truth, type_)
+
+    def local(self, name: str) -> str:
+        return self.name(name)
+
+    def let(self, name: str, value: str, body: str) -> str:
+        """A list of one value, and a function of its elements: no other expression names anything."""
+        return f"list_transform([{value}], lambda {self.local(name)}: {body})[1]"
 
     # Texts
 
@@ -96,11 +115,23 @@ class DuckDB(Dialect):
         regular = ("".join("." if one is None else _any_of(cases(one)) for one in piece) for piece in cut)
         return f"regexp_full_match({value}, {self.text('.*'.join(regular))}, 's')"
 
+    def ending(self, value: str, length: int) -> str:
+        return f"right({value}, {length})"
+
+    def position(self, value: str, sought: str) -> str:
+        return f"strpos({value}, {sought})"
+
     def length(self, value: str) -> str:
         return f"length({value})"
 
     def substring(self, value: str, start: int, length: int) -> str:
         return f"substring({value}, {start}, {length})"
+
+    def split_part(self, value: str, separator: str, place: int) -> str:
+        return f"split_part({value}, {separator}, {place})"
+
+    def letters(self, value: str, case: str) -> str:
+        return f"{case}({value})"
 
     def trim(self, value: str, leading: bool, trailing: bool) -> str:
         function = "trim" if leading and trailing else "ltrim" if leading else "rtrim"

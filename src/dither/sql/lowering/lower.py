@@ -8,7 +8,8 @@ from dataclasses import replace
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
 from dither.sql import expressions as e
-from dither.sql.lowering.blocks import Block, Blocks
+from dither.sql.lowering.block import Block
+from dither.sql.lowering.blocks import Blocks
 from dither.sql.lowering.dialect import Dialect
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.lowering.statement import CANDIDATES, PLACE, Statement, TwoSteps
@@ -22,6 +23,7 @@ from dither.sql.plan.nodes import (
     Filter,
     Measure,
     OwnerLimit,
+    OwnerWindow,
     Project,
     PublicScan,
     Retruncate,
@@ -33,7 +35,7 @@ from dither.sql.plan.nodes import (
 @remembered
 def lower(aggregate: Aggregate, dialect: Dialect = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
-    ranked = any(isinstance(node, Retruncate) for node in aggregate.walk())
+    ranked = any(isinstance(node, (Retruncate, OwnerWindow)) for node in aggregate.walk())
     blocks = Blocks(dialect, used(aggregate), ranked)
     block = blocks.of(aggregate.child)
     writer = blocks.writer(block)
@@ -46,7 +48,7 @@ def lower(aggregate: Aggregate, dialect: Dialect = DUCKDB) -> Statement:
             block = replace(block, conditions=(*block.conditions, f"({value} IS NOT NULL)"))
     else:
         measures, values = [_measure(measure, writer, block) for measure in aggregate.measures], []
-        if aggregate.measures == (CountOwners(),) and not keys and type(aggregate.child) is Scan:
+        if aggregate.measures == (CountOwners(),) and not keys and type(aggregate.child) in (Scan, OwnerLimit):
             # Every owner has exactly one row of rank 1.
             measures, block = ["COUNT(*)"], replace(block, conditions=(f"{block.ranks[0].sql} = 1",))
     shown = [f"{key} AS k{i}" for i, key in enumerate(keys)]

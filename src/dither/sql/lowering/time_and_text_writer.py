@@ -74,8 +74,25 @@ def _substring(writer: Writer, node: e.Substring) -> str:
     return writer.dialect.substring(writer.texts(node.value), node.start, node.length)
 
 
+def _position(writer: Writer, node: e.Position) -> str:
+    found = writer.dialect.position(writer.texts(node.value), writer.dialect.text(node.sought))
+    return writer.dialect.cast(found, writer.type(node))
+
+
+def _split_part(writer: Writer, node: e.SplitPart) -> str:
+    return writer.dialect.split_part(writer.texts(node.value), writer.dialect.text(node.separator), node.place)
+
+
+def _ending(writer: Writer, node: e.Ending) -> str:
+    return writer.dialect.ending(writer.texts(node.value), node.length)
+
+
 def _trim(writer: Writer, node: e.Trim) -> str:
     return writer.dialect.trim(writer.texts(node.value), node.leading, node.trailing)
+
+
+def _letters(writer: Writer, node: e.Letters) -> str:
+    return writer.dialect.letters(writer.texts(node.value), node.case)
 
 
 def _ilike(writer: Writer, node: e.ILike) -> str:
@@ -95,6 +112,7 @@ NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
     e.AddMonths: _add_months,
     e.MonthStart: _month_start,
     e.Length: _length,
+    e.Position: _position,
 }
 TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {
     e.TextNull: _text_null,
@@ -102,7 +120,10 @@ TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {
     e.TextCoalesce: lambda writer, node: f"COALESCE({', '.join(_texts(writer, node.values))})",
     e.Joined: lambda writer, node: f"({' || '.join(_texts(writer, node.values))})",
     e.Substring: _substring,
+    e.Ending: _ending,
+    e.SplitPart: _split_part,
     e.Trim: _trim,
+    e.Letters: _letters,
 }
 TRUTHS: dict[type[e.Boolean], Callable[[Writer, Any], str]] = {
     e.ILike: _ilike,

@@ -61,11 +61,13 @@ class Writer:
         return f"{total} - {self.constant(shift, self.dialect.double_word)} * {counted}"
 
     def total(self, function: str, value: e.Numeric) -> str:
-        """SUM, MIN or MAX of a value over the rows of a group.
+        """SUM, MIN, MAX or the lower median of a value over the rows of a group.
 
         A sum that 64 bits may not hold is one of double words: an engine that adds up words in words, where it takes
         the sum to be small by the number of rows that it expects, is wrong if it expects too few.
         """
+        if function == "median":
+            return self.dialect.lower_median(self.number(value))
         if function.upper() != "SUM":
             return f"{function.upper()}({self.number(value)})"
         if self.rows * value.reach < 2**63:
@@ -94,6 +96,10 @@ class Writer:
         if not node.reach < DOUBLE_WORD:
             raise PolicyError("a value could exceed 126 bits.")
         return self.dialect.word if node.reach <= WORD else self.dialect.double_word
+
+    def is_wide(self, node: e.Numeric) -> bool:
+        """Whether a node is written in double words."""
+        return self.type(node) == self.dialect.double_word
 
     def word_for(self, low: int, high: int) -> str:
         """The type that holds the numbers low..high."""
@@ -161,7 +167,11 @@ def _call(function: str) -> Callable[[Writer, Any], str]:
 
 
 def _divide(writer: Writer, node: e.Divide) -> str:
-    return writer.dialect.divided(*writer.operands(node), wide=writer.type(node) == writer.dialect.double_word)
+    divisor = node.right.value if isinstance(node.right, e.Constant) else 0
+    wide = writer.is_wide(node)
+    if wide and divisor > 1 and not divisor & (divisor - 1) and node.left.low >= 0:
+        return writer.dialect.halved(writer.operands(node)[0], divisor.bit_length() - 1)
+    return writer.dialect.divided(*writer.operands(node), wide=wide)
 
 
 def _case(writer: Writer, node: e.Case) -> str:
@@ -175,6 +185,13 @@ def _case(writer: Writer, node: e.Case) -> str:
 
 def _clamp(writer: Writer, node: e.Clamp) -> str:
     return writer.operands(node)[0] if no_op(node, writer.schema) else writer.clamped(node)
+
+
+def _let(writer: Writer, node: e.Let) -> str:
+    local, dialect = node.local, writer.dialect
+    columns = {**writer.columns, local.column.name: dialect.local(local.name)}
+    inner = Writer(dialect, columns, {**writer.schema, local.column.name: local.column}, writer.rows)
+    return dialect.let(local.name, writer.wide(node.value, inner.type(local)), inner.wide(node.body, inner.type(node)))
 
 
 def _compared_texts(writer: Writer, node: e.CompareText) -> str:
@@ -207,14 +224,16 @@ NUMBERS: dict[type[e.Numeric], Callable[[Writer, Any], str]] = {
     e.Multiply: _infix("*"),
     e.Divide: _divide,
     e.Modulo: lambda writer, node: writer.dialect.modulo(*writer.operands(node)),
-    e.Negate: lambda writer, node: f"(- {writer.operands(node)[0]})",
-    e.Absolute: _call("ABS"),
+    e.Negate: lambda writer, node: writer.dialect.negated(*writer.operands(node), wide=writer.is_wide(node)),
+    e.Absolute: lambda writer, node: writer.dialect.absolute(*writer.operands(node), wide=writer.is_wide(node)),
     e.Rescale: lambda writer, node: f"({writer.operands(node)[0]} * {writer.constant(node.factor, writer.type(node))})",
     e.Case: _case,
     e.Coalesce: _call("COALESCE"),
     e.Least: lambda writer, node: writer.dialect.least(*writer.operands(node)),
     e.Greatest: lambda writer, node: writer.dialect.greatest(*writer.operands(node)),
     e.Clamp: _clamp,
+    e.Let: _let,
+    e.Local: lambda writer, node: writer.columns[node.column.name],
     **time_and_text_writer.NUMBERS,
 }
 TEXTS: dict[type[e.Expression], Callable[[Writer, Any], str]] = {

@@ -23,6 +23,13 @@ from dither.sql.plan.nodes import (
 from dither.sql.postprocess.left_out import Bounds
 from dither.sql.postprocess.measure_errors import NOTHING
 
+_ADDED_UP = (CountRows, SumRows, CountDistinct)
+
+
+def added_up(aggregate: Aggregator) -> bool:
+    """Whether what is left out of groups together is at most what is left out of all."""
+    return all(isinstance(measure, _ADDED_UP) for measure in aggregate.measures())
+
 
 def names(aggregate: Aggregator) -> tuple[str, ...]:
     """What the measures of an aggregate are called, in their order."""

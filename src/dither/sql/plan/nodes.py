@@ -7,38 +7,20 @@ afterwards. A column has one name in the whole query, whatever relation it passe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from dither.policy.catalog import PublicTable, Table
 from dither.records import recorded, text_of
-from dither.sql.expressions import Boolean, Expression, Numeric, Textual
-
-
-@dataclass(frozen=True)
-class Node:
-    """A plan node; children are found by their type."""
-
-    def children(self) -> Iterator[Node]:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            for item in value if isinstance(value, tuple) else (value,):
-                if isinstance(item, Node):
-                    yield item
-
-    def walk(self) -> Iterator[Node]:
-        yield self
-        for child in self.children():
-            yield from child.walk()
-
-    @property
-    def text(self) -> str:
-        """The node as it is recorded; a table is named without its snapshot."""
-        return text_of(self)
-
-
-Named = tuple[str, Expression]
-Equality = tuple[Expression, Expression]
+from dither.sql.expressions import Boolean, Numeric, Textual
+from dither.sql.plan.join_nodes import JoinFull as JoinFull
+from dither.sql.plan.join_nodes import JoinOwner as JoinOwner
+from dither.sql.plan.join_nodes import JoinPublic as JoinPublic
+from dither.sql.plan.join_nodes import SemiJoin as SemiJoin
+from dither.sql.plan.join_nodes import UnionAll as UnionAll
+from dither.sql.plan.plan_node import Equality as Equality
+from dither.sql.plan.plan_node import Named as Named
+from dither.sql.plan.plan_node import Node as Node
+from dither.sql.plan.window_nodes import OwnerWindow as OwnerWindow
 
 
 @recorded("Scan", "table.name", "names")
@@ -86,59 +68,14 @@ class Project(Node):
     columns: tuple[Named, ...]
 
 
-@recorded("JoinPublic", "child", "public", "equal", "condition", "outer")
-@dataclass(frozen=True)
-class JoinPublic(Node):
-    """Each row beside the row of a public relation in which all `equal` pairs agree; `outer` keeps rows without one."""
-
-    child: Node
-    public: Node
-    equal: tuple[Equality, ...]
-    condition: Boolean | None = None
-    outer: bool = False
-
-
-@recorded("JoinOwner", "child", "other", "equal", "condition", "outer")
-@dataclass(frozen=True)
-class JoinOwner(Node):
-    """Each row beside the rows of the same owner in which all `equal` pairs agree; `outer` keeps rows without one."""
-
-    child: Node
-    other: Node
-    equal: tuple[Equality, ...] = ()
-    condition: Boolean | None = None
-    outer: bool = False
-
-
-@recorded("SemiJoin", "child", "other", "condition", "negated")
-@dataclass(frozen=True)
-class SemiJoin(Node):
-    """Rows for which `other` has a row (or with `negated` none) where the condition is true.
-
-    If `other` is private, only rows of the same owner are looked at.
-    """
-
-    child: Node
-    other: Node
-    condition: Boolean | None = None
-    negated: bool = False
-
-
-@recorded("UnionAll", "parts")
-@dataclass(frozen=True)
-class UnionAll(Node):
-    """The rows of all parts, which have columns of the same names."""
-
-    parts: tuple[Node, ...]
-
-
 @recorded(None, "function", "value", "condition", "least", "most", "nullable")
 @dataclass(frozen=True)
 class Total:
-    """What one owner's rows come to: their count (value None), sum, least or greatest value, clamped last."""
+    """What the rows of one owner (or of a public table) come to: their count (value None), sum, least or greatest
+    value, lower median, or number of different values, clamped last."""
 
-    function: str  # "count", "sum", "min" or "max"
-    value: Numeric | None
+    function: str  # "count", "sum", "min", "max", "median" or "distinct"
+    value: Numeric | Textual | None
     condition: Boolean | None
     least: int
     most: int
@@ -154,6 +91,16 @@ class Total:
 @dataclass(frozen=True)
 class OwnerAggregate(Node):
     """One row for each owner and combination of keys that the owner has, with totals over the owner's own rows."""
+
+    child: Node
+    keys: tuple[Named, ...]
+    totals: tuple[tuple[str, Total], ...]
+
+
+@recorded("PublicAggregate", "child", "keys", "totals")
+@dataclass(frozen=True)
+class PublicAggregate(Node):
+    """One row for each combination of keys that a public relation has, with totals over its rows; without keys one."""
 
     child: Node
     keys: tuple[Named, ...]

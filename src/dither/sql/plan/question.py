@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
-from dither.policy.catalog import MOST_GROUPS, PublicTable, Table
+from dither.policy.catalog import MOST_GROUPS, PublicTable, Table, engine_of
 from dither.policy.columns import Coded, Column
 from dither.records.keys import question_key
+from dither.records.labels import labels_digest
 from dither.sql.expressions import Numeric, Textual
 from dither.sql.plan.aggregates import Aggregator, ValueColumn
 from dither.sql.plan.nodes import Node, PublicScan, Scan
@@ -78,6 +79,11 @@ class Question:
         found = {node.table.name: node.table for node in self.source.walk() if isinstance(node, (Scan, PublicScan))}
         return tuple(found[name] for name in sorted(found))
 
+    @property
+    def engine(self) -> str:
+        """The name of the engine that can answer it. Neither its key nor its price depends on that."""
+        return engine_of(self.tables)
+
     @cached_property
     def snapshot(self) -> str:
         """The data that this question is about: counters, never derived from content."""
@@ -93,6 +99,15 @@ class Question:
                 return False
             count *= values
         return count <= MOST_GROUPS
+
+    @cached_property
+    def labels(self) -> str:
+        """A digest of what the codes of its keys and chosen values stand for, which its text does not say."""
+        leaves = (leaf for output in self.outputs for leaf in output.aggregate.leaves())
+        chosen = (getattr(leaf, "declared", None) for leaf in leaves)
+        return labels_digest(
+            (*(key.declaration for key in self.keys), *(column for column in chosen if isinstance(column, Column)))
+        )
 
     def canonical(self) -> str:
         """The same text for the same question in other words; with its snapshot, what a stored answer is found by.

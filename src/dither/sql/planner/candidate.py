@@ -14,23 +14,27 @@ from dither.exact.digits import counted, decimal
 from dither.sensitivity import Sensitivity
 from dither.sql.bounding.aggregations import plan
 from dither.sql.bounding.losses import left_out
+from dither.sql.bounding.owner_limits import chooses_rows
 from dither.sql.guard.check import check
-from dither.sql.plan.measures import shown
+from dither.sql.plan.measures import added_up, shown
 from dither.sql.plan.nodes import Aggregate, Choice, Measure
 from dither.sql.plan.question import Output, Question
 from dither.sql.plan.released_form import centred, clamped, from_centres
 from dither.sql.planner.profile import Profile
 from dither.sql.planner.split import summed, weights
 from dither.sql.planner.strategy import Strategy
-from dither.sql.postprocess.left_out import LeftOut
+from dither.sql.postprocess.left_out import OF_PROFILE, LeftOut
+from dither.sql.postprocess.measure_errors import TO_GROUPS
+from dither.sql.postprocess.noise_reach import together
 
 NOTHING_DECIDED = Strategy()
-FOR_PROFILE = Fraction(1, 10)  # of what an interval may miss, where it needs a profile's limits too
 _CLEARLY = 0.999  # what is shorter by less is the same
 
 
 def answered(question: Question, strategy: Strategy) -> Question:
     """The question as it is answered: its sums in the form, and over the values, that were decided."""
+    if not (strategy.centred or strategy.centres or strategy.bounds):
+        return question  # itself, which remembers what was planned for it
     values = {leaf.value for leaf in summed(question) if set(leaf.measures()) <= set(strategy.centred)}
     totals = {measure.text for measure, _ in strategy.totals}
     form = (from_centres(centred(output, values), strategy.centres) for output in question.outputs)
@@ -40,7 +44,8 @@ def answered(question: Question, strategy: Strategy) -> Question:
 def planned(asked: Question, strategy: Strategy) -> tuple[Aggregate, ...]:
     """The plan that was decided for a question in the form in which it is answered."""
     totals = dict(strategy.totals)
-    return plan(asked, rows_per_owner=strategy.rows, totals=totals, every_row=strategy.every_row)
+    limits = {"every_row": strategy.every_row, "where_first": strategy.where_first}
+    return plan(asked, rows_per_owner=strategy.rows, totals=totals, **limits)
 
 
 def lost(aggregates: Sequence[Aggregate], strategy: Strategy, profile: Profile | None) -> LeftOut:
@@ -50,17 +55,16 @@ def lost(aggregates: Sequence[Aggregate], strategy: Strategy, profile: Profile |
 
 
 def split_missed(left: LeftOut, output: Output, confidence: Fraction) -> tuple[Fraction, Fraction]:
-    """What the noise of an output, and what the limits of a profile may miss; all for the noise where it needs none."""
-    allowed = 1 - confidence
-    if all(left.certain(measure.text) for measure in output.aggregate.measures()):
-        return allowed, allowed
-    return allowed * (1 - FOR_PROFILE), allowed * FOR_PROFILE
+    """What the limits of a profile, and what the noise of an output may miss; all for the noise where it needs none."""
+    return left.split((measure.text for measure in output.aggregate.measures()), 1 - confidence)
 
 
 @dataclass(frozen=True)
 class Plan:
     """A price of `cost` buys Gaussian noise if `kind` is "zcdp", else Laplace noise. `stated` is a limit on rows that
-    the analyst asked for. `tried` is the best plan with fewer rows that came out worse, for an explanation."""
+    the analyst asked for, with `where_first` on rows that conditions keep. `tried` is the best plan with fewer rows
+    that came out worse, for an explanation. With `over_groups`, intervals have to hold in so many of the groups, and
+    not each by itself."""
 
     question: Question
     kind: str
@@ -68,8 +72,10 @@ class Plan:
     confidence: Fraction
     profile: Profile | None = None
     stated: int | None = None
+    where_first: bool = False
     strategy: Strategy = NOTHING_DECIDED
     tried: Plan | None = None
+    over_groups: bool = False
 
     def deciding(self, **changes: Any) -> Plan:
         """The same plan with something else decided."""
@@ -87,7 +93,8 @@ class Plan:
     def moved(self) -> Mapping[Measure, Sensitivity]:
         """Each measure of the plan, in its order, and how far one owner can move it."""
         needed = [measure for aggregate in self.aggregates for measure in aggregate.answers]
-        return dict(zip(needed, (one for part in check(self.aggregates) for one in part), strict=True))
+        checked = check(self.aggregates, every_row=self.strategy.every_row)
+        return dict(zip(needed, (one for part in checked for one in part), strict=True))
 
     @cached_property
     def left_out(self) -> LeftOut:
@@ -112,37 +119,74 @@ class Plan:
         return mean if max(ratios) <= 1 and mean < _CLEARLY else 1.0
 
     def _length(self, output: Output) -> float:
-        by_noise, by_profile = split_missed(self.left_out, output, self.confidence)
-        noise, most = 0.0, 0.0
-        for leaf in output.aggregate.leaves():
-            each = float(by_noise) / output.aggregate.confidence_split
+        by_profile, by_noise = split_missed(self.left_out, output, self.confidence)
+        most, sides, missed, leaves = 0.0, 0, float(by_noise), output.aggregate.leaves()
+        formula = leaves != (output.aggregate,)
+        for leaf in leaves:
+            lost = 0.0
             for measure, factor in zip(leaf.measures(), leaf.noise_factors, strict=True):
                 below, above = self.left_out.bounds(measure.text, by_profile)
                 if below is None or above is None:
                     return math.inf
-                noise += 2 * factor * self.noise(measure, each)
-                most = max(most, factor * (above - below))
-        return noise + most
+                # Of a formula the noise on the other side may be cut off, so that the longer side has to be no longer.
+                room = 2 * max(-below, above) if formula else above - below
+                lost, sides = max(lost, factor * room), sides + bool(below) + bool(above)
+            most += lost
+        found = [2 * self.noise_of(output, missed, 0 if formula else most) + most]
+        if sides and self.over_groups and self.question.public and added_up(output.aggregate):
+            for lost in (missed * float(part) for part in TO_GROUPS):
+                even = most / max(1, lost * self.aggregates[0].group_count / sides)
+                found.append(2 * self.noise_of(output, missed - lost, even) + even)
+        return min(found)
 
-    def noise(self, measure: Measure, missed: float) -> float:
-        """What the noise of a measure stays within, or a rank, except with this probability: an estimate."""
+    def noise_of(self, output: Output, missed: float, room: float = 0) -> float:
+        """What the noise of an output stays within, except with this probability, of means times the number of rows.
+
+        `room` is how far apart the ends of what is left out are, as `noise_reach` has it.
+        """
+        aggregate, leaves = output.aggregate, output.aggregate.leaves()
+        reached = (pair for leaf in leaves for pair in zip(leaf.measures(), leaf.noise_factors, strict=True))
+        pairs = [(measure, factor) for measure, factor in reached if factor]
+        if aggregate.coefficients is not None and len(pairs) == 2:
+            scales = [factor * self._scale(measure) for measure, factor in pairs]
+            return together(scales, missed, room, gaussian=self.kind == "zcdp")
+        if len(pairs) == 1:
+            ((measure, factor),) = pairs
+            return factor * self._noise(measure, missed, room / factor)
+        return sum(factor * self._noise(measure, missed / aggregate.confidence_split) for measure, factor in pairs)
+
+    @cached_property
+    def _shares(self) -> Mapping[Measure, Fraction]:
         shares = self.strategy.shares or (Fraction(1, len(self.moved)),) * len(self.moved)
-        paid = float(self.cost * dict(zip(self.moved, shares, strict=True))[measure])
-        moved = self.moved[measure]
+        return dict(zip(self.moved, shares, strict=True))
+
+    def _paid(self, measure: Measure) -> float:
+        return float(self.cost * self._shares[measure])
+
+    def _scale(self, measure: Measure) -> float:
+        moved, paid = self.moved[measure], self._paid(measure)
+        return math.sqrt(float(moved.l2_squared) / (2 * paid)) if self.kind == "zcdp" else float(moved.l1) / paid
+
+    def _noise(self, measure: Measure, missed: float, room: float = 0) -> float:
+        """The same for one measure, or a rank: an estimate, never less."""
         if isinstance(measure, Choice):
             low, high = measure.value.bounds
+            paid = self._paid(measure)
             epsilon = math.sqrt(8 * paid) if self.kind == "zcdp" else paid
-            return 2 * float(moved.l1) / epsilon * math.log((high - low + 1) / missed)
+            return 2 * float(self.moved[measure].l1) / epsilon * math.log((high - low + 1) / missed)
+        scale = self._scale(measure)
         if self.kind == "zcdp":
-            return -NormalDist().inv_cdf(missed / 2) * math.sqrt(float(moved.l2_squared) / (2 * paid))
-        return float(moved.l1) / paid * math.log(1 / missed)
+            noise = NormalDist(0, scale)
+            far = noise.cdf(noise.inv_cdf(missed) - room) / missed  # falls with the width, which is more than this
+            return max(0.0, -noise.inv_cdf(missed / (1 + far)))
+        return max(0.0, scale * math.log((1 + math.exp(-room / scale)) / (2 * missed)))
 
 
 def reasons(plan: Plan) -> Iterator[str]:
     """What a plan does with rows, totals and values, and what that leaves out at most."""
     profile, rows = plan.profile, plan.strategy.rows
     if plan.stated is not None:
-        yield f"At most {counted(plan.stated, 'row')} of each owner, as stated."
+        yield f"At most {counted(plan.stated, 'row')} of each owner, as stated{_order(plan)}."
     elif profile is not None and rows is not None:
         yield (
             f"At most {counted(rows, 'row')} of each owner {'is' if rows == 1 else 'are'} read, of {profile.most:,} "
@@ -163,7 +207,17 @@ def reasons(plan: Plan) -> Iterator[str]:
         yield "Values are clamped to tighter bounds than declared, as the profile suggests; intervals cover the rest."
 
 
+def _order(plan: Plan) -> str:
+    """Where conditions choose among rows: whether the limit is on those that they keep."""
+    if not chooses_rows(plan.question.source):
+        return ""
+    if plan.strategy.where_first:
+        return ', of those that WHERE keeps (limit_rows="before_where" is the quicker plan)'
+    return ', taken before WHERE (limit_rows="after_where" takes a window, and counts more of the rows asked about)'
+
+
 def _left_out(plan: Plan) -> str:
     known = plan.profile.rows if plan.profile is not None else None
-    lost = 0 if known is None else known.excess(plan.strategy.rows or known.top, (1 - plan.confidence) * FOR_PROFILE)
+    missed = (1 - plan.confidence) * OF_PROFILE
+    lost = 0 if known is None else known.excess(plan.strategy.rows or known.top, missed)
     return f"at most {counted(lost, 'row')} {'is' if lost == 1 else 'are'} left out of any group"

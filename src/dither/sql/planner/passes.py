@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from dither.exact.parameters import whole
 from dither.sql.bounding.losses import certifiable
-from dither.sql.bounding.owner_limits import Limits
+from dither.sql.bounding.owner_limits import Limits, chooses_rows
 from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Average, Sum
 from dither.sql.planner.candidate import NOTHING_DECIDED, Plan
@@ -20,12 +20,16 @@ from dither.sql.planner.strategy import totalled
 from dither.sql.postprocess.left_out import ROWS
 
 _MOST_SUMS = 16  # that are looked at for a better form; a query of more is answered as it stands
+_MOST_WORK = 10_000  # measures of all plans that one pass tries; of more steps of a profile only some are tried
 _BETTER = 0.999
 
 
 def rows_as_stated(plan: Plan) -> Plan:
     """A limit on rows that the analyst stated is kept."""
-    return plan if plan.stated is None else plan.deciding(rows=whole(plan.stated, "rows_per_owner"))
+    if plan.stated is None:
+        return plan
+    first = plan.where_first and chooses_rows(plan.question.source)
+    return plan.deciding(rows=whole(plan.stated, "rows_per_owner"), where_first=first)
 
 
 def fewer_rows(plan: Plan) -> Plan:
@@ -35,7 +39,7 @@ def fewer_rows(plan: Plan) -> Plan:
     limit = certifiable(Limits(None).limited(plan.question.source))
     if limit is None or limit.child.table.name != plan.profile.table or limit.rows == 1:
         return plan
-    others = [plan.deciding(rows=rows) for rows in plan.profile.steps(ROWS) if rows < limit.rows]
+    others = _some(plan, [plan.deciding(rows=rows) for rows in plan.profile.steps(ROWS) if rows < limit.rows])
     found = _best(plan, others)
     worse = min(others, key=lambda other: sum(other.lengths), default=None)
     return replace(plan, tried=worse) if found is plan else found
@@ -45,14 +49,15 @@ def owner_totals(plan: Plan) -> Plan:
     """Sums by owners' totals, each clamped; only without groups, over which an owner's rows may be spread."""
     if plan.stated is not None or plan.profile is None or plan.question.keys:
         return plan
-    for leaf in summed(plan.question)[:_MOST_SUMS]:
+    looked_at = summed(plan.question)[:_MOST_SUMS]
+    for leaf in looked_at:
         if isinstance(leaf.value, Stored):
             (measure,) = leaf.measures()
             low, high = (end * plan.profile.most for end in leaf.value.bounds)
             steps = {step for kind in ("gains", "losses") for step in plan.profile.steps(f"{kind} {leaf.value.name}")}
             totals = (totalled(measure, max(-step, min(low, 0)), min(step, max(high, 0))) for step in sorted(steps))
             others = [plan.deciding(totals=(*plan.strategy.totals, (measure, total))) for total in totals]
-            plan = _best(plan, others)
+            plan = _best(plan, _some(plan, others, len(looked_at)))
     every = set(plan.moved) <= set(dict(plan.strategy.totals))
     return plan.deciding(rows=None) if every else plan  # totals are of all rows that count
 
@@ -63,14 +68,17 @@ def tighter_values(plan: Plan) -> Plan:
         return plan
     leaves = (leaf for output in plan.question.outputs for leaf in output.aggregate.leaves())
     averaged = dict.fromkeys(leaf.value for leaf in leaves if isinstance(leaf, (Sum, Average)))
-    for value in [value for value in averaged if isinstance(value, Stored)][:_MOST_SUMS]:
+    looked_at = [value for value in averaged if isinstance(value, Stored)][:_MOST_SUMS]
+    for value in looked_at:
         least, most = value.bounds
         known, profile = plan.strategy.bounds, plan.profile
         tops = [step for step in profile.steps(f"largest {value.name}") if max(0, least) <= step < most]
-        plan = _best(plan, [plan.deciding(bounds=(*known, (value.text, least, top))) for top in tops])
+        tried = [plan.deciding(bounds=(*known, (value.text, least, top))) for top in tops]
+        plan = _best(plan, _some(plan, tried, 2 * len(looked_at)))
         top = plan.strategy.bounds[-1][2] if len(plan.strategy.bounds) > len(known) else most
         ends = [-step for step in profile.steps(f"smallest {value.name}") if least < -step <= min(0, top)]
-        plan = _best(plan, [plan.deciding(bounds=(*known, (value.text, end, top))) for end in ends])
+        tried = [plan.deciding(bounds=(*known, (value.text, end, top))) for end in ends]
+        plan = _best(plan, _some(plan, tried, 2 * len(looked_at)))
     return plan
 
 
@@ -115,6 +123,12 @@ def decided(plan: Plan, passes: Iterable[Pass] = PASSES) -> Plan:
     for one in passes:
         plan = one(plan)
     return plan
+
+
+def _some(plan: Plan, others: list[Plan], parts: int = 1) -> list[Plan]:
+    """So many plans, evenly spread, that they take one of `parts` parts of a pass's work: each takes all measures."""
+    most = max(1, _MOST_WORK // (parts * len(plan.moved)))
+    return others[:: -(-len(others) // most) or 1]
 
 
 def _best(plan: Plan, others: list[Plan]) -> Plan:

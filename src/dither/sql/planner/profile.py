@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dither.exact.digits import counted
+from dither.escape import visible_lines
 from dither.policy.catalog import Table
 from dither.policy.columns import Fixed, Int
 from dither.sql.planner.mechanism_choice import half_width, mechanism_from
+from dither.sql.planner.profile_text import short_text, whole_text
 from dither.sql.postprocess.histograms import Certified, Histogram
 from dither.sql.postprocess.left_out import ROWS
 
@@ -21,7 +23,7 @@ _FINE = 4  # bins in which a second histogram divides a factor of two
 _FEW = 8  # up to so many, all that can be told apart is told apart at once
 _LARGEST = 2**62  # no total beyond is asked for
 _FOR_ROWS = Fraction(3, 4)  # of what a profile's limits may miss, whichever of them are used
-_FOR_FIRST = Fraction(1, 8)  # of that of a histogram that is asked for twice
+_FOR_FIRST = Fraction(1, 16)  # of that of a histogram that is asked for twice
 
 
 @dataclass(frozen=True)
@@ -140,28 +142,14 @@ class Profile:
             shown = [None if edge is None else edge if unit == 1 else edge / unit for edge in (start, end)]
             yield {"from": shown[0], "to": shown[1], "owners": owners, **within}
 
+    def details(self) -> str:
+        """Every bin of every histogram, with its interval."""
+        return whole_text(self.to_dict())
+
     def __str__(self) -> str:
-        paid = "; ".join(f"{part}: {price}" for part, price in self.price.items())
-        lines = [f"Profile of {self.table}, snapshot {self.snapshot}. Paid: {paid or 'nothing yet'}."]
-        for name, histograms in self.to_dict()["histograms"].items():
-            what = "rows of an owner" if name == ROWS else _WORDS[name.partition(" ")[0]] + name.partition(" ")[2]
-            for place, bins in enumerate(histograms):
-                lines += ["", f"{what}, and how many owners have so much{', asked again' * bool(place)}:"]
-                lines += [_line(part) for part in bins]
-        return "\n".join([*lines, "", "Intervals hold with probability 95%, each by itself."])
+        return short_text(self.to_dict())
 
     __repr__ = __str__
 
-
-_WORDS = {
-    "largest": "the largest value of ",
-    "smallest": "the smallest value, if below zero, without its sign, of ",
-    "gains": "the total of positive values of ",
-    "losses": "the total of negative values, without its sign, of ",
-}
-
-
-def _line(part: Mapping[str, Any]) -> str:
-    start, end = part["from"], part["to"]
-    what = f"{start:,} or more" if end is None else f"{start:,}" if end == start else f"{start:,} to {end:,}"
-    return f"  {what:>24}: {counted(part['owners'], 'owner')} (between {part['lower']:,} and {part['upper']:,})"
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(visible_lines(self))}</pre>"

@@ -24,7 +24,8 @@ class Strategy:
     from distances from the middle and a count. `shares` are the parts of the price that the measures get, in the plan's
     order; without them all get the same. Values, by their text, are clamped to `bounds` before they are added or
     averaged, and averages take distances from `centres` in place of the middle. With `every_row` rows beyond the
-    declared maximum are read too. `why` says in sentences what was chosen, and is not recorded.
+    declared maximum are read too. With `where_first` the limit is on rows that conditions keep. `why` says in sentences
+    what was chosen, and is not recorded.
     """
 
     rows: int | None = None
@@ -36,6 +37,7 @@ class Strategy:
     centres: tuple[tuple[str, int], ...] = ()
     gaussian: bool = False
     every_row: bool = False
+    where_first: bool = False
 
     def document(self) -> dict[str, Any]:
         """What a recipe records; empty where nothing was decided."""
@@ -48,6 +50,7 @@ class Strategy:
             "bounds": [list(bounds) for bounds in self.bounds],
             "noise": "Gaussian" if self.gaussian else None,
             "every_row": self.every_row,
+            "where_first": self.where_first,
         }
         return {name: value for name, value in found.items() if value}
 
@@ -67,6 +70,7 @@ class Strategy:
             centres=tuple((text, centre) for text, centre in document.get("centres", ())),
             gaussian=document.get("noise") == "Gaussian",
             every_row=document.get("every_row", False),
+            where_first=document.get("where_first", False),
         )
 
 

@@ -105,7 +105,7 @@ class _Search:
             bought = [self.buy(cost * self.shares[m], m, self.plan.moved[m]) for m in needed]
         except ParameterError:  # noise too wide to be drawn, or hardly any
             return Fraction(0) if cost > 1 else Fraction(10**30)
-        by_noise, by_profile = split_missed(self.plan.left_out, output, self.target.confidence)
+        by_profile, by_noise = split_missed(self.plan.left_out, output, self.target.confidence)
         ends = [self.plan.left_out.bounds(measure.text, by_profile) for measure in needed]
         lost = [max(-below, above) if below is not None and above is not None else 0 for below, above in ends]
         noise = errors_of(output.aggregate, bought, 1 - by_noise)

@@ -20,7 +20,7 @@ from dither.neighbours import Relation
 
 Limit = tuple[int, int | None, int]  # from, up to below (None: or more), and how many owners have so much at most
 
-_FOR_LAST = Fraction(3, 4)  # of what a histogram may miss: most depends on the owners of its open last bin
+_FOR_LAST = Fraction(7, 8)  # of what a histogram may miss: most depends on the owners of its open last bin
 _OUTWARD = 1 + 2.0**-30  # more than the relative error of the float operations below
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,10 @@ from dither.sql.postprocess.histograms import Certified
 
 Bounds = tuple[int | None, int | None]  # exact - limited lies between them; None: no bound is known on that side
 ROWS = "rows"  # the histogram of owners by their rows; others are named by the profile
+
+# Of what an interval may miss, where it needs a profile's limits too. A constant: to choose it by what a profile says
+# would be to choose among limits that hold one by one, and not together. Small: docs/proofs/profile.md, statement 5.
+OF_PROFILE = Fraction(1, 10)
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,11 @@ class LeftOut:
         """The same for clamped values of the rows that are read, alone."""
         below, above = (side.rows * side.cut(self.known, missed) for side in self._sides(measure))
         return -below, above
+
+    def split(self, measures: Iterable[str], missed: Fraction) -> tuple[Fraction, Fraction]:
+        """Of what may be missed, the part of bounds that a profile tells, if these measures need any, and the rest."""
+        told = Fraction(0) if all(map(self.certain, measures)) else missed * OF_PROFILE
+        return told, missed - told
 
     def certain(self, measure: str) -> bool:
         """Whether its bounds hold without exception, so that the noise may fail all of the time that is allowed."""

@@ -18,6 +18,9 @@ from dither.sql.postprocess.recorded_mechanisms import Mechanism
 
 NOTHING: Bounds = (0, 0)
 
+# Parts of what may be missed that may go to groups that lose more than an even share of what is left out.
+TO_GROUPS = tuple(Fraction(part, 10) for part in range(1, 10))
+
 
 @dataclass(frozen=True)
 class MeasureError:

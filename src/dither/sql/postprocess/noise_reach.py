@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, sign
@@ -36,10 +37,35 @@ def reach(mechanism: Mechanism, missed: Fraction, room: Fraction | None = Fracti
     if not 0 < missed < 1 or not (room is None or room >= 0):
         raise ParameterError("an interval may be missed with a probability between 0 and 1, and has room from 0 on.")
     low, high = -1, math.ceil(noise.error(1 - missed))  # without room it holds, and so with any
+    if room != 0:
+        low, high = _around(_estimate(noise, missed, room), low, high, lambda w: _holds(noise, w, missed, room))
     while room != 0 and high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _holds(noise, middle, missed, room) else (middle, high)
     return Fraction(high)
+
+
+def _around(guess: int, low: int, high: int, holds: Callable[[int], bool]) -> tuple[int, int]:
+    """The same bounds, or closer ones if a guess is right: it holds, and one less does not."""
+    for w in (guess, guess - 1):
+        if low < w < high:
+            low, high = (low, w) if holds(w) else (w, high)
+    return low, high
+
+
+def _estimate(noise: Laplace | Gaussian, missed: Fraction, room: Fraction | None) -> int:
+    """About where to look: of Laplace noise in closed form, of Gaussian noise after a few steps of a fixed point."""
+    tail, apart = float(missed), math.inf if room is None else float(room)
+    if isinstance(noise, Laplace):
+        scale = float(noise.scale_steps)
+        both = tail * (1 + math.exp(-1 / scale)) / (1 + math.exp(-apart / scale))
+        return math.ceil(-scale * math.log(both)) - 1
+    normal = NormalDist(0, float(noise.sigma_steps))
+    far = 0.0
+    for _ in range(8):
+        w = -normal.inv_cdf(tail / (1 + far))
+        far = normal.cdf(-w - apart) / normal.cdf(-w)
+    return math.ceil(-normal.inv_cdf(tail / (1 + far)) - 0.5)
 
 
 def _holds(noise: Laplace | Gaussian, w: int, missed: Fraction, room: Fraction | None) -> bool:
@@ -70,19 +96,24 @@ def reach_of_sum(
     if len(used) == 1 and used[0][1] == 1:
         return reach(used[0][0], missed, room)
     noises = [(noise_of(mechanism), factor) for mechanism, factor in used]
-    scales = sorted(float(noise.scale) * factor for noise, factor in noises if noise is not None)
-    steps = sum((factor for _, factor in noises), 0)
-    if len(noises) == len(scales) == 2 and all(isinstance(noise, Gaussian) for noise, _ in noises):
-        spread = math.hypot(*scales) * math.sqrt(2)
-        return Fraction(_of_sum(lambda t: math.erfc(t / spread) / 2, missed, room)) + Fraction(steps, 2)
-    if len(noises) == len(scales) == 2 and all(isinstance(noise, Laplace) for noise, _ in noises):
-        return Fraction(_of_sum(lambda t: _of_laplace(t, scales[1], scales[0]), missed, room)) + steps
+    scales = [float(noise.scale) * factor for noise, factor in noises if noise is not None]
+    steps, apart = sum((factor for _, factor in noises), 0), math.inf if room is None else float(room)
+    for kind, off in ((Gaussian, Fraction(steps, 2)), (Laplace, Fraction(steps))):
+        if len(noises) == len(scales) == 2 and all(isinstance(noise, kind) for noise, _ in noises):
+            return Fraction(together(scales, float(missed), apart, gaussian=kind is Gaussian)) + off
     return None
 
 
-def _of_sum(tail: Tail, missed: Fraction, room: Fraction | None) -> float:
+def together(scales: Sequence[float], missed: float, room: float, *, gaussian: bool) -> float:
+    """The same for the sum of two continuous noises of these scales, rounded up."""
+    spread, (narrow, wide) = math.hypot(*scales) * math.sqrt(2), sorted(scales)
+    tail: Tail = (lambda t: math.erfc(t / spread) / 2) if gaussian else (lambda t: _of_laplace(t, wide, narrow))
+    return _of_sum(tail, missed, room)
+
+
+def _of_sum(tail: Tail, missed: float, room: float) -> float:
     """The least t, rounded up, beyond which, or below -t - room, the sum is with at most this probability."""
-    allowed, apart = float(missed) / _OUTWARD, math.inf if room is None else float(room) / _OUTWARD
+    allowed, apart = missed / _OUTWARD, room / _OUTWARD
 
     def beyond(t: float) -> float:
         return tail(t) + (0.0 if math.isinf(apart) else tail(t + apart))

@@ -19,6 +19,7 @@ class ValueColumn:
     The exact value is within `half_width` (in shown units) with the confidence asked for, or between `lower` and
     `upper` (in units) where the two sides or groups differ. `possible` is the declared range: no value lies outside.
     `declared` says what the values, then codes, are shown as, where they are no numbers.
+    `maybe_null` says where the exact value may be NULL, as SQL has it; None: nowhere.
     `additive`: the exact values of groups add up to the exact value of all their rows together.
     """
 
@@ -31,3 +32,4 @@ class ValueColumn:
     possible: tuple[float, float] | None = None
     additive: bool = False
     declared: Column | None = None
+    maybe_null: NDArray[np.bool_] | None = None

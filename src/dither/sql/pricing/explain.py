@@ -43,12 +43,14 @@ def explain(priced: PricedQuestion, confidence: Fraction) -> Explanation:
     by_measure = {item.measure: item for item in priced.measures}
     parts = dict(zip(by_measure, priced.shares, strict=True))
     kept = [node.rows for aggregate in priced.aggregates for node in aggregate.walk() if isinstance(node, OwnerLimit)]
+    if priced.strategy.where_first and priced.strategy.rows is not None:
+        kept = [min(rows, priced.strategy.rows) for rows in kept]
     return Explanation(
         {
             "tables": [table.name for table in question.tables],
             "people": question.people,
             "groups": priced.aggregates[0].group_count if question.public else None,
-            "rows_per_owner": max(kept, default=None),
+            "rows_per_owner": min(priced.strategy.rows or max(kept), max(kept)) if kept else None,
             "selected_keys": _selection(priced, confidence),
             "price": {**priced.asked, **_charged(priced)},
             "confidence": str(float(confidence)),
@@ -77,7 +79,7 @@ def _column(
 ) -> dict[str, Any]:
     """A column's measures, the half-width of its noise alone, and what is left out of it."""
     needed = [by_measure[measure] for measure in output.aggregate.measures()]
-    by_noise, by_profile = split_missed(priced.left_out, output, confidence)
+    by_profile, by_noise = split_missed(priced.left_out, output, confidence)
     errors = errors_of(output.aggregate, [item.mechanism for item in needed], 1 - by_noise)
     expected = []
     for size in _GROUP_SIZES if output.aggregate.depends_on_size else (None,):

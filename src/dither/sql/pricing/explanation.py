@@ -20,6 +20,12 @@ class Explanation:
     def to_json(self) -> str:
         return json_text(self.content, indent=2)
 
+    def plot(self) -> Any:
+        """An altair chart (needs altair) of the menu: noise, and the most that is left out, by rows of each owner."""
+        from dither.sql.pricing.menu_picture import chart
+
+        return chart(self.content)
+
     def __str__(self) -> str:
         from dither.sql.pricing.explanation_text import to_text
 

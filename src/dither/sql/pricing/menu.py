@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -27,7 +28,7 @@ def menu(priced: PricedQuestion, confidence: Fraction) -> list[dict[str, Any]]:
     kind, (_, cost) = "zcdp" if priced.split[0] == "rho" else "pure", priced.split
     plan = Plan(priced.question, kind, cost, confidence, priced.profile)
     rows = sorted({limit.rows, most, *(_STEP**place for place in range(most.bit_length()) if _STEP**place < most)})
-    return [
+    made = [
         {
             "rows_per_owner": count,
             "chosen": count == limit.rows,
@@ -35,6 +36,7 @@ def menu(priced: PricedQuestion, confidence: Fraction) -> list[dict[str, Any]]:
         }
         for count in rows
     ]
+    return made if made[0]["columns"] else []
 
 
 def _columns(plan: Plan, confidence: Fraction) -> list[dict[str, Any]]:
@@ -43,12 +45,9 @@ def _columns(plan: Plan, confidence: Fraction) -> list[dict[str, Any]]:
     for output, asked in zip(plan.answered.outputs, plan.question.outputs, strict=True):
         measure = asked.aggregate.measures()[0]
         if len(asked.aggregate.measures()) == 1 and isinstance(measure, (CountRows, SumRows)):
-            by_noise, by_profile = split_missed(plan.left_out, output, confidence)
-            each = float(by_noise) / output.aggregate.confidence_split
-            leaf = output.aggregate
-            pairs = zip(leaf.measures(), leaf.noise_factors, strict=True)
-            noise = sum(factor * plan.noise(one, each) for one, factor in pairs)
-            left = left_out_of(plan.left_out, leaf.measures()[0], by_profile)
+            by_profile, by_noise = split_missed(plan.left_out, output, confidence)
+            noise = plan.noise_of(output, float(by_noise))
+            left = left_out_of(plan.left_out, output.aggregate.measures()[0], by_profile)
             found.append({"name": output.name, "noise": noise, "left_out": left})
     return found
 
@@ -59,14 +58,22 @@ def left_out_of(left: LeftOut, measure: Measure, missed: Fraction) -> list[float
 
 
 def structure(priced: PricedQuestion) -> list[dict[str, Any]]:
-    """What could be declared, if it is true, for less noise: that an owner has one row in each group.
+    """What could be declared, if it is true, for less noise of counts and sums: one row of an owner in each group.
 
-    Then one owner moves M groups by one each, which Gaussian noise covers with the square root of M.
+    Then one owner moves M groups by one each, which Gaussian noise covers with the square root of M. `noise_times` is
+    by what the noise of this plan, which reads K rows, would have to be multiplied.
     """
     limit = certifiable(priced.aggregates[0].child)
     names = {} if limit is None else {name: own for own, name in limit.child.names}
-    columns = [names.get(key.code.name) for key in priced.question.keys if isinstance(key.code, Stored)]
-    rows = 1 if limit is None else limit.rows
-    if priced.split[0] != "rho" or rows == 1 or len(columns) != 1 or columns[0] is None:
+    keys = [key for key in priced.question.keys if isinstance(key.code, Stored)]
+    columns = [names.get(key.code.name) for key in keys if isinstance(key.code, Stored)]
+    if limit is None or priced.split[0] != "rho" or len(columns) != 1 or columns[0] is None:
         return []
-    return [{"max_rows_per_owner_in": {columns[0]: 1}, "noise_times": rows**-0.5}]
+    table, sums = limit.child.table, (CountRows, SumRows)
+    # With fewer groups than rows, what was declared as the rows of an owner would not be true.
+    few = (keys[0].declaration.key_count or table.max_rows_per_owner) < table.max_rows_per_owner
+    gains = all(isinstance(one, sums) for output in priced.question.outputs for one in output.aggregate.measures())
+    if few or not gains or columns[0] in table.structure.rows_in:
+        return []
+    times = math.sqrt(table.max_rows_per_owner) / limit.rows
+    return [{"max_rows_per_owner_in": {columns[0]: 1}, "noise_times": times}] if times < 1 else []

@@ -17,10 +17,13 @@ from dither.sql.plan.nodes import (
     Aggregate,
     Choice,
     CountRows,
+    Filter,
+    Node,
     OwnerAggregate,
     OwnerLimit,
     QuantileRows,
     Retruncate,
+    SemiJoin,
     SumRows,
     Total,
 )
@@ -31,7 +34,10 @@ from dither.sql.postprocess.recorded_mechanisms import Mechanism
 
 def limits(aggregates: Iterable[Aggregate]) -> tuple[str, ...]:
     """What a plan leaves out of the data: sentences that are kept with its answer."""
-    return tuple(dict.fromkeys(note for aggregate in aggregates for note in _limits(aggregate)))
+    parts = tuple(aggregates)
+    limited = [node for part in parts for node in part.walk() if isinstance(node, OwnerLimit)]
+    least = {node.child.table.name: node.rows for node in sorted(limited, key=lambda node: -node.rows)}
+    return tuple(dict.fromkeys(note for part in parts for note in _limits(part, least)))
 
 
 def notes(question: Question, limited: tuple[str, ...] | None = None) -> tuple[str, ...]:
@@ -90,9 +96,9 @@ def ranks(
             mechanism = mechanisms.get(measure.text)
             if not isinstance(measure, QuantileRows) or not isinstance(mechanism, Quantile):
                 continue
-            told = Fraction(0) if left_out.certain(measure.text) else missed / 10
+            told, rest = left_out.split([measure.text], missed)
             rows = left_out.bounds(measure.text, told)[1]
-            p, own = Fraction(measure.numerator, measure.denominator), mechanism.rank_error(1 - (missed - told))
+            p, own = Fraction(measure.numerator, measure.denominator), mechanism.rank_error(1 - rest)
             if rows is None:
                 yield f"{output.name}: any number of rows was left out, so nothing is known about its rank among all."
                 continue
@@ -119,16 +125,25 @@ def _values(question: Question) -> Iterator[Stored]:
                 yield leaf.value
 
 
-def _limits(aggregate: Aggregate) -> Iterator[str]:
+def _limits(aggregate: Aggregate, least: Mapping[str, int]) -> Iterator[str]:
+    """What one aggregation leaves out; of the limits on a table the least is told, which some numbers have."""
     limits = [node for node in aggregate.walk() if isinstance(node, OwnerLimit)]
     several = len({node.child.table.name for node in limits}) > 1
-    for node in limits:
+    for node in (limit for limit in limits if limit.rows == least[limit.child.table.name]):
         of = f" in {node.child.table.name}" if several else ""
-        yield f"At most {_rows(node.rows, of)} counted."
+        lowered = node.rows < node.child.table.max_rows_per_owner and chooses(aggregate.child)
+        yield f"At most {_rows(node.rows, of)} counted{', whichever WHERE keeps of them' if lowered else ''}."
     yield from _clamps(aggregate)
     for cut in aggregate.walk():
-        if isinstance(cut, Retruncate):
+        if isinstance(cut, Retruncate) and not isinstance(cut.child, OwnerAggregate):
+            yield f"Of those that WHERE keeps, at most {_rows(cut.rows)} counted."
+        elif isinstance(cut, Retruncate):
             yield f"After WHERE, joins and grouping at most {_rows(cut.rows)} kept."
+
+
+def chooses(node: Node) -> bool:
+    """Whether conditions choose among rows."""
+    return any(isinstance(inner, (Filter, SemiJoin)) for inner in node.walk())
 
 
 def _clamps(aggregate: Aggregate) -> Iterator[str]:

@@ -42,6 +42,8 @@ from dither.sql.pricing.recipe import Recipe
 
 __all__ = ["Mechanism", "PricedMeasure", "PricedQuestion", "again", "mechanism_from", "price"]
 
+AFTER_WHERE, BEFORE_WHERE = "after_where", "before_where"  # which rows a stated limit is on
+
 
 @dataclass(frozen=True)
 class PricedMeasure:
@@ -79,7 +81,7 @@ class PricedQuestion:
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """The aggregations as an engine reads them; neither the price nor what is recorded depends on them."""
+        """The aggregations as DuckDB reads them; neither the price nor what is recorded depends on them."""
         return tuple(map(lower, self.aggregates))
 
     @cached_property
@@ -137,15 +139,18 @@ def price(
     delta: Number | None = None,
     confidence: Number = "0.95",
     rows_per_owner: int | None = None,
+    limit_rows: str = AFTER_WHERE,
+    over_groups: bool = False,
     profile: Profile | None = None,
     strategy: Strategy | None = None,
 ) -> PricedQuestion:
     """Split one stated price over all measures of the question, so that together they cost it once.
 
     What the plan leaves open is chosen by the profile, unless `rows_per_owner` states it or an earlier run has decided
-    it (`strategy`). In place of a price, `error` states how far every column may be off with `confidence`. `delta` pays
-    for keys from the data; where all keys are public and epsilons and deltas add up, for Gaussian noise: only if it
-    errs by less.
+    it (`strategy`): for intervals that hold in so many of the groups, if `over_groups`. A stated limit is on the rows
+    that WHERE keeps, unless `limit_rows` says otherwise. In place of a price, `error` states how far every column may
+    be off with `confidence`. `delta` pays for keys from the data; where all keys are public and epsilons and deltas add
+    up, for Gaussian noise: only if it errs by less.
     """
     if sum(stated is not None for stated in (epsilon, rho, error)) != 1:
         raise ParameterError(
@@ -155,7 +160,10 @@ def price(
         raise DeltaUnneeded
     for_noise = None if delta is None or not question.public else probability(delta, "delta")
     target, level = None, probability(confidence, "confidence")
-    open_ = Plan(question, currency.kind, Fraction(1), level, profile, rows_per_owner)
+    if limit_rows not in (AFTER_WHERE, BEFORE_WHERE):
+        raise ParameterError(f"limit_rows is {AFTER_WHERE!r} or {BEFORE_WHERE!r}; got {limit_rows!r}.")
+    first = limit_rows == AFTER_WHERE
+    open_ = Plan(question, currency.kind, Fraction(1), level, profile, rows_per_owner, first, over_groups=over_groups)
     if error is not None:
         target = Target(positive(error, "error"), level)
         cost, strategy = _solved(open_, target, for_noise)
@@ -173,7 +181,8 @@ def price(
     made = replace(made, target=target, profile=profile)
     if rows_per_owner is None:
         return made
-    return replace(made, label=key_with_rows(question.canonical(), strategy.rows))  # no answer with another limit
+    label = key_with_rows(question.canonical(), strategy.rows, where_first=strategy.where_first)
+    return replace(made, label=label)  # no answer with another limit
 
 
 def _solved(plan: Plan, target: Target, delta: Fraction | None) -> tuple[Fraction, Strategy]:
@@ -218,7 +227,7 @@ def _bought(
         total = Price(cost, for_noise)
         asked["delta"] = f"{float(for_noise):.15g}"
         kind, cost = "zcdp", price_in_rho(cost, for_noise)
-    sensitivities = [item for checked in check(aggregates) for item in checked]
+    sensitivities = [item for checked in check(aggregates, every_row=strategy.every_row) for item in checked]
     needed = [measure for aggregate in aggregates for measure in aggregate.answers]
     shares = strategy.shares or (Fraction(1, len(needed)),) * len(needed)
     if len(shares) != len(needed) or not sum(shares) <= 1:

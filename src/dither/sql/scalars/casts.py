@@ -127,8 +127,8 @@ def _text(scalars: Scalars, node: exp.Expr, value: Value) -> Value:
 
 
 def _inexact(scalars: Scalars, node: exp.Expr, value: Value) -> Value:
-    what = f"a cast to {_name(node.args['to'])} is not supported: numbers are kept exactly."
-    raise scalars.refusal(node, what, "Write x * 1.0 / y for a division with decimals, or CAST(x AS NUMERIC(18, 6)).")
+    """Numbers stay exact; only what is divided by them, or they by it, has decimals."""
+    return Value("number", _number(scalars, node, value))
 
 
 _RULES: tuple[tuple[tuple[object, ...], Callable[[Scalars, exp.Expr, Value], Value]], ...] = (

@@ -182,7 +182,10 @@ def _in(scalars: Scalars, node: exp.Expr) -> Value:
 
 def _is(scalars: Scalars, node: exp.Expr) -> Value:
     right = node.expression
-    if isinstance(right, exp.Null):
+    found = scalars.scope.found(node.this) if isinstance(right, exp.Null) else None
+    if found is not None:
+        truth = simplifier.is_null(found)
+    elif isinstance(right, exp.Null):
         value = scalars.value(node.this)
         if value.kind in ("null", "literal"):
             raise scalars.refusal(node, "IS NULL needs a column or an expression.", "Write x IS NULL.")
@@ -192,6 +195,22 @@ def _is(scalars: Scalars, node: exp.Expr) -> Value:
     else:
         raise scalars.refusal(node, "IS takes NULL, TRUE or FALSE.", "Write x = y to compare.")
     return Value("boolean", simplifier.negation(truth) if node.args.get("negate") else truth)
+
+
+def _distinct_from(distinct: bool) -> Callable[[Scalars, exp.Expr], Value]:
+    """IS [NOT] DISTINCT FROM: a comparison in which NULL is a value like others; never NULL itself."""
+
+    def rule(scalars: Scalars, node: exp.Expr) -> Value:
+        left, right = scalars.value(node.this), scalars.value(node.expression)
+        if "null" in (left.kind, right.kind):
+            same = simplifier.is_null(left.node if right.kind == "null" else right.node)
+        else:
+            missing = simplifier.conjunction((simplifier.is_null(left.node), simplifier.is_null(right.node)))
+            equal = simplifier.is_truth(compare_values(scalars, node, "=", left, right), True)
+            same = simplifier.disjunction((equal, missing))
+        return Value("boolean", simplifier.negation(same) if distinct else same)
+
+    return rule
 
 
 def _like(scalars: Scalars, node: exp.Expr, escape: str = patterns.ESCAPE) -> Value:
@@ -241,6 +260,8 @@ RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
     exp.Between: _between,
     exp.In: _in,
     exp.Is: _is,
+    exp.NullSafeEQ: _distinct_from(False),
+    exp.NullSafeNEQ: _distinct_from(True),
     exp.Like: _like,
     exp.ILike: _like,
     exp.Escape: _escape,

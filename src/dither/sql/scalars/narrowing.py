@@ -6,13 +6,14 @@ is written as a clamp, which does nothing to a row that WHERE has kept, and hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dither.policy.columns import Category, Coded, Column, Date, Int
 from dither.policy.columns.key_domains import Listed, Shown
 from dither.sql import expressions as e
-from dither.sql.plan.nodes import Filter, Node, SemiJoin
+from dither.sql.expressions.simplifier import united
+from dither.sql.plan.nodes import Filter, JoinOwner, JoinPublic, Node, OwnerAggregate, OwnerWindow, Project, SemiJoin
 
 Runs = tuple[e.Run, ...]
 Kept = Mapping[str, Runs]
@@ -20,18 +21,24 @@ MOST_PLACES = 1_000  # values of a key that are told apart one by one
 
 
 def kept(node: Node) -> dict[str, Runs]:
-    """The runs of codes that the conditions on top of a relation leave of its columns, by name; none may be NULL."""
-    found: dict[str, Runs] = {}
-    while isinstance(node, (Filter, SemiJoin)):
-        if isinstance(node, Filter):
-            predicate = node.predicate
-            for condition in predicate.operands if isinstance(predicate, e.And) else (predicate,):
-                column, runs = _left_by(condition)
-                if column is not None:
-                    known = found.get(column.name, ((column.least, column.most),))
-                    found[column.name] = _both(known, runs)
-        node = node.child
-    return {name: runs for name, runs in found.items() if runs}  # a condition that never holds narrows nothing
+    """The runs of codes that conditions, also those of joins, leave of a relation's columns; none may be NULL."""
+    return {name: runs for name, runs in _kept(node).items() if runs}  # a condition that never holds narrows nothing
+
+
+def _kept(node: Node) -> dict[str, Runs]:
+    if isinstance(node, Filter):
+        return _all_of([_kept(node.child), _left_by(node.predicate)])
+    if isinstance(node, (SemiJoin, OwnerWindow)):
+        return _kept(node.child)
+    if isinstance(node, (Project, OwnerAggregate)):
+        inner = _kept(node.child)
+        columns = node.columns if isinstance(node, Project) else node.keys
+        bare = {name: value.name for name, value in columns if isinstance(value, e.Stored)}
+        return {name: inner[own] for name, own in bare.items() if own in inner}
+    if isinstance(node, (JoinPublic, JoinOwner)):
+        other = node.public if isinstance(node, JoinPublic) else node.other
+        return {**_kept(node.child), **({} if node.outer else _kept(other))}
+    return {}
 
 
 def narrowed(column: e.Stored, runs: Runs) -> e.Numeric:
@@ -72,7 +79,27 @@ def _placed(value: e.Numeric, codes: list[int]) -> e.Numeric:
     return e.Clamp(steps, 0, len(codes) - 1)
 
 
-def _left_by(condition: e.Boolean) -> tuple[e.Stored | None, Runs]:
+def _left_by(condition: e.Boolean) -> dict[str, Runs]:
+    """The codes of stored columns for which alone a condition can be true, by the names of the columns."""
+    if isinstance(condition, e.And):
+        return _all_of([_left_by(operand) for operand in condition.operands])
+    if isinstance(condition, e.Or):
+        first, *others = [_left_by(operand) for operand in condition.operands]
+        shared = [name for name in first if all(name in other for other in others)]
+        return {name: united([run for part in (first, *others) for run in part[name]]) for name in shared}
+    column, runs = _about(condition)
+    return {} if column is None else {column.name: _both(((column.least, column.most),), runs)}
+
+
+def _all_of(parts: Iterable[Mapping[str, Runs]]) -> dict[str, Runs]:
+    found: dict[str, Runs] = {}
+    for part in parts:
+        for name, runs in part.items():
+            found[name] = _both(found[name], runs) if name in found else runs
+    return found
+
+
+def _about(condition: e.Boolean) -> tuple[e.Stored | None, Runs]:
     """The stored column that a condition is about and the codes for which it is true; None if it is another kind."""
     if isinstance(condition, e.Among) and isinstance(condition.value, e.Stored):
         return condition.value, condition.runs

@@ -9,18 +9,20 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-_DECIMAL = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Sign, exp.Extract)
-_OF_ONE = (exp.Paren, exp.Neg, exp.Abs)
+_ROUNDED = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc, exp.Sign, exp.Extract)
+_DECIMAL = (*_ROUNDED, exp.Sqrt, exp.Ln, exp.Log, exp.Exp, exp.Pow)
+_FLOATS = (exp.DType.FLOAT, exp.DType.DOUBLE)
+_OF_ONE = (exp.Paren, exp.Neg, exp.Abs, exp.Cast)
 _OF_TWO = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Nullif)
 _OF_SEVERAL = (exp.Coalesce, exp.Least, exp.Greatest)
-_WITH_DECIMALS = (exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE)
+_WITH_DECIMALS = (exp.DType.DECIMAL, *_FLOATS)
 
 
 def is_integer(node: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
     """By syntax alone; what is left to the declarations of columns, such as their decimals, counts as an integer."""
     if isinstance(node, _DECIMAL) or node.meta.get("exact"):  # so marked are quotients of other dialects
         return False
-    if isinstance(node, exp.Cast):
+    if isinstance(node, exp.Cast) and "instead" not in node.meta:  # such a cast refuses dates, and changes no number
         return node.args["to"].this not in _WITH_DECIMALS
     if isinstance(node, exp.Literal):
         return node.is_string or str(node.this).isdigit()
@@ -50,9 +52,13 @@ def is_float(node: exp.Expr, scale: Callable[[exp.Expr], int], seen: frozenset[s
     """
     if isinstance(node, exp.Extract):
         return bool(node.meta.get("float"))
-    if isinstance(node, _DECIMAL):
+    if isinstance(node, exp.Pow):  # a root or logarithm is no half, unless of a decimal number, and then it is one
+        return not any(scale(part) for part in (node.this, node.expression)) or any(
+            is_float(part, scale, seen) for part in (node.this, node.expression)
+        )
+    if isinstance(node, _ROUNDED):
         whole = is_integer(node.this) and scale(node.this) == 0
         return node.args.get("decimals") is None and (whole or is_float(node.this, scale, seen))
     if isinstance(node, exp.Cast):
-        return False
+        return node.args["to"].this in _FLOATS
     return any(is_float(part, scale, seen | {node.name.lower()}) for part in _parts(node, seen))

@@ -33,8 +33,9 @@ from dither.sql.scalars.labels import LabelReader
 from dither.sql.scalars.narrowing import Kept, narrowed
 from dither.sql.scalars.number_types import is_float, is_integer
 from dither.sql.scalars.scope import Scope
-from dither.sql.text import grammar
+from dither.sql.text import collations, grammar
 
+_COUNTED = (exp.Count, exp.Length, exp.Is)  # where no text is compared with another
 MOST_WORDS = 10_000  # of a question when written out
 
 Kind = Literal["number", "boolean", "date", "timestamp", "local", "category", "text", "literal", "null"]
@@ -85,6 +86,9 @@ class Scalars:
             raise self._unknown(node)
         bound = rule(self, node)
         self.small(node, [bound.node])
+        if bound.category is not None or (bound.kind == "text" and not isinstance(node.parent, _COUNTED)):
+            listed = None if bound.category is None else bound.category.values
+            collations.check_apart(self.scope.source, node, listed)
         if isinstance(bound.node, Numeric):
             self._fits(node, bound.node)
         elif isinstance(bound.node, Textual) and bound.node.longest > LONGEST:
@@ -127,7 +131,7 @@ class Scalars:
     def no_float(self, node: exp.Expr) -> None:
         """Refuse to round what PostgreSQL has as a float with decimals: it rounds a half to even there."""
         inner = node.this
-        if not inner.root().meta.get("translated") and self._scale(inner) and is_float(inner, self._scale):
+        if not self.scope.source.dialect and self._scale(inner) and is_float(inner, self._scale):
             what = "PostgreSQL has this number as a float, and rounds a half to even."
             raise self.refusal(node, what, "Cast what is rounded first: FLOOR(CAST(x AS NUMERIC)) for FLOOR(x).")
 

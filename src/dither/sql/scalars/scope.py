@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from dither.policy.columns import Column
 from dither.policy.names import listed, meant, quoted
+from dither.sql.expressions import Stored
 from dither.sql.plan.nodes import Node
 from dither.sql.text.source import Source
 
@@ -46,10 +47,19 @@ class Relation:
     people: str = ""
     identities: Mapping[str, Identity] | None = None
     owner_places: tuple[int, ...] = ()
+    found: tuple[frozenset[str], Stored] | None = None  # after LEFT JOIN: the owner's names, and what is NULL without
+    missing: frozenset[str] = frozenset()  # what the owner was called before an outer join, which may find no row
+    either: tuple[frozenset[tuple[str, str]], ...] = ()  # after FULL JOIN: sets of owners of which every row has one
 
     @property
     def private(self) -> bool:
         return bool(self.people)
+
+    @property
+    def owner_name(self) -> str:
+        """What the owner of a row is called, for advice; one that FULL JOIN left is written as it is."""
+        name = min(self.owners, default="owner")
+        return name if name.startswith("COALESCE(") else quoted(name)
 
     def is_owner(self, name: str) -> bool:
         return any(name.lower() == owner.lower() for owner in self.owners)
@@ -115,6 +125,18 @@ class Scope:
         """Whether a name means the owner of a row of this query."""
         return isinstance(node, exp.Column) and self.owner_of(node) is not None
 
+    def found(self, node: exp.Expr) -> Stored | None:
+        """What is NULL exactly where LEFT JOIN found no row, if this names the owner of a relation joined so."""
+        relation = self.found_in(node)
+        return None if relation is None or relation.found is None else relation.found[1]
+
+    def found_in(self, node: exp.Expr) -> Relation | None:
+        """The relation of which this names the owner, if a join may find no row of it."""
+        for relation in self._called(node.table) if isinstance(node, exp.Column) and node.table else ():
+            if relation.found is not None and node.name.lower() in {name.lower() for name in relation.found[0]}:
+                return None if relation.named(node.name) else relation
+        return None
+
     def owner_of(self, node: exp.Column) -> Relation | None:
         """The relation whose owner a name means."""
         among = [relation for relation in self.relations if not node.table or _same(relation.called, node.table)]
@@ -123,8 +145,7 @@ class Scope:
     @property
     def owner_name(self) -> str:
         """What the owner of a row is called, for advice."""
-        names = [name for relation in self.relations for name in sorted(relation.owners)]
-        return quoted(names[0]) if names else "owner"
+        return next((relation.owner_name for relation in self.relations if relation.owners), "owner")
 
     def _called(self, name: str) -> list[Relation]:
         return [relation for relation in self.relations if _same(relation.called, name)]

@@ -1,7 +1,6 @@
-"""Functions of texts: LENGTH, SUBSTRING, LEFT, TRIM, ||, and LOWER and UPPER of labels.
+"""Functions of texts: LENGTH, POSITION, SUBSTRING, LEFT, RIGHT, SPLIT_PART, TRIM, CONCAT, ||, LOWER and UPPER.
 
-Characters are Unicode code points. Labels are mapped in Python; free text by operators that all engines share, so
-letters of free text have no LOWER and UPPER: engines and locales differ about them.
+Characters are Unicode code points. Labels are mapped in Python; free text by operators that all engines share.
 """
 
 from __future__ import annotations
@@ -14,20 +13,27 @@ from dither.sql.expressions import (
     LONGEST,
     Clamp,
     Constant,
+    Ending,
     Joined,
     Length,
+    Letters,
+    Position,
+    SplitPart,
     StoredText,
     Substring,
+    TextCoalesce,
     TextConstant,
     Textual,
     Trim,
+    lowered,
+    uppered,
 )
 from dither.sql.scalars import label_maps
 from dither.sql.scalars.scalar import Scalars, Value, article
 
 
 def _mapped(
-    scalars: Scalars, node: exp.Expr, name: str, label: Callable[[str], str], build: Callable[[Textual], Textual] | None
+    scalars: Scalars, node: exp.Expr, name: str, label: Callable[[str], str], build: Callable[[Textual], Textual]
 ) -> Value:
     """A function of one text: done with labels and literals here, with free text by the engine."""
     value = scalars.value(node.this)
@@ -37,14 +43,15 @@ def _mapped(
         return label_maps.relabelled(scalars, node, value, label)
     if value.kind != "text" or not isinstance(value.node, Textual):
         raise scalars.refusal(node, f"{name} takes text, not {article(value.kind)}.", "Use a Text or Category column.")
-    if build is None:
-        what = f"{name} of free text is not supported: engines differ about the letters of some languages."
-        raise scalars.refusal(node, what, "Write x ILIKE 'text' to compare in any case, or declare a Category.")
     return Value("text", build(value.node))
 
 
-def _letters(name: str, label: Callable[[str], str]) -> Callable[[Scalars, exp.Expr], Value]:
-    return lambda scalars, node: _mapped(scalars, node, name, label, None)
+def _lower(scalars: Scalars, node: exp.Expr) -> Value:
+    return _mapped(scalars, node, "LOWER", lowered, lambda text: Letters("lower", text))
+
+
+def _upper(scalars: Scalars, node: exp.Expr) -> Value:
+    return _mapped(scalars, node, "UPPER", uppered, lambda text: Letters("upper", text))
 
 
 def _substring(scalars: Scalars, node: exp.Expr) -> Value:
@@ -57,6 +64,63 @@ def _substring(scalars: Scalars, node: exp.Expr) -> Value:
 
 def _left(scalars: Scalars, node: exp.Expr) -> Value:
     return _cut(scalars, node, "LEFT", 1, scalars.constant(node.expression, least=0, most=LONGEST))
+
+
+def _right(scalars: Scalars, node: exp.Expr) -> Value:
+    length = scalars.constant(node.expression, least=0, most=LONGEST)
+    return _mapped(
+        scalars, node, "RIGHT", lambda text: text[-length:] if length else "", lambda text: Ending(text, length)
+    )
+
+
+def _split_part(scalars: Scalars, node: exp.Expr) -> Value:
+    separator = _quoted(scalars, node.args.get("delimiter"), "SPLIT_PART", "a separator")
+    place = scalars.constant(node.args.get("part_index"), least=1, most=LONGEST)
+
+    def part(text: str) -> str:
+        parts = text.split(separator)
+        return parts[place - 1] if place <= len(parts) else ""
+
+    return _mapped(scalars, node, "SPLIT_PART", part, lambda text: SplitPart(text, separator, place))
+
+
+def _position(scalars: Scalars, node: exp.Expr) -> Value:
+    sought = _quoted(scalars, node.args.get("substr"), "POSITION", "what is sought")
+    value = scalars.value(node.this)
+    if isinstance(value.node, TextConstant):
+        return Value("number", Constant(value.node.value.find(sought) + 1))
+    if value.category is not None:
+        return Value("number", label_maps.measured(scalars, node, value, lambda label: label.find(sought) + 1))
+    if value.kind != "text" or not isinstance(value.node, Textual):
+        what = f"POSITION looks into text, not {article(value.kind)}."
+        raise scalars.refusal(node, what, "Use a Text or Category column.")
+    found = Position(value.node, sought)
+    return Value("number", Clamp(found, 0, found.high) if isinstance(value.node, StoredText) else found)
+
+
+def _quoted(scalars: Scalars, node: exp.Expr | None, name: str, what: str) -> str:
+    """A text that is written in the query, not empty."""
+    given = None if node is None else scalars.value(node).node
+    if node is None or not isinstance(given, TextConstant) or not given.value:
+        at = node if node is not None else exp.Null()
+        raise scalars.refusal(at, f"{name} takes {what} in single quotes, of at least one character.", "Write 'a'.")
+    return given.value
+
+
+def _concat(scalars: Scalars, node: exp.Expr) -> Value:
+    """CONCAT passes over NULL, where || is NULL."""
+    joined: Value | None = None
+    for item in node.expressions:
+        value = scalars.value(item)
+        if value.kind == "text" and isinstance(value.node, Textual) and value.node.nullable:
+            value = Value("text", TextCoalesce((value.node, TextConstant(""))))
+        elif value.kind == "category" and value.node.nullable:
+            hint = "Write COALESCE(x, 'label'), with one of its labels, or x || y."
+            raise scalars.refusal(item, "CONCAT would write nothing for NULL, which is no label.", hint)
+        joined = value if joined is None else _both(scalars, node, [joined, value])
+    if joined is None:
+        raise scalars.refusal(node, "CONCAT joins nothing.", "Name at least one text.")
+    return joined
 
 
 def _cut(scalars: Scalars, node: exp.Expr, name: str, start: int, length: int) -> Value:
@@ -96,7 +160,10 @@ def _length(scalars: Scalars, node: exp.Expr) -> Value:
 
 
 def _joined(scalars: Scalars, node: exp.Expr) -> Value:
-    values = [scalars.value(side) for side in (node.this, node.expression)]
+    return _both(scalars, node, [scalars.value(side) for side in (node.this, node.expression)])
+
+
+def _both(scalars: Scalars, node: exp.Expr, values: list[Value]) -> Value:
     kinds = {value.kind for value in values}
     if kinds == {"literal"}:
         return Value("literal", TextConstant("".join(_constant(value) for value in values)))
@@ -121,10 +188,14 @@ def _constant(value: Value) -> str:
 
 
 RULES: dict[type[exp.Expr], Callable[[Scalars, exp.Expr], Value]] = {
-    exp.Lower: _letters("LOWER", str.lower),
-    exp.Upper: _letters("UPPER", str.upper),
+    exp.Lower: _lower,
+    exp.Upper: _upper,
     exp.Substring: _substring,
     exp.Left: _left,
+    exp.Right: _right,
+    exp.SplitPart: _split_part,
+    exp.StrPosition: _position,
+    exp.Concat: _concat,
     exp.Trim: _trim,
     exp.Length: _length,
     exp.DPipe: _joined,

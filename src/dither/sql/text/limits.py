@@ -122,6 +122,14 @@ def _statements(source: Source) -> None:
                 token.start, "one query holds one statement.", "Remove the semicolon and what follows."
             )
     first = source.tokens[0]
+    words = [token.text.upper() for token in source.tokens[:3]]
+    if words[:2] == ["SELECT", "WITH"] and words[2:] in (["DIFFERENTIAL_PRIVACY"], ["ANONYMIZATION"]):
+        hint = (
+            'Ask SELECT WITH DIFFERENTIAL_PRIVACY with dialect="bigquery"; or state the price with the question, '
+            "epsilon=1, rows_per_owner=3, and write OWNER_SUM(x, 0, 100) for a SUM with contribution bounds, and "
+            "OWNER_COUNT(5) for such a COUNT."
+        )
+        raise source.refusal(source.tokens[1].start, f"SELECT WITH {words[2]} is not supported.", hint)
     if first.token_type not in (TokenType.SELECT, TokenType.WITH):
         hint = "Write SELECT ..., COUNT(*) FROM a table."
         raise source.refusal(

@@ -43,6 +43,7 @@ def checked(tree: exp.Expr, source: Source, catalog: Catalog) -> Parsed:
     _only_allowed(tree, source, catalog)
     shallow(tree, source)
     _short_lists(tree, source)
+    few_series(tree, source)
     if isinstance(tree, exp.Union):
         hint = "Ask one question for each part, or unite the rows: SELECT COUNT(*) FROM (... UNION ALL ...) AS u."
         raise source.refusal(tree.expression, "UNION of answers is not supported.", hint)
@@ -89,10 +90,11 @@ def tree(source: Source, parser: type[PostgresParser] = Grammar) -> exp.Expr:
 
 def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
     """ALL and DISTINCT after GROUP BY are one flag, true or false where it should not be at all; or nothing follows."""
-    if any(not any(group.args.values()) for group in tree.find_all(exp.Group)):
+    groups = list(tree.find_all(exp.Group))
+    if any(not any(group.args.values()) for group in groups):
         at = source.keyword("GROUP") or 0
         raise source.refusal(at, "GROUP BY names no key.", Advice.about(source, catalog).fill("{keys}"))
-    if any(group.args.get("all") is not None for group in tree.find_all(exp.Group)):
+    if any(group.args.get("all") is False or (group.args.get("all") and group.expressions) for group in groups):
         followed = zip(source.tokens, source.tokens[1:], strict=False)
         word = next(after for token, after in followed if token.token_type == TokenType.GROUP_BY)
         what = f"GROUP BY {word.text.upper()} is not supported."
@@ -101,7 +103,11 @@ def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
 
 def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
     for node in tree.walk():
+        if node._meta and "refused" in node._meta:  # by its dialect, in questions
+            raise source.refusal(*node._meta["refused"])
         allowed = grammar.ALLOWED.get(type(node))
+        if isinstance(node.parent, exp.Window) or (isinstance(node, exp.Window) and node.parent_select is not tree):
+            allowed = grammar.WINDOWS.get(type(node), allowed)
         if allowed is None or (isinstance(node, exp.Anonymous) and _name(node, source) not in grammar.OWN_FUNCTIONS):
             name = type(node).__name__
             what, hint = _unsupported(node, source, Advice.about(source, catalog))
@@ -117,13 +123,6 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
 
 def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:
     """What is wrong with a node that is not in the grammar, and what to write instead."""
-    if isinstance(node, exp.Array) and isinstance(
-        node.find_ancestor(exp.Func), (exp.PercentileCont, exp.PercentileDisc)
-    ):
-        return (
-            "a percentile is one number from 0 to 1.",
-            "Write one PERCENTILE_CONT for each: PERCENTILE_CONT(0.25) ...",
-        )
     known = grammar.NODES.get(type(node).__name__)
     if known is not None:
         return known[0], advice.fill(known[1])
@@ -159,7 +158,7 @@ def _name(node: exp.Expr, source: Source) -> str:
     if not isinstance(node, exp.Func):
         at = source.offset(node)
         return repr(next((token.text for token in source.tokens if token.start == at), "")[:40])
-    name = source.written(node) or (str(node.this) if isinstance(node, exp.Anonymous) else node.sql_name())
+    name = str(node.this) if isinstance(node, exp.Anonymous) else source.written(node) or node.sql_name()
     return name[:40].upper()
 
 
@@ -180,3 +179,11 @@ def _short_lists(tree: exp.Expr, source: Source) -> None:
         if len(node.expressions) > grammar.MOST_OPTIONS:
             what = f"this IN list has {len(node.expressions)} values; at most {grammar.MOST_OPTIONS} are read."
             raise source.refusal(node, what, "Use BETWEEN for ranges of values.")
+
+
+def few_series(tree: exp.Expr, source: Source) -> None:
+    """Refuse many functions that are computed by long series: each takes a while to be read, before a price is paid."""
+    found = list(tree.find_all(exp.Sqrt, exp.Ln, exp.Log, exp.Exp, exp.Pow))
+    if len(found) > grammar.MOST_SERIES:
+        what = f"this has {len(found)} roots, logarithms and powers; at most {grammar.MOST_SERIES} are read."
+        raise source.refusal(found[-1], what, "Ask several questions.")

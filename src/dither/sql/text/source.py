@@ -13,10 +13,16 @@ from dither.errors import UnsupportedQuery
 
 @dataclass(frozen=True)
 class Source:
-    """Text and tokens. Positions are those of the nearest token that has one: lines and columns from 1."""
+    """Text and tokens. Positions are those of the nearest token that has one: lines and columns from 1.
+
+    `dialect` is what people call the one that the text is in; empty: PostgreSQL's. `collated_by` is the same where
+    collations decide which texts are equal, and in which order.
+    """
 
     text: str
     tokens: tuple[Any, ...]
+    dialect: str = ""
+    collated_by: str = ""
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of a character."""

@@ -37,7 +37,7 @@ _BEFORE_TEXT = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # types that may stand befo
 
 def plain(words: list[Word]) -> list[Word]:
     """The words in their one spelling."""
-    for rule in (_names, _literals, _remainders, _calls, _ordering):
+    for rule in (_names, _logarithms, _literals, _remainders, _calls, _ordering, _frames):
         words = rule(words)
     return words
 
@@ -51,6 +51,17 @@ def _names(words: list[Word]) -> list[Word]:
         last = [word for word, _ in found[-4:]] if word == "ZONE" else []
         if last in (["TIMESTAMP", "WITH", "TIME", "ZONE"], ["TIMESTAMP", "WITHOUT", "TIME", "ZONE"]):
             found[-4:] = [("TIMESTAMPTZ" if last[1] == "WITH" else "TIMESTAMP", found[-4][1])]
+    return found
+
+
+def _logarithms(words: list[Word]) -> list[Word]:
+    """LOG10(x) as LOG(10, x)."""
+    found: list[Word] = []
+    for word, at in words:
+        found.append((word, at))
+        base = found[-2][0].removeprefix("LOG") if word == "(" and len(found) > 1 else ""
+        if base in ("2", "10") and found[-2][0] != base:
+            found[-2:] = [("LOG", found[-2][1]), (word, at), (base, at), (",", at)]
     return found
 
 
@@ -149,6 +160,17 @@ def _ordering(words: list[Word]) -> list[Word]:
             del found[-2:]
     if [word for word, _ in found[-4::2]] == ["OFFSET", "LIMIT"]:
         found[-4:] = [*found[-2:], *found[-4:-2]]
+    return found
+
+
+def _frames(words: list[Word]) -> list[Word]:
+    """ROWS 2 PRECEDING as ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."""
+    found: list[Word] = []
+    for word, at in words:
+        found.append((word, at))
+        if word == "PRECEDING" and len(found) > 2 and found[-3][0] in ("ROWS", "RANGE"):
+            found.insert(len(found) - 2, ("BETWEEN", at))
+            found += [("AND", at), ("CURRENT", at), ("ROW", at)]
     return found
 
 

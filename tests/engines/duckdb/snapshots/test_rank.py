@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from dither.engines.duckdb.snapshots import snapshot
+from dither.engines.duckdb.snapshots.rank import _packed
 from dither.errors import PolicyError
 from dither.policy.columns import Fixed, Int, Text
 
@@ -63,6 +66,28 @@ def test_row_order_and_threads_change_nothing(load: Any) -> None:
 
 def test_an_owner_changes_only_its_own_rows(load: Any) -> None:
     check_other_owners(load)
+
+
+PACKED: dict[int, dict[str, Any]] = {
+    1: {"a": Int(-3, 3), "b": Int(0, 2), "c": Fixed(-1, 1, decimals=1)},
+    2: {"a": Int(-(2**62), 2**62 - 1), "b": Int(0, 2), "c": Int(-2, 2)},
+    4: {"a": Int(0, 2), "b": Int(-(2**62), 2**62), "c": Int(0, 2**40), "d": Int(0, 2**22), "e": Int(0, 2**22)},
+}
+
+
+@pytest.mark.parametrize("numbers", PACKED)
+def test_rows_that_differ_are_packed_into_numbers_that_differ(numbers: int) -> None:
+    columns = PACKED[numbers]
+    digits = [sorted({column.low, column.low + 1, 0, 1, column.high - 1, column.high}) for column in columns.values()]
+    made = list(itertools.product(*([None, *values] for values in digits)))
+    with duckdb.connect() as connection:
+        named = ", ".join(f"CAST({name} AS HUGEINT) AS {name}" for name in columns)
+        texts = {name: [None if row[k] is None else str(row[k]) for row in made] for k, name in enumerate(columns)}
+        connection.register("made", pa.table(texts, pa.schema([(name, pa.string()) for name in columns])))
+        packed = _packed(columns)
+        found = connection.sql(f"SELECT {', '.join(packed)} FROM (SELECT {named} FROM made)").fetchall()
+    assert len(packed) == numbers
+    assert len(set(found)) == len(made)
 
 
 def by_position(owner_type: str, columns: Any) -> str:

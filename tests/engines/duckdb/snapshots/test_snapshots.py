@@ -182,6 +182,9 @@ WRONG_RANKS = {
     "one twice": f"CASE WHEN {ROW_NUMBER} = 2 THEN 3 ELSE {ROW_NUMBER} END",
     "two first": f"CASE WHEN {ROW_NUMBER} = 2 THEN 1 ELSE {ROW_NUMBER} END",
     "one owner without a first": f'{ROW_NUMBER} + CASE WHEN "_owner" = 3 THEN 1 ELSE 0 END',
+    "a late one twice": f"CASE WHEN {ROW_NUMBER} = 70 THEN 71 ELSE {ROW_NUMBER} END",
+    "an early one for a late one": f"CASE WHEN {ROW_NUMBER} = 70 THEN 3 ELSE {ROW_NUMBER} END",
+    "the last as the last of the first": f"CASE WHEN {ROW_NUMBER} = 64 THEN 63 ELSE {ROW_NUMBER} END",
 }
 
 
@@ -192,7 +195,7 @@ def test_wrong_ranks_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
     monkeypatch.setattr(snapshot, "rank_expression", lambda owner_type, columns: wrong)
     engine = DuckDBEngine(tmp_path / "snapshots")
     with pytest.raises(PolicyError, match="does not hold what was declared"):
-        engine.load(TABLE, pa.table({"id": [1, 2, 3, 1, 2, 1], "x": range(6), "r": ["n"] * 6}))
+        engine.load(TABLE, pa.table({"id": [1, 2, 3, 1, 2, 1, *[4] * 72], "x": range(78), "r": ["n"] * 78}))
     assert not engine.has(TABLE)
 
 

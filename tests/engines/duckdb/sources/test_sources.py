@@ -201,6 +201,23 @@ def test_quotation_marks_that_do_not_pair_are_refused(load: Any, tmp_path: Path,
     assert "closed" not in str(caught.value)
 
 
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_quoted_names_with_another_delimiter_say_which(load: Any, tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text('"id","age"\n"a","1"\n'.replace(",", mark))
+    with pytest.raises(PolicyError, match="its fields look separated by") as caught:
+        load(path, {"age": Int(0, 120)})
+    assert f"delimiter={mark!r}" in str(caught.value)
+
+
+def test_columns_without_a_name_or_named_twice_are_no_harm_if_nobody_asks_for_them(load: Any, tmp_path: Path) -> None:
+    path = tmp_path / "loose.csv"
+    path.write_text("id,note,age,note,,\na,x,1,y,,\nb,x,2,y,z,\n")
+    assert sorted(load(path, {"age": Int(0, 120)}).rows('"_owner", "age"')) == [("a", 1), ("b", 2)]
+    with pytest.raises(PolicyError, match="several columns named 'note'"):
+        load(path, {"note": Text()})
+
+
 def test_how_one_record_is_read_does_not_depend_on_the_others(load: Any, tmp_path: Path) -> None:
     """A reader that guesses types would read 007 as a number until one record somewhere says x."""
     path = tmp_path / "guess.csv"
@@ -231,7 +248,7 @@ def test_names_are_matched_like_sql(load: Any) -> None:
         (("records.db", "visitors"), "has no table 'visitors'; it has: visits"),
         ("empty.csv", "must name its columns|no column"),
         ("header.csv", "no row with an owner"),
-        ("twice.csv", "each differently"),
+        ("twice.csv", "several columns named"),
         ("*der.csv", "no row with an owner"),
         ("[th]*e*.csv", "different headers"),
         (RECORDS.slice(0, 0), "no row with an owner"),

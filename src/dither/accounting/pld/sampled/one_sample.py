@@ -46,6 +46,7 @@ class _Curve:
     rate: Fraction
     added: bool
     theta: float = 1e6  # no slope is known in advance: the first steps are short, then twice as far
+    close: float = 2.0**-42
 
     def log_above(self, epsilon: float) -> float:
         high = _delta(self.sigma, self.rate, Fraction(epsilon), added=self.added)[1]

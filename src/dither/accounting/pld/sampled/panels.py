@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -33,3 +34,14 @@ def nodes_and_weights(edges: Reals) -> tuple[Reals, Reals]:
     half = np.diff(edges) / 2
     middle = edges[:-1] + half
     return (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * w).ravel()
+
+
+def reach(log_mass: float, log_tail: Callable[[float], float]) -> float:
+    """An x beyond which the tail is at most the mass."""
+    low, high = -1e3, 1e3
+    while log_tail(high) > log_mass and high < 1e6:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_tail(middle) > log_mass else (low, middle)
+    return high

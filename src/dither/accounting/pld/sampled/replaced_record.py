@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from dither.accounting.pld.distribution import Complexes, Law, Reals
+from dither.accounting.pld.distribution import Complexes, LossDistribution, Reals
 from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 
 _HALF_KNOWN = 4e-12  # relative error of the mass of what says nothing
 
 
 @dataclass(frozen=True)
-class ReplacedRecord(Law):
+class ReplacedRecord(LossDistribution):
     """Losses above 0 are those of a removed record, losses below 0 those of an added one; the rest says nothing.
 
-    Both where the shifted copy of the noise is likelier than the noise. So the law is its own mirror image.
+    Both where the shifted copy of the noise is likelier than the noise. So the distribution is its own mirror image.
     """
 
     removed: SampledNoise
@@ -27,10 +27,10 @@ class ReplacedRecord(Law):
     lost = Fraction(0)
 
     @staticmethod
-    def of(law: SampledNoise) -> ReplacedRecord:
-        """From the law of the same noise for a removed record."""
-        scale, shift = law._straight()
-        half = law.within(scale * shift, law.end)
+    def of(distribution: SampledNoise) -> ReplacedRecord:
+        """From the distribution of the same noise for a removed record."""
+        scale, shift = distribution._straight()
+        half = distribution.within(scale * shift, distribution.end)
         return ReplacedRecord(half, replace(half, added=True))
 
     @property
@@ -38,8 +38,24 @@ class ReplacedRecord(Law):
         return self.removed.unread
 
     @property
+    def easy_orders(self) -> float:
+        return min(self.removed.easy_orders, self.added.easy_orders)
+
+    @property
     def top(self) -> float:
         return self.removed.top
+
+    @property
+    def stated_epsilon(self) -> Fraction | None:
+        return self.removed.stated_epsilon
+
+    @property
+    def certain_top(self) -> Fraction:
+        return self.removed.certain_top
+
+    @property
+    def log_top_mass(self) -> float:
+        return self.removed.log_top_mass
 
     @property
     def variation(self) -> float:
@@ -54,19 +70,19 @@ class ReplacedRecord(Law):
         """ln of the mass of outcomes that say nothing: 1 - q times the total variation of the noise."""
         return math.log(self.removed.variation / float(self.removed.rate)) + math.log(1 - self.removed.rate)
 
-    def optimistic(self) -> Law:
+    def optimistic(self) -> LossDistribution:
         return replace(self, removed=replace(self.removed, certain=True))
 
-    def trimmed(self, log_mass: float) -> Law:
+    def trimmed(self, log_mass: float) -> LossDistribution:
         kept = self.removed.trimmed(log_mass)
         return self if kept is self.removed else replace(self, removed=kept)
 
-    def parted(self, log_mass: float) -> tuple[Law, Law] | None:
-        border = self.removed.border_of(log_mass)
+    def parted(self, theta: float) -> tuple[LossDistribution, LossDistribution, float] | None:
+        border = self.removed.border_at(theta)
         if border is None:
             return None
-        low, high = self.removed.within(-math.inf, border), self.removed.within(border, math.inf)
-        return replace(self, removed=low), high
+        low, high, mass = self.removed.parts(border)
+        return replace(self, removed=low), high, mass
 
     def log_moments(self, theta: Reals) -> Reals:
         # Above 1 the profile is that of a removed record, below 1 that of an added one: the excesses over 1 add up.

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dither.accounting.pld.distribution import Reals
-from dither.accounting.pld.sampled.sampled_noise import SampledNoise, reach
+from dither.accounting.pld.sampled.panels import reach
+from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 
 _REACH = 40.0  # beyond it lie less than 1e-349 of the mass of N(0, 1)
 _FARTHEST = 3e3  # for orders that reach further, simpler bounds will do
@@ -20,7 +21,7 @@ _LOG_ROOT = math.log(2 * math.pi) / 2
 
 
 @lru_cache(32)
-def subsampled_gaussian_law(sigma: Fraction, rate: Fraction) -> SampledGaussian:
+def subsampled_gaussian_distribution(sigma: Fraction, rate: Fraction) -> SampledGaussian:
     """Poisson sampling with probability `rate`, then N(0, sigma^2) at sensitivity 1; add or remove one record.
 
     Removing compares (1-q) N(0) + q N(1) with N(0), adding the reverse (Zhu, Dong and Wang 2022, Theorem 11).

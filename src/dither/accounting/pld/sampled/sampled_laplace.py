@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dither.accounting.pld.distribution import Reals
+from dither.accounting.pld.distribution import FUNCTION, Reals
 from dither.accounting.pld.sampled.sampled_noise import SampledNoise
+from dither.exact.balls import ball, bounds, dyadic_up
 
 _LARGEST = 700.0
 
 
 @lru_cache(32)
-def subsampled_laplace_law(epsilon: Fraction, rate: Fraction) -> SampledLaplace:
+def subsampled_laplace_distribution(epsilon: Fraction, rate: Fraction) -> SampledLaplace:
     """Sampling with probability `rate`, then continuous Laplace noise of scale D/epsilon at L1 sensitivity D."""
     return SampledLaplace(rate, start=-float(epsilon), end=float(epsilon), epsilon=epsilon)
 
@@ -27,10 +28,30 @@ class SampledLaplace(SampledNoise):
 
     epsilon: Fraction = Fraction(1)
 
+    @cached_property
+    def stated_epsilon(self) -> Fraction:
+        """ln(1 - q + q e^epsilon), rounded up; losses of an added record are smaller."""
+        _, high = bounds(lambda: (ball(self.rate) * ball(self.epsilon).expm1()).log1p())
+        return dyadic_up(high)
+
     @property
     def variation(self) -> float:
         """That of the noise times the rate."""
         return float(self.rate) * -math.expm1(-float(self.epsilon) / 2) * (1 + 1e-12)
+
+    @property
+    def certain_top(self) -> Fraction:
+        loss, wrong = self._loss(np.array([self.start if self.added else self.end]))
+        return Fraction(float((-loss if self.added else loss)[0] - wrong[0]))
+
+    @property
+    def log_top_mass(self) -> float:
+        """The atom at the end: half of the noise for an added record, of the mixture e^(L - epsilon)/2 otherwise."""
+        epsilon = float(self.epsilon)
+        if (self.start if self.added else -self.end) != -epsilon:
+            return -math.inf
+        exponent = 0.0 if self.added else float(self.certain_top) - epsilon
+        return exponent - math.log(2) - 4 * FUNCTION * (1 + epsilon)
 
     def _straight(self) -> tuple[float, float]:
         return 1.0, 0.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,8 +16,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, Law, Reals, U
-from dither.accounting.pld.points import Points
+from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, LossDistribution, Reals, U
+from dither.accounting.pld.points import Points, valley
 from dither.accounting.pld.sampled.panels import ACROSS, ALONG, LOG_ERROR, nodes_and_weights
 from dither.accounting.pld.work import charge
 
@@ -28,17 +27,15 @@ _MOST_PANELS = 1 << 14
 _NEGLIGIBLE = -42.0  # ln of what may be left out at a tilt, by all that counts there
 _REAL = 600.0  # real orders are looked at together up to this many by the spread of the losses
 _FAR_PANELS = 1 << 11
-_TINY = 1e-3
-_GROUP = 8.0  # beyond, orders within this factor are
-_FARTHEST = 65536.0  # and none beyond so many times as many
-_LARGE = 600.0
+_GROUP, _FARTHEST = 8.0, 65536.0  # beyond, orders within this factor are, and none beyond so many times as many
+_TINY, _LARGE = 1e-3, 600.0
 
 
 @dataclass(frozen=True)
-class SampledNoise(Law):
+class SampledNoise(LossDistribution):
     """The loss at x is L(x) = ln(1 - q + q e^u(x)) for a removed record, and -L(x) for an added one.
 
-    Only the outcomes `start` <= x <= `end` count. An optimistic law is `certain`: what is left out is not lost.
+    Only the outcomes `start` <= x <= `end` count. An optimistic one is `certain`: what is left out is not lost.
     """
 
     rate: Fraction
@@ -69,27 +66,33 @@ class SampledNoise(Law):
         """Outcomes that have a mass, and its logarithm."""
         return np.empty(0), np.empty(0)
 
+    @cached_property
+    def _shares(self) -> tuple[float, float]:
+        return float(self.rate), float(1 - self.rate)
+
     @property
+    def easy_orders(self) -> float:
+        return self._real_orders[0]
+
+    @cached_property
     def top(self) -> float:
         loss, wrong = self._loss(np.array([self.start if self.added else self.end]))
         return float((-loss if self.added else loss)[0] + wrong[0])
 
     @property
     def log_affinity(self) -> float:
-        law = replace(self, added=False)  # the mean of w^(1/2), either way
-        _, edges, points = law._real_orders
+        distribution = replace(self, added=False)  # the mean of w^(1/2), either way
+        _, edges, points = distribution._real_orders
         half = np.array([-0.5])
         value, wrong = points.cumulant(half)
-        return float(np.logaddexp(value + wrong, law._error(edges, half, 0.0))[0]) + 1e-12
+        return float(np.logaddexp(value + wrong, distribution._error(edges, half, 0.0))[0]) + 1e-12
 
-    @property
-    def symmetric(self) -> bool:
-        return False
+    symmetric = False
 
-    def swapped(self) -> Law:
+    def swapped(self) -> LossDistribution:
         return replace(self, added=not self.added)
 
-    def optimistic(self) -> Law:
+    def optimistic(self) -> LossDistribution:
         return replace(self, certain=True)
 
     def trimmed(self, log_mass: float) -> Self:
@@ -103,14 +106,24 @@ class SampledNoise(Law):
         """At which orders the outcomes that are left out weigh less than e^-60 of the others."""
         return np.full(len(theta), True)
 
-    def parted(self, log_mass: float) -> tuple[Law, Law] | None:
-        border = self.border_of(log_mass)
-        return None if border is None else (self.within(self.start, border), self.within(border, self.end))
+    def parted(self, theta: float) -> tuple[LossDistribution, LossDistribution, float] | None:
+        border = self.border_at(theta)
+        return None if border is None else self.parts(border)
 
-    def border_of(self, log_mass: float) -> float | None:
-        """The outcome beyond which lies at most that mass of large losses; None if there is none such."""
-        border = reach(log_mass, self._log_tail)
-        return border if not self.added and self.start < border < self.end else None
+    def parts(self, border: float) -> tuple[Self, Self, float]:
+        """The outcomes below and beyond a border, and ln of a bound of the mass beyond."""
+        return self.within(self.start, border), self.within(border, self.end), self._log_tail(border)
+
+    def border_at(self, theta: float) -> float | None:
+        """The outcome between those that weigh most by their number and those that do by their loss, if there is one.
+
+        Losses of an added record are bounded: none of them is large.
+        """
+        if self.added:
+            return None
+        x, cells = self._cells(self.start, self.end, np.array([theta]))
+        place = valley(cells[0])
+        return float(x[place]) if place else None
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         largest, edges, points = self._real_orders
@@ -121,7 +134,8 @@ class SampledNoise(Law):
             off = self._error(edges, theta[near], 0.0) - value[near]
             error[near] = wrong + 2 * np.exp(np.minimum(off, 700.0))
         beyond = theta > _FARTHEST * largest
-        value[beyond], error[beyond] = self._ends_alone(theta[beyond])
+        if beyond.any():
+            value[beyond], error[beyond] = self._ends_alone(theta[beyond])
         left = ~(near | beyond)
         while left.any():
             group = left & (theta <= _GROUP * theta[left].min())
@@ -158,9 +172,8 @@ class SampledNoise(Law):
         # w has mean 1, so M - 1 is the mean of w^a - 1 - a(w - 1) >= 0, a = theta + 1 or -theta: sharp for tiny losses.
         found = super().log_moments(theta)
         _, edges, points = self._real_orders
-        loss, base = (
-            (-points.losses, points.log_masses) if self.added else (points.losses, points.log_masses - points.losses)
-        )
+        loss = -points.losses if self.added else points.losses
+        base = points.log_masses if self.added else points.log_masses - points.losses
         for n in np.flatnonzero(found < _TINY):
             a = -float(theta[n]) if self.added else float(theta[n]) + 1
             grown, over = a * loss, np.expm1(loss)
@@ -174,17 +187,20 @@ class SampledNoise(Law):
 
     def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         last, at = float(times[-1]), np.array([theta])
-        law = self._where_it_weighs(theta)
-        edges = law._panels(math.hypot(theta + 1, last))
+        distribution = self._where_it_weighs(theta)
+        edges = distribution._panels(math.hypot(theta + 1, last))
         if len(edges) > _MOST_PANELS:
             return np.ones(len(times), dtype=complex), np.full(len(times), 2.0)
-        points = law._points(edges)
+        points = distribution._points(edges)
         value, error = points.ratio(theta, times)
-        off = np.logaddexp(law._error(edges, at, last), self._weight_outside(law, at)) - points.cumulant(at)[0]
+        off = (
+            np.logaddexp(distribution._error(edges, at, last), self._weight_outside(distribution, at))
+            - points.cumulant(at)[0]
+        )
         return value, error + 4 * math.exp(min(float(off[0]), 700.0))
 
     def _where_it_weighs(self, theta: float) -> Self:
-        """The law without outcomes that weigh next to nothing at theta."""
+        """The distribution without outcomes that weigh next to nothing at theta."""
         x, cells = self._cells(self.start, self.end, np.array([theta]))
         weights = np.exp(cells[0] - cells.max())
         low, high = np.cumsum(weights), np.cumsum(weights[::-1])
@@ -205,10 +221,8 @@ class SampledNoise(Law):
         scale, _ = self._straight()
         x = np.linspace(start, end, math.ceil((end - start) * 8 / min(1.0, scale)) + 1)
         loss, wrong = self._loss(x)
-        if self.added:
-            tilted = np.multiply.outer(theta, wrong[:-1] - loss[:-1])
-        else:
-            tilted = np.multiply.outer(theta + 1, wrong[1:] + loss[1:])
+        outer = np.multiply.outer
+        tilted = outer(theta, wrong[:-1] - loss[:-1]) if self.added else outer(theta + 1, wrong[1:] + loss[1:])
         cells = tilted + self._log_peak(x[:-1], x[1:]) + math.log(x[1] - x[0])
         for atom, log_mass in zip(*self._atoms(), strict=True):
             if start <= atom <= end:
@@ -241,7 +255,7 @@ class SampledNoise(Law):
 
     def _loss(self, x: Reals) -> tuple[Reals, Reals]:
         """L(x) and a bound of its absolute error, relative to the loss where it is small."""
-        (scale, shift), q, rest = self._straight(), float(self.rate), float(1 - self.rate)
+        (scale, shift), q, rest = self._straight(), *self._shares
         charge(8 * len(x))
         u = x / scale - shift
         doubt = 8 * U * (np.abs(x) / scale + 2 * shift)
@@ -257,7 +271,8 @@ class SampledNoise(Law):
 
     def _error(self, edges: Reals, theta: Reals, last: float) -> Reals:
         """ln of a bound of the error of all panels together, at theta + it, |t| <= last."""
-        (scale, shift), odds = self._straight(), math.log(self.rate / (1 - self.rate))
+        (scale, shift), (q, rest) = self._straight(), self._shares
+        odds = math.log(q / rest)
         half = np.diff(edges) / 2
         middle = edges[:-1] + half
         left, right, across = middle - ALONG * half, middle + ALONG * half, ACROSS * half
@@ -266,8 +281,7 @@ class SampledNoise(Law):
         turn = np.arctan2(far * np.sin(angle), 1 + far * np.cos(angle))
         if self.added:
             far = np.exp(np.minimum(left / scale - shift + odds, 300.0))
-            rest = math.log(1 - self.rate)
-            grow = -np.multiply.outer(theta, rest + np.log1p(far * far + 2 * far * np.cos(angle)) / 2)
+            grow = -np.multiply.outer(theta, math.log(rest) + np.log1p(far * far + 2 * far * np.cos(angle)) / 2)
         else:
             loss, _ = self._loss(right)
             grow = np.multiply.outer(theta + 1, loss)
@@ -282,16 +296,5 @@ class SampledNoise(Law):
         plain, moved = self._log_tails(x)
         if self.added:
             return plain
-        mixed = np.logaddexp(math.log(1 - self.rate) + plain, math.log(self.rate) + moved)
-        return float(mixed) + 1e-9
-
-
-def reach(log_mass: float, log_tail: Callable[[float], float]) -> float:
-    """An x beyond which the tail is at most the mass."""
-    low, high = -1e3, 1e3
-    while log_tail(high) > log_mass and high < 1e6:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if log_tail(middle) > log_mass else (low, middle)
-    return high
+        q, rest = self._shares
+        return float(np.logaddexp(math.log(rest) + plain, math.log(q) + moved)) + 1e-9

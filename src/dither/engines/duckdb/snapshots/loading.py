@@ -1,4 +1,4 @@
-"""What every load shares: one connection of its own, the declared labels, and records sanitised into a staging file."""
+"""What every load shares: one connection of its own, the declared labels, and records sanitised into a table."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ class Loading:
     def prepare(self) -> None:
         self.do("SET TimeZone = 'UTC'")
         self.do(f"SET temp_directory = {quoted(str(self.work / 'spill'), mark=chr(39))}")
-        for name in ("staged", "rows"):
-            self.do(f"ATTACH {quoted(str(self.work / (name + '.duckdb')), mark=chr(39))} AS {name}_file")
-        self._declare_labels()
+        self.do("ATTACH ':memory:' AS staged_file")  # what memory does not hold spills to the folder above
+        self.do(f"ATTACH {quoted(str(self.work / 'rows.duckdb'), mark=chr(39))} AS rows_file")
+        self.declare_labels()
 
-    def _declare_labels(self) -> None:
+    def declare_labels(self) -> None:
         """An ENUM a Category: codes are positions in the declared order."""
         import pyarrow as pa
 

@@ -196,6 +196,8 @@ def _instant(column: Date | Timestamp, raw: str, kind: str, value: str) -> list[
 
 def _number(column: Coded, raw: str, kind: str, value: str) -> list[tuple[str, str]]:
     if kind in _INTEGERS:
+        if not column.decimals:
+            return [_within(column, raw, value)]
         scaled = value.replace("value", "scaled")  # 64 bits times 18 decimals fit in 128
         product = f"CAST({raw} AS HUGEINT) * CAST({10**column.decimals} AS HUGEINT)"
         return [(scaled, product), _within(column, scaled, value)]

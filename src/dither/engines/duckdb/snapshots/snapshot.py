@@ -31,7 +31,7 @@ from dither.errors import PolicyError
 from dither.exact.digits import counted
 from dither.policy.catalog import Table
 
-__all__ = ["Settings", "write_snapshot"]
+__all__ = ["Settings", "verified", "write_snapshot"]
 
 
 def write_snapshot(
@@ -53,13 +53,17 @@ def write_snapshot(
         return _Load(made, table, Owners(made, table, parent), strict).run(source, key)
 
 
-# How many owners there are, and how many have ranks other than 1, 2, ... up to the number of their rows, each once:
-# no rank is below 1, so that is so exactly if the largest, their number and the number of different ones are the same.
+# How many owners there are, and how many have ranks other than 1, 2, ... up to the number of their rows, each once.
+# Bits tell the first ranks apart, all that most owners have; the pairs of owner and rank beyond them are counted.
+_BITS = 63
+_FIRST = f'"_rank" BETWEEN 1 AND {_BITS}'
 _RANKS = (
-    'SELECT COUNT(*), COUNT(*) FILTER (largest <> total OR different <> total) FROM (SELECT MAX("_rank") AS largest, '
-    "SUM(alike) AS total, COUNT(*) AS different FROM "
-    '(SELECT "_owner", "_rank", COUNT(*) AS alike FROM rows_file.rows GROUP BY "_owner", "_rank") GROUP BY "_owner")'
+    f"SELECT COUNT(*), COUNT(*) FILTER (largest <> total OR first <> LEAST(total, {_BITS}) "
+    f"OR seen <> (1::UBIGINT << LEAST(total, {_BITS})) - 1) FROM ("
+    f'SELECT MAX("_rank") AS largest, COUNT(*) AS total, COUNT(*) FILTER ({_FIRST}) AS first, '
+    f'BIT_OR(CASE WHEN {_FIRST} THEN 1::UBIGINT << ("_rank" - 1) ELSE 0 END) AS seen FROM {ROWS} GROUP BY "_owner")'
 )
+_PAIRS = f'SELECT 1 FROM {ROWS} WHERE "_rank" > {_BITS} GROUP BY "_owner", "_rank"'
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,7 @@ class _Load:
         asked += [outside(name, column) for name, column in self.table.columns.items()]
         rows, owners, beyond, first, owned, *wrong = self.load.one(f"SELECT {', '.join(asked)} FROM {ROWS}")
         counted, misranked = self.load.one(_RANKS)
+        wrong += self.load.one(f"SELECT COUNT(*) FROM ({_PAIRS} HAVING COUNT(*) > 1)")
         if self.table.key:
             alike = f'SELECT 1 FROM {ROWS} GROUP BY "_owner", {named(self.table.key)} HAVING COUNT(*) > 1'
             wrong += self.load.one(f"SELECT COUNT(*) FROM ({alike})")
@@ -184,3 +189,8 @@ class _Load:
                 f"table {self.table.name!r}: the snapshot does not hold what was declared; nothing was stored."
             )
         return replace(report, owners=owners, beyond_max_rows_per_owner=beyond)
+
+
+def verified(load: Loading, table: Table, report: LoadReport) -> LoadReport:
+    """The report of rows that were ranked elsewhere, read back as any others are."""
+    return _Load(load, table, Owners(load, table, None), strict=False)._verify(report)

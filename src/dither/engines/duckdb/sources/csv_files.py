@@ -24,6 +24,7 @@ from dither.engines.duckdb.sources.tally import Tally
 from dither.errors import PolicyError
 
 LONGEST = 1 << 23  # bytes of one record
+DELIMITERS = (";", "\t", "|")  # what a first line without commas may be separated by
 _CHUNK = 1 << 22
 _ESCAPED = re.compile("[\udc80-\udcff]")  # what Python decodes other bytes to, and no text is decoded to
 TORN = (
@@ -127,7 +128,7 @@ def header(file: File, delimiter: str) -> list[str]:
     except StopIteration:
         return []
     except Torn:
-        raise PolicyError(TORN.format(file.name)) from None
+        raise PolicyError(_separated(file, delimiter) or TORN.format(file.name)) from None
     except _UNREADABLE:
         raise PolicyError(BROKEN.format(file.name)) from None
     if any(NOT_TEXT in one or "\0" in one for one in names):
@@ -136,6 +137,16 @@ def header(file: File, delimiter: str) -> list[str]:
             "-f LATIN1."
         )
     return [one.replace('""', '"') if doubled else one for one, doubled in zip(names, fields.doubled, strict=False)]
+
+
+def _separated(file: File, delimiter: str) -> str | None:
+    """What to say if quoted names of the first line are followed by what separates fields elsewhere."""
+    line = next(read(file)).split(b"\n")[0].decode(errors="replace")
+    for mark in DELIMITERS:
+        if mark != delimiter and f'"{mark}' in line:
+            stated = f"delimiter={mark!r}, or --delimiter {mark!r}"
+            return f"{file.name}: its fields look separated by {mark!r}: state {stated}."
+    return None
 
 
 def read(one: File) -> Iterator[bytes]:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dither.engines.duckdb.sources.arrow_files import SUFFIXES, arrow_file
-from dither.engines.duckdb.sources.csv_files import Records, header
+from dither.engines.duckdb.sources.csv_files import DELIMITERS, Records, header
 from dither.engines.duckdb.sources.files import File, expand
 from dither.engines.duckdb.sources.frames import arrow_reader, instant, is_frame
 from dither.engines.duckdb.sources.pandas import UNTYPED
 from dither.engines.duckdb.sources.parquet import parts, schemas
 from dither.engines.duckdb.sources.relations import database_table, exportable
-from dither.engines.duckdb.sources.spelling import present
+from dither.engines.duckdb.sources.spelling import present, refuse_duplicates
 from dither.engines.duckdb.sources.tally import Tally
 from dither.errors import ColumnMissing, PolicyError
 from dither.policy.columns import Column
@@ -32,7 +32,6 @@ _KINDS = (
 )
 _CSV = (".csv", ".csv.gz", ".tsv")
 _PARQUET = (".parquet", ".parq", ".pq")
-_DELIMITERS = (";", "\t", "|")  # what a first line without commas may be separated by
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def schema_of(path: Path, delimiter: str | None = None) -> dict[str, str | None]
 
     found = expand(str(path))
     if delimiter is not None or _all_end(found, _CSV):
-        return dict.fromkeys(_header(found, delimiter))
+        return dict.fromkeys(filter(None, _header(found, delimiter)))
     types: dict[str, str | None] = {}
     arrow = [arrow_file(found[0]).schema] if _is_arrow(found) else None
     with duckdb.connect(":memory:") as connection:
@@ -150,7 +149,7 @@ def likely_delimiter(header: Sequence[str]) -> str | None:
     """What seems to separate the fields of CSV whose first line has no comma in it."""
     if len(header) != 1:
         return None
-    return max((mark for mark in _DELIMITERS if mark in header[0]), key=header[0].count, default=None)
+    return max((mark for mark in DELIMITERS if mark in header[0]), key=header[0].count, default=None)
 
 
 def _is_arrow(files: Sequence[File]) -> bool:
@@ -165,10 +164,11 @@ def _csv(
     connection: duckdb.DuckDBPyConnection, found: list[File], wanted: Sequence[str], delimiter: str | None = None
 ) -> Source:
     names = _header(found, delimiter)
-    if not names or len(set(map(str.lower, names))) != len(names) or not all(names):
-        raise PolicyError("the first line of a CSV file must name its columns, each differently.")
+    if not any(names):
+        raise PolicyError("the first line of a CSV file must name its columns.")
     records = Records(found, names, delimiter or _usual_delimiter(found[0]))
-    own = present(names, wanted)
+    own = present([name for name in names if name], wanted)  # nobody can ask for a column without a name
+    refuse_duplicates([name.lower() for name in own])
     sql = {name: f"c{names.index(name)}" for name in own}
     relation = _register(connection, records.reader([names.index(name) for name in own]))
     return Source(relation, dict.fromkeys(own, "VARCHAR"), sql, records.tally, frozenset(own), csv=True)

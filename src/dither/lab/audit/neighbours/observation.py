@@ -17,6 +17,7 @@ from dither.errors import DitherError
 from dither.lab.audit.neighbours.gaps import Vector, shape_of, vectors_of
 from dither.lab.audit.neighbours.sides import Side
 from dither.sql.lowering.dialect import Dialect
+from dither.sql.lowering.lower import lower
 from dither.sql.lowering.statement import Statement
 from dither.sql.plan.nodes import Choice
 from dither.sql.pricing.price import PricedQuestion
@@ -67,14 +68,15 @@ def observe(side: Side, text: str, *, explained: bool = True, drawn: bool = Fals
     paid = (priced.price.cost, priced.price.delta, tuple(priced.asked.items()))
     known: dict[str, Any] = {"price": paid, "recipe": priced.recipe(), "explanation": explanation}
     try:
-        results = [side.run(statement) for statement in priced.statements]
+        dialect = side.engine.dialect_of(priced.question.engine)
+        results = [side.run(lower(aggregate, dialect)) for aggregate in priced.aggregates]
         sizes = [side.size(exact) for exact in results]
         stored = _without_noise(priced, sizes).to_bytes()
         shown = present(priced.question, stored, _CONFIDENCE)
         vectors = [vector for parts in zip(priced.aggregates, results, strict=True) for vector in vectors_of(*parts)]
         shapes = tuple(map(shape_of, results))
         if drawn:
-            answering = _Answering(side.engine.dialect, results)
+            answering = _Answering(dialect, results)
             present(priced.question, release(priced, cast(Engine, answering)).to_bytes(), _CONFIDENCE)
     except Exception as error:  # noqa: BLE001 - whatever an engine raises is what is looked at
         return Observed("failed", wire(side.failure(error)), statements=tuple(side.engine.heard), **known)
@@ -96,7 +98,10 @@ class _Answering:
     """An engine that gives results that are there already, one statement after the other."""
 
     def __init__(self, dialect: Dialect, results: Sequence[Sequence[Any]]) -> None:
-        self.dialect, self._left = dialect, list(results)
+        self._dialect, self._left = dialect, list(results)
+
+    def dialect_of(self, on: str) -> Dialect:
+        return self._dialect
 
     def run(self, statement: Statement) -> Sequence[Any]:
         return self._left.pop(0)

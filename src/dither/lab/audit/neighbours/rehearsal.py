@@ -44,7 +44,7 @@ def twins(tables: Sequence[Table | PublicTable]) -> Iterator[tuple[Side, Side]]:
 
 def _curator(folder: Path, drawn: dict[str, Drawn], without: int | None, like: Path | None = None) -> Curator:
     """Ranks within an owner are drawn with a key: neighbours must share it."""
-    curator = Curator.open(folder)
+    curator = Curator.open(folder, create=True)
     if like is not None:
         (folder / "snapshots").mkdir(mode=0o700, exist_ok=True)
         shutil.copy(like / "snapshots" / "rank.key", folder / "snapshots" / "rank.key")

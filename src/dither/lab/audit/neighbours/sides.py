@@ -54,7 +54,7 @@ class Side:
     @classmethod
     def of(cls, curator: Curator) -> Side:
         engine = Listening(curator._engine)
-        curator._engine = engine
+        curator._engine = engine  # type: ignore[assignment]
         return cls(curator, engine, curator._walk.price, curator.explain, engine.run, lambda _: QueryFailed(), _sizes)
 
 

@@ -20,7 +20,8 @@ class Facts:
     (in a public relation: no two rows) agree; None if no such columns are known. `people`: empty if public.
     `total`: how many rows there can be of all owners. `together`: for some columns, what their sizes add up to at most
     over all rows of one owner. `alike`: for some columns, how many rows of one owner have the same value at most.
-    `values`: for some columns, how many different values one owner's rows have at most; NULL is one."""
+    `values`: for some columns, how many different values one owner's rows have at most; NULL is one. Of a public
+    relation `alike` counts all rows, and `around` those that lie around one point, as `Shape` says."""
 
     schema: Schema
     people: str
@@ -32,6 +33,7 @@ class Facts:
     together: Mapping[str, int] = field(default_factory=dict)
     alike: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[str, int] = field(default_factory=dict)
+    around: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     @property
     def private(self) -> bool:
@@ -59,6 +61,14 @@ def values_of(value: e.Expression, known: Facts) -> int | None:
 def values_in(columns: Iterable[tuple[str, e.Expression]], known: Facts) -> dict[str, int]:
     """How many different values one owner has in columns made of others, where that is known."""
     return {name: count for name, value in columns if (count := values_of(value, known)) is not None}
+
+
+def renamed(
+    around: Mapping[tuple[str, str], tuple[int, int]], called: Mapping[str, str]
+) -> dict[tuple[str, str], tuple[int, int]]:
+    """What is known of pairs of columns, by their new names, where both still have one."""
+    kept = ((pair, most) for pair, most in around.items() if pair[0] in called and pair[1] in called)
+    return {(called[first], called[second]): most for (first, second), most in kept}
 
 
 def stored(name: str, column: Column) -> Stored:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from dither.policy.catalog import MOST_ROWS
+from dither.policy.catalog import MOST_ROWS, most_rows
 from dither.policy.columns import Column
 from dither.sql import expressions as e
 from dither.sql.guard.facts.knowledge import (
@@ -14,6 +14,7 @@ from dither.sql.guard.facts.knowledge import (
     Stored,
     alike_in,
     computed,
+    renamed,
     stored,
     values_in,
     verify_condition,
@@ -34,7 +35,10 @@ def scan(node: Scan, facts: Of) -> Facts:
 
 
 def public_scan(node: PublicScan, facts: Of) -> Facts:
-    return Facts(_columns(node.names, node.table.stored), "", None, _key(node.table.key, node.names), MOST_ROWS)
+    table, called = node.table, dict(node.names)
+    total = table.shape.rows or most_rows(table)
+    known = Facts(_columns(node.names, table.stored), "", None, _key(table.key, node.names), total)
+    return replace(known, alike=_named(table.shape.alike, node.names), around=renamed(table.shape.around, called))
 
 
 def limited(node: OwnerLimit, facts: Of) -> Facts:
@@ -62,17 +66,18 @@ def filtered(node: Filter, facts: Of) -> Facts:
 def projected(node: Project, facts: Of) -> Facts:
     known = facts(node.child)
     schema: dict[str, Stored] = {}
-    renamed: dict[str, str] = {}
+    called: dict[str, str] = {}
     for name, value in node.columns:
         if name in schema:
             raise UnsafePlan(f"two columns are called {name!r}.")
         schema[name] = computed(name, value, known.schema)
         if isinstance(value, (e.Stored, e.StoredText)):
-            renamed.setdefault(value.name, name)
-    kept = known.distinct is not None and all(name in renamed for name in known.distinct)
-    distinct = frozenset(renamed[name] for name in known.distinct) if kept and known.distinct is not None else None
+            called.setdefault(value.name, name)
+    kept = known.distinct is not None and all(name in called for name in known.distinct)
+    distinct = frozenset(called[name] for name in known.distinct) if kept and known.distinct is not None else None
     alike, values = alike_in(node.columns, known), values_in(node.columns, known)
-    return replace(known, schema=schema, distinct=distinct, together={}, alike=alike, values=values)
+    around = renamed(known.around, called)
+    return replace(known, schema=schema, distinct=distinct, together={}, alike=alike, values=values, around=around)
 
 
 def _columns(names: Iterable[tuple[str, str]], declared: Mapping[str, Column]) -> dict[str, Stored]:

@@ -1,30 +1,67 @@
 """Rows of several relations put together: always of the same people, and of one owner.
 
-A join to a public row found by its key keeps the number of rows; a join on owners multiplies, unless each row finds one
-at most; a union adds.
+A join to a public row found by its key keeps the number of rows, and one to several multiplies by how many of them the
+snapshot has at most for one row; a join on owners multiplies, unless each row finds one
+at most; FULL JOIN keeps those that find none as well; a union adds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 
+from dither.policy.catalog import MOST_ROWS
 from dither.sql import expressions as e
 from dither.sql.guard.facts.knowledge import Facts, Of, Stored, verify_condition
 from dither.sql.guard.ranges import UnsafePlan, verify
-from dither.sql.plan.nodes import JoinOwner, JoinPublic, SemiJoin, UnionAll
+from dither.sql.plan.nodes import JoinFull, JoinOwner, JoinPublic, SemiJoin, UnionAll
 
 
 def joined_public(node: JoinPublic, facts: Of) -> Facts:
     left, right = facts(node.child), facts(node.public)
     if right.private:
         raise UnsafePlan("rows of people stand on the public side of a join.")
-    _, agreed = _agreeing(node.equal, left, right)
-    if right.distinct is None or not right.distinct <= agreed:
-        raise UnsafePlan("a public table is joined on other columns than its key.")
     if node.condition is not None:
         verify_condition(node.condition, {**left.schema, **right.schema})
-    return replace(left, schema=_beside(left, right, node.outer), together={})
+    most = most_found(node, facts)
+    made = replace(left, schema=_beside(left, right, node.outer), together={})
+    if most == 1:
+        return made
+    rows = None if left.rows is None else left.rows * most
+    # A row is known by the rows that it was made of; one that finds none is there once, with NULL.
+    distinct = None if left.distinct is None or right.distinct is None else left.distinct | right.distinct
+    return replace(made, rows=rows, distinct=distinct, total=left.total * most, alike={}, around={})
+
+
+def most_found(node: JoinPublic, facts: Of) -> int:
+    """How many public rows one row finds at most; at least one, since LEFT JOIN keeps it."""
+    left, right = facts(node.child), facts(node.public)
+    _, agreed = _agreeing(node.equal, left, right)
+    if right.distinct is not None and right.distinct <= agreed:
+        return 1
+    bounds = [right.total, *(right.alike[name] for name in agreed if name in right.alike)]
+    bounds += _around_a_value(node.condition, left, right)
+    if min(bounds) >= MOST_ROWS:
+        raise UnsafePlan("a public table of unknown size is joined on other columns than its key.")
+    return max(1, min(bounds))
+
+
+def _around_a_value(condition: e.Boolean | None, left: Facts, right: Facts) -> Iterable[int]:
+    """Where a value of the left lies between two public columns: how many public rows have it between theirs."""
+    parts = condition.operands if isinstance(condition, e.And) else (condition,)
+    ends: dict[e.Expression, tuple[list[tuple[str, bool]], list[tuple[str, bool]]]] = {}
+    for part in parts:
+        if type(part) is not e.Compare or part.operator not in ("<", "<="):
+            continue
+        for column, value, side in ((part.left, part.right, 0), (part.right, part.left, 1)):
+            names = {inner.name for inner in value.walk() if isinstance(inner, (e.Stored, e.StoredText))}
+            if type(column) is e.Stored and column.name in right.schema and names <= left.schema.keys():
+                ends.setdefault(value, ([], []))[side].append((column.name, part.operator == "<"))
+    for firsts, lasts in ends.values():
+        for (first, after), (last, before) in product(firsts, lasts):
+            if (first, last) in right.around:
+                yield right.around[first, last][after or before]
 
 
 def joined_owner(node: JoinOwner, facts: Of) -> Facts:
@@ -59,6 +96,23 @@ def joined_owner(node: JoinOwner, facts: Of) -> Facts:
     # A join makes no new values, but for the NULLs beside rows that find none.
     values = {**left.values, **{name: most + node.outer for name, most in right.values.items()}}
     return replace(made, alike=alike, values=values)
+
+
+def joined_fully(node: JoinFull, facts: Of) -> Facts:
+    """With l and r rows of an owner, of which u and v find none: (l - u)(r - v) pairs at most, and u + v rows beside.
+
+    That is largest where all find each other or none does. Where each row finds one at most, every pair takes a row of
+    either side, and there are no more than l + r.
+    """
+    inner = joined_owner(JoinOwner(node.child, node.other, node.equal, node.condition), facts)
+    left, right = facts(node.child), facts(node.other)
+    alone = _plus(left.rows, right.rows)
+    rows = None if alone is None or inner.rows is None else max(inner.rows, alone)
+    schema = {name: replace(column, may_be_null=True) for name, column in inner.schema.items()}
+    # Rows of either side may have NULL in their keys, and so look like those of the other that found none.
+    values = {name: most + 1 for name, most in (*left.values.items(), *right.values.items())}
+    total = inner.total + left.total + right.total
+    return replace(inner, schema=schema, rows=rows, distinct=None, total=total, alike={}, values=values)
 
 
 def semi_joined(node: SemiJoin, facts: Of) -> Facts:

@@ -71,7 +71,7 @@ class Average(Aggregator):
         lower, upper = (self._shown(end, outward) for end, outward in zip(ends, (-1, 1), strict=True))
         least, greatest = (end / 10**self.value.scale for end in (low, high))
         lower, upper = np.where(known, lower, least), np.where(known, upper, greatest)
-        return ValueColumn("avg", value, lower=lower, upper=upper, possible=(least, greatest))
+        return ValueColumn("avg", value, lower=lower, upper=upper, possible=(least, greatest), maybe_null=~known)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction:
         """(e_sum + reach * e_count) / (rows - e_count), never more than the declared range."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dither.policy.columns import Column
@@ -39,7 +40,7 @@ class ChosenQuantile(Aggregator):
         return 0.5  # of a rank
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
-        return ValueColumn("quantile", only(noisy, "a quantile"), decimals=self.value.scale, declared=self.declared)
+        return _chosen("quantile", only(noisy, "a quantile"), self.value, self.declared)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
         return None
@@ -61,7 +62,13 @@ class ChosenMode(Aggregator):
         return 0.5  # of a rank
 
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
-        return ValueColumn("mode", only(noisy, "MODE"), decimals=self.value.scale, declared=self.declared)
+        return _chosen("mode", only(noisy, "MODE"), self.value, self.declared)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
         return None
+
+
+def _chosen(name: str, values: NDArray[Any], value: Numeric, declared: Column | None) -> ValueColumn:
+    """Nothing tells whether there was any value to choose from: everywhere SQL might have NULL."""
+    unknown = np.ones(len(values), dtype=bool)
+    return ValueColumn(name, values, decimals=value.scale, declared=declared, maybe_null=unknown)

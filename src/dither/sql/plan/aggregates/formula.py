@@ -68,7 +68,7 @@ class Formula(Aggregator):
     def finish(self, noisy: Sequence[NDArray[Any]], errors: Sequence[MeasureError]) -> ValueColumn:
         columns = [part.finish(*given) for part, given in self._shares(noisy, errors)]
         estimates = [
-            within(from_column(column, whole=isinstance(part, _WHOLE)), column.possible)
+            within(from_column(column, whole=isinstance(part, _WHOLE), maybe_null=column.maybe_null), column.possible)
             for part, column in zip(self.parts, columns, strict=True)
         ]
         return to_column("value", self.term.of(Given(estimates)), len(columns[0].values))

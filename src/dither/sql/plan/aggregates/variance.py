@@ -81,7 +81,7 @@ class Variance(Aggregator):
         ends = [self._shown(array) for array in (np.clip(value, least, greatest), lower, upper)]
         possible = (0.0, float(self._shown(np.array([greatest]))[0]))
         name = "stddev" if self.root else "variance"
-        return ValueColumn(name, ends[0], lower=ends[1], upper=ends[2], possible=possible)
+        return ValueColumn(name, ends[0], lower=ends[1], upper=ends[2], possible=possible, maybe_null=~known)
 
     def half_width_at(self, rows: int, errors: Sequence[Fraction]) -> Fraction | None:
         """(e_2 + 2 reach e_1 + 3 reach^2 e_n) / (rows - e_n) for a variance; a root has no such bound beforehand."""

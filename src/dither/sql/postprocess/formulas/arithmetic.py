@@ -122,9 +122,8 @@ def _exact_modulo(left: Estimate, right: Estimate) -> Estimate:
     lower = np.where(same, _remainder(low, most), np.where(low < 0, np.maximum(low, 1 - most), 0))
     upper = np.where(same, _remainder(high, most), np.where(high > 0, np.minimum(high, most - 1), 0))
     lower, upper = (integers(list(end)) for end in (lower, upper))
-    return Estimate(
-        _remainder(left.values, most), lower, upper, left.decimals, left.maybe_null, left.whole, left.factors
-    )
+    whole = left.whole and most % 10 ** (left.decimals or 0) == 0
+    return Estimate(_remainder(left.values, most), lower, upper, left.decimals, left.maybe_null, whole, left.factors)
 
 
 def _remainder(numbers: Integers, divisor: int) -> Integers:

@@ -87,8 +87,11 @@ class Finished(Protocol):
     def upper(self) -> NDArray[Any] | None: ...
 
 
-def from_column(column: Finished, *, whole: bool = False) -> Estimate:
-    """A finished column of an aggregate. Without a stated error every value is possible."""
+def from_column(column: Finished, *, whole: bool = False, maybe_null: Flags | None = None) -> Estimate:
+    """A finished column of an aggregate. Without a stated error every value is possible.
+
+    `maybe_null` is where the exact value may be NULL though one is shown; whole numbers with ends never are.
+    """
     values = column.values
     if values.dtype != np.float64 and column.half_width is not None:
         width = math.ceil(column.half_width * 10**column.decimals)
@@ -106,7 +109,8 @@ def from_column(column: Finished, *, whole: bool = False) -> Estimate:
         lower, upper = _end(lower, decimals, below), _end(upper, decimals, above)
     else:
         lower, upper = np.full(len(values), -np.inf), np.full(len(values), np.inf)
-    return replace(floats(shown, lower, upper, np.isnan(shown)), whole=whole)
+    null = np.isnan(shown) if maybe_null is None else np.isnan(shown) | maybe_null
+    return replace(floats(shown, lower, upper, null), whole=whole)
 
 
 def within(estimate: Estimate, possible: tuple[float, float] | None) -> Estimate:

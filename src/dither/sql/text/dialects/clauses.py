@@ -22,6 +22,7 @@ _NO_NAMES = frozenset({
     "ANTI", "ASOF", "STRAIGHT_JOIN",
 })  # fmt: skip
 _COUNTED = ("COUNT", "COUNT_BIG", "CHAR_LENGTH", "CHARACTER_LENGTH")
+_LEVELS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _IN_POSTGRESQL = "Write it in PostgreSQL's dialect."
 
 
@@ -40,6 +41,18 @@ def check(translation: Translation, node: exp.Expr) -> None:
         if node.side and not facts.nulls_after_outer_joins:
             what = f"{node.side} JOIN, which finds zeros and empty texts instead of NULL there, is not translated"
             raise translation.refusal(node, what, _IN_POSTGRESQL)
+        if node.side == "FULL" and not facts.full_joins:
+            raise translation.refusal(node, "FULL, which is a table's name there, is not translated", _IN_POSTGRESQL)
+    elif isinstance(node, exp.Order) and not isinstance(node.parent, exp.WithinGroup):
+        for ordered in node.expressions:
+            if not ordered.meta.get("nulls_written"):
+                down = bool(ordered.args.get("desc"))
+                ordered.set("nulls_first", {"large": down, "small": not down, "last": False}[facts.nulls])
+    elif isinstance(node, exp.Group):
+        _check_levels(translation, node)
+    elif isinstance(node, exp.Qualify) and not facts.qualify:
+        hint = "Write it in PostgreSQL's dialect, or ask for the window in a derived table, and WHERE around it."
+        raise translation.refusal(node, "QUALIFY is not translated", hint)
     elif isinstance(node, exp.Column):
         _check_column(translation, node)
     elif isinstance(node, _ORDER) and facts.collated:
@@ -51,34 +64,54 @@ def check(translation: Translation, node: exp.Expr) -> None:
 
 
 def _check_select(translation: Translation, node: exp.Select) -> None:
-    clauses = [node.args[name] for name in ("where", "group", "having", "order") if node.args.get(name)]
+    joins = node.args.get("joins") or ()
+    commas = [join for join in joins if not any(join.args.get(name) for name in ("kind", "side", "on", "using"))]
+    if commas and any(join.side in ("RIGHT", "FULL") for join in joins):
+        what = "a comma beside RIGHT or FULL JOIN, which some read before and some after it, is not translated"
+        raise translation.refusal(commas[0].this, what, "Write CROSS JOIN, or JOIN ... ON.")
+    names_used = ("where", "group", "having", "qualify", "order")
+    clauses = [node.args[name] for name in names_used if node.args.get(name)]
     used = {one.name.lower() for clause in clauses for one in clause.find_all(exp.Column) if not one.table}
     for item in node.expressions:
         if isinstance(item, exp.EQ) and translation.vocabulary.equals_is_alias:
             raise translation.refusal(item, "= in a select item, which names a column there, is not translated")
         own = isinstance(item, exp.Alias) and isinstance(item.this, exp.Column) and item.this.name.lower()
         alias = item.alias.lower() if isinstance(item, exp.Alias) else ""
-        if alias in used and alias != own and names.declared(translation.catalog, alias):
+        known = alias in used and alias != own
+        if known and (names.declared(translation.catalog, alias) or alias in _derived(node)):
             what = f"the alias {item.alias[:40]!r}, which is also a column's name and used again, is not translated"
             raise translation.refusal(item.args["alias"], what, "Choose another alias.")
-    order = node.args.get("order")
-    for ordered in order.expressions if order else ():
-        labels = translation.labels(_item(node, ordered.this)) or []
-        if translation.vocabulary.collated and sorted(labels) != sorted(labels, key=names.folded):
-            what = "an order by these labels, which depends on a collation there, is not translated"
-            raise translation.refusal(ordered, what, _IN_POSTGRESQL)
-        if not ordered.meta.get("nulls_written"):
-            down = bool(ordered.args.get("desc"))
-            first = {"large": down, "small": not down, "last": False}[translation.vocabulary.nulls]
-            ordered.set("nulls_first", first)
 
 
-def _item(select: exp.Select, node: exp.Expr) -> exp.Expr:
-    """The select item that ORDER BY means by a number or an alias; else what it says."""
-    if isinstance(node, exp.Literal) and str(node.this).isdigit() and 0 < int(node.this) <= len(select.expressions):
-        item: exp.Expr = select.expressions[int(node.this) - 1]
-        return item.unalias()
-    return next((one.this for one in select.expressions if isinstance(one, exp.Alias) and one.alias == node.name), node)
+def _derived(node: exp.Select) -> set[str]:
+    """The names of columns that queries in FROM have given."""
+    found: set[str] = set()
+    places = [clause.this for clause in (node.args.get("from_"), *(node.args.get("joins") or ())) if clause]
+    for place in places:
+        query = place.this if isinstance(place, exp.Subquery) else None
+        if isinstance(place, exp.Table):
+            named = node.root().find_all(exp.CTE)
+            query = next((one.this for one in named if one.alias.lower() == place.name.lower()), None)
+        while isinstance(query, (exp.Union, exp.Subquery)):
+            query = query.this
+        found |= {item.alias_or_name.lower() for item in query.expressions} if isinstance(query, exp.Select) else set()
+    return found
+
+
+def _check_levels(translation: Translation, node: exp.Group) -> None:
+    """GROUP BY a, b WITH ROLLUP as GROUP BY ROLLUP (a, b); refused where a dialect has no such thing."""
+    facts = translation.vocabulary
+    for name, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):
+        after = node.args.get(name)
+        if after and (not facts.with_rollup or any(isinstance(key, _LEVELS) for key in node.expressions)):
+            raise translation.refusal(node, f"WITH {name.upper()} is not translated", "Write ROLLUP (a, b).")
+        if after:
+            node.set("expressions", [kind(expressions=node.expressions)])
+            node.set(name, None)
+            return
+    found = next((key for key in node.expressions if isinstance(key, _LEVELS)), None)
+    if found is not None and not facts.rollup:
+        raise translation.refusal(found, f"{found.key.upper()} is not translated", _IN_POSTGRESQL)
 
 
 def _check_column(translation: Translation, node: exp.Column) -> None:
@@ -98,7 +131,7 @@ def _check_column(translation: Translation, node: exp.Column) -> None:
 
 
 def _check_order(translation: Translation, node: exp.Expr) -> None:
-    for one in node.walk(prune=lambda inner: isinstance(inner, (exp.Interval, exp.Anonymous))):
+    for one in node.walk(prune=lambda inner: isinstance(inner, (exp.Interval, exp.Anonymous, exp.Query))):
         text = isinstance(one, exp.Literal) and one.is_string and not isinstance(one.parent, exp.Interval)
         if (text and not _DATE.fullmatch(str(one.this))) or (isinstance(one, exp.Column) and translation.labels(one)):
             what = "the order of texts, which depends on a collation there, is not translated"

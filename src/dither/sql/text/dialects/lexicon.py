@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.tokenizer_core import TokenType
 
+from dither.sql.text.dialects.privacy_clause import stripped
 from dither.sql.text.source import Source
 
 _JOINED = re.compile(r"--(?=\S)")
@@ -27,11 +28,17 @@ class Lexicon:
     blank_after_dashes: bool = False  # whether -- begins a remark only before a blank
     operators: tuple[str, ...] = ()  # words and signs of whole division
     top: bool = False  # whether SELECT TOP 5 is LIMIT 5
+    private: bool = False  # whether it has SELECT WITH DIFFERENTIAL_PRIVACY
     types: tuple[tuple[str, str], ...] = field(default=())  # other words for PostgreSQL's types
 
-    def tokens(self, text: str) -> tuple[Any, ...]:
+    def cut(self, text: str) -> tuple[Any, ...]:
         """The tokens, with PostgreSQL's keywords."""
         return tuple(_tokenizer(self)().tokenize(text))
+
+    def tokens(self, text: str) -> tuple[Any, ...]:
+        """The same without a clause about privacy, which is read by itself."""
+        found = self.cut(text)
+        return stripped(found)[0] if self.private else found
 
     def check(self, source: Source) -> None:
         """Refuse literals and remarks that this dialect reads in a way of its own."""
@@ -58,15 +65,39 @@ class Lexicon:
             )
 
     def topped(self, source: Source) -> Source:
-        """SELECT TOP 5 ... as SELECT ... LIMIT 5."""
-        first, word, count, *rest = [*source.tokens[:3], None, None, None][:3] + list(source.tokens[3:])
-        if not self.top or count is None or word.text.upper() != "TOP" or word.token_type == TokenType.IDENTIFIER:
-            return source
-        if count.token_type != TokenType.NUMBER or (rest and rest[0].text.upper() == "PERCENT"):
-            raise source.refusal(word.start, "TOP takes a number of rows.", "Write SELECT TOP 5 ...")
-        ends = [rest.pop()] if rest and rest[-1].token_type == TokenType.SEMICOLON else []
-        limit = type(word)(TokenType.LIMIT, "LIMIT", word.line, word.col, word.start, word.end)
-        return Source(source.text, (first, *rest, limit, count, *ends))
+        """SELECT TOP 5 ... as SELECT ... LIMIT 5, also in parentheses."""
+        tokens, place = list(source.tokens), 0
+        while self.top and place + 2 < len(tokens):
+            first, word, count = tokens[place : place + 3]
+            place += 1
+            if first.token_type != TokenType.SELECT or word.text.upper() != "TOP" or word.token_type == _QUOTED:
+                continue
+            following = tokens[place + 2].text.upper() if place + 2 < len(tokens) else ""
+            if count.token_type != TokenType.NUMBER or following in ("PERCENT", "WITH"):
+                raise source.refusal(word.start, "TOP takes a number of rows.", "Write SELECT TOP 5 ...")
+            end = _end_of_query(tokens, place + 2)
+            if end < len(tokens) and tokens[end].token_type in _SETS:
+                what = "TOP beside UNION, which would cut one side of it, is not translated."
+                raise source.refusal(word.start, what, "Put that SELECT in parentheses.")
+            limit = type(word)(TokenType.LIMIT, "LIMIT", word.line, word.col, word.start, word.end)
+            tokens = [*tokens[:place], *tokens[place + 2 : end], limit, count, *tokens[end:]]
+        return Source(source.text, tuple(tokens))
+
+
+_QUOTED = TokenType.IDENTIFIER
+_SETS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
+
+
+def _end_of_query(tokens: list[Any], place: int) -> int:
+    """Where a SELECT ends: at the parenthesis around it, a set operation, a semicolon, or with the text."""
+    depth = 0
+    while place < len(tokens):
+        kind = tokens[place].token_type
+        depth += (kind == TokenType.L_PAREN) - (kind == TokenType.R_PAREN)
+        if depth < 0 or (depth == 0 and kind in (TokenType.SEMICOLON, *_SETS)):
+            break
+        place += 1
+    return place
 
 
 @lru_cache(maxsize=64)

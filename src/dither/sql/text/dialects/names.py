@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
 from dither.policy.catalog import Catalog
 from dither.policy.columns import Category, Column, Fixed, Text
+from dither.sql.text.collations import folded
 
 
 def declared(catalog: Catalog, name: str) -> list[Column]:
@@ -54,12 +54,6 @@ def compared_alike(catalog: Catalog, name: str) -> bool:
     return not any(
         isinstance(column, Text) or (met and isinstance(column, Category)) for column in declared(catalog, name)
     )
-
-
-def folded(label: str) -> str:
-    """A label as a collation may see it: without case, accents and blanks at the end."""
-    bare = "".join(one for one in unicodedata.normalize("NFKD", label) if not unicodedata.combining(one))
-    return bare.casefold().rstrip()
 
 
 def has_letters(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dither.sql.text.dialects import window_rules
 from dither.sql.text.dialects.call import Call, Rule, built, either_null, of_one, of_two, several, whole
 
 
@@ -152,6 +153,34 @@ def exact_average(call: Call) -> exp.Expr:
     return exp.Avg(this=call.value(0))
 
 
+def where_defined(rule: Rule) -> Rule:
+    """The same, refused in rows if declared bounds allow values for which it is undefined."""
+
+    def marked(call: Call) -> exp.Expr:
+        found = rule(call)
+        there = call.translation.vocabulary.name
+        found.meta["defined"] = (
+            f"{call.name} of values for which it may be undefined is not translated from {there}'s dialect.",
+            "Choose them: CASE WHEN x > 0 THEN LN(GREATEST(x, 0.01)) END.",
+        )
+        return found
+
+    return marked
+
+
+def common_logarithm(call: Call) -> exp.Expr:
+    call.takes(1)
+    return exp.Log(this=exp.Literal.number(10), expression=call.value(0))
+
+
+def power_of_answers(call: Call) -> exp.Expr:
+    """SQL Server's POWER has the type of its base, and so no decimals of a whole one."""
+    found = of_two(exp.Pow)(call)
+    if not found.find(exp.AggFunc, exp.Anonymous):
+        raise call.refusal("POWER, which has the type of its base there, is not translated", "Write x * x.")
+    return found
+
+
 # What every dialect that has it means alike.
 COMMON: dict[str, Rule] = {
     "COUNT": counted,
@@ -175,10 +204,19 @@ COMMON: dict[str, Rule] = {
     "CEILING": of_one(exp.Ceil),
     "COALESCE": several(exp.Coalesce),
     "NULLIF": of_two(exp.Nullif),
+    **window_rules.WINDOWS,
 }
 CEIL: dict[str, Rule] = {"CEIL": of_one(exp.Ceil)}
-# On answers only: how they round is that of the answer's own numbers.
-OF_ANSWERS: dict[str, Rule] = {"SQRT": of_one(exp.Sqrt), "EXP": of_one(exp.Exp), "POWER": of_two(exp.Pow)}
+# Dialects agree on these where they are defined; elsewhere they fail, or have NULL, infinity or what is no number.
+POWERS: dict[str, Rule] = {
+    "SQRT": where_defined(of_one(exp.Sqrt)),
+    "EXP": of_one(exp.Exp),
+    "POWER": where_defined(of_two(exp.Pow)),
+}
+POW: dict[str, Rule] = {"POW": POWERS["POWER"]}
+LN: dict[str, Rule] = {"LN": where_defined(of_one(exp.Ln))}
+LOG10: dict[str, Rule] = {"LOG10": where_defined(common_logarithm)}
+LOG_IS_LOG10: dict[str, Rule] = {"LOG": LOG10["LOG10"]}
 SAMPLE: dict[str, Rule] = {"VARIANCE": of_one(exp.Variance), "STDDEV": of_one(exp.Stddev)}
 POPULATION: dict[str, Rule] = {"VARIANCE": of_one(exp.VariancePop), "STDDEV": of_one(exp.StddevPop)}
 IGNORING_NULL: dict[str, Rule] = {"GREATEST": several(exp.Greatest), "LEAST": several(exp.Least)}

@@ -45,12 +45,13 @@ def _number(translation: Translation, side: exp.Expr) -> exp.Expr:
 
 def _quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
     for side in (node.this, node.expression):
+        at, there = translation.source.offset(side), f"is not translated from {translation.vocabulary.name}'s dialect."
         if translation.vocabulary.type_by_function and not _one_type(translation, side):
-            what = "a division with a value that may be whole or decimal there is not translated"
-            raise translation.refusal(side, what, "Write CAST(x AS INTEGER) if it is whole.")
-        if not translation.vocabulary.decimal_division and (translation.decimal(side) or _fixed(translation, side)):
-            what = "a division of decimal numbers, which is rounded to their own decimals there, is not translated"
-            raise translation.refusal(side, what, _IN_POSTGRESQL)
+            what = f"a division with a value that may be whole or decimal there {there}"
+            node.meta.setdefault("refused", (at, what, "Write CAST(x AS INTEGER) if it is whole."))
+        elif not translation.vocabulary.decimal_division and (translation.decimal(side) or _fixed(translation, side)):
+            what = f"a division of decimal numbers, which is rounded to their own decimals there, {there}"
+            node.meta.setdefault("refused", (at, what, _IN_POSTGRESQL))
     translated = translation.with_translated(node)
     if translation.vocabulary.division == "exact" and not translated.this.find(exp.AggFunc, exp.Filter):
         translated.meta["exact"] = True  # also of integers
@@ -58,6 +59,9 @@ def _quotient(translation: Translation, node: exp.Expr) -> exp.Expr:
             what = f"this divisor can be 0, where a quotient is infinite in {translation.vocabulary.name}."
             translated.meta["not_by_zero"] = what, "Write x / NULLIF(y, 0), which is NULL there."
     return translated
+
+
+_FLOATS = ("SQRT", "EXP", "POWER", "POW", "LN", "LOG", "LOG10")
 
 
 def _never_zero(node: exp.Expr) -> bool:
@@ -81,7 +85,9 @@ def _one_type(translation: Translation, node: exp.Expr) -> bool:
     if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Div)):
         return _one_type(translation, node.this) and _one_type(translation, node.expression)
     if isinstance(node, exp.Anonymous) and str(node.this).upper() in ("ABS", "NULLIF"):
-        return _one_type(translation, node.expressions[0]) if node.expressions else False
+        # NULLIF has the type of its first value there, and of both here
+        alike = len({translation.decimal(one) for one in node.expressions}) == 1
+        return alike and all(_one_type(translation, one) for one in node.expressions)
     called = isinstance(node, exp.Anonymous) and str(node.this).upper() in ("LENGTH", "COUNT", "SUM", "AVG", "TOTAL")
     return (
         called
@@ -94,6 +100,8 @@ def _is_float(translation: Translation, node: exp.Expr) -> bool:
     """Whether a value may be a float in a dialect whose quotients are; names of derived columns may stand for any."""
     return translation.vocabulary.quotients_are_floats and any(
         isinstance(one, exp.Div)
+        or (isinstance(one, exp.Anonymous) and str(one.this).upper() in _FLOATS)
+        or (isinstance(one, exp.Cast) and one.args["to"].this in (exp.DType.FLOAT, exp.DType.DOUBLE))
         or (isinstance(one, exp.Literal) and not one.is_string and "e" in str(one.this).lower())
         or (isinstance(one, exp.Column) and one.name.lower() in translation.aliases)
         for one in node.walk()

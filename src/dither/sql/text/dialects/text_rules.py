@@ -47,7 +47,8 @@ def joined(call: Call) -> exp.Expr:
 def _letters(kind: type[exp.Expr]) -> Rule:
     def rule(call: Call) -> exp.Expr:
         call.takes(1)
-        if not call.translation.plain_letters(call.arguments[0]):
+        same = call.translation.vocabulary.simple_letters
+        if not same and not call.translation.plain_letters(call.arguments[0]):
             what = f"{call.name} of other texts than categories with common letters is not translated"
             raise call.refusal(what, "Write it in PostgreSQL's dialect.")
         return kind(this=call.value(0))

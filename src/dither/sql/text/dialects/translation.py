@@ -23,6 +23,10 @@ SAME: frozenset[type[exp.Expr]] = frozenset({
     exp.Null, exp.Paren, exp.Neg, exp.Mul, exp.Case, exp.If, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE,
     exp.GT, exp.GTE, exp.In, exp.Between,
 })  # fmt: skip
+# The same over answers, and in windows within one owner.
+OVER: frozenset[type[exp.Expr]] = frozenset(
+    {exp.Window, exp.WindowSpec, exp.Qualify, exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple}
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Translation:
     source: Source
     catalog: Catalog
     aliases: frozenset[str]
+    private: bool = False  # whether SELECT WITH DIFFERENTIAL_PRIVACY is written
 
     def value(self, node: exp.Expr) -> exp.Expr:
         """The same in PostgreSQL's words; it stands where the other stood in the text."""
@@ -41,7 +46,7 @@ class Translation:
             found = self._called(node, str(node.this), node.expressions)
         elif rule is not None:
             found = rule(self, node)
-        elif type(node) in SAME:
+        elif type(node) in SAME or type(node) in OVER:
             clauses.check(self, node)
             found = self.with_translated(node)
         elif type(node) in grammar.ALLOWED:
@@ -91,8 +96,7 @@ class Translation:
 
     def plain_letters(self, node: exp.Expr) -> bool:
         """Whether LOWER and UPPER of a value are the same everywhere."""
-        ascii_only = self.vocabulary.like == "any ASCII case"
-        labels = self.labels(node)
+        labels, ascii_only = self.labels(node), self.vocabulary.ascii_letters
         return labels is not None and all(names.plain(label, ascii_only=ascii_only) for label in labels)
 
     def labels(self, node: exp.Expr) -> list[str] | None:

@@ -20,13 +20,15 @@ from dither.sql.text.dialects.vocabulary import (
 _DOY = {name: time_rules.extracted("doy") for name in ("doy", "dayofyear", "day_of_year")}
 _INTERVALS = {name: name for name in ("year", "month", "week", "day", "hour", "minute", "second")}
 _INTERVALS |= {f"{name}s": name for name in _INTERVALS}
-_NUMBERS = number_rules.COMMON | number_rules.OF_ANSWERS | number_rules.CEIL | {"ROUND": number_rules.ROUND}
+_NUMBERS = number_rules.COMMON | number_rules.POWERS | number_rules.CEIL | {"ROUND": number_rules.ROUND}
+_LOGS = number_rules.LN | number_rules.LOG10 | number_rules.POW
 _WEEKS = time_rules.LENGTHS | time_rules.MONDAY_WEEKS
 
 TRINO = Vocabulary(
     "Trino",
     Lexicon(),
-    _NUMBERS | number_rules.SAMPLE | number_rules.STRICT | number_rules.BUCKETS | time_rules.FUNCTIONS_OF_PARTS
+    _NUMBERS | _LOGS | number_rules.SAMPLE | number_rules.STRICT | number_rules.BUCKETS
+    | time_rules.FUNCTIONS_OF_PARTS
     | time_rules.SECOND | text_rules.LETTERS | text_rules.LENGTH | text_rules.SUBSTR | text_rules.CONCAT
     | {
         "IF": number_rules.choice,
@@ -58,7 +60,7 @@ SPARK = Vocabulary(
     Lexicon(
         names="`", texts="'\"", backslash=True, doubled=False, types=(("STRING", "TEXT"), ("LONG", "BIGINT"))
     ),
-    _NUMBERS | number_rules.SAMPLE | number_rules.IGNORING_NULL | number_rules.IFNULL | number_rules.NVL
+    _NUMBERS | _LOGS | number_rules.SAMPLE | number_rules.IGNORING_NULL | number_rules.IFNULL | number_rules.NVL
     | number_rules.BUCKETS | time_rules.FUNCTIONS_OF_PARTS | time_rules.SECOND | text_rules.LETTERS
     | text_rules.CHARACTERS | text_rules.LENGTH | text_rules.SUBSTR | text_rules.LEFT | text_rules.TRIM
     | text_rules.CONCAT
@@ -88,6 +90,7 @@ SPARK = Vocabulary(
     to_whole="cut",
     like_escape="\\",
     nulls="small",
+    with_rollup=True,
 )  # fmt: skip
 
 _NOT_IN_HIVE = ("LEFT", "COUNT_IF", "IFNULL", "NVL2", "STD", "WEEKDAY", "DATE_ADD", "DATE_SUB")
@@ -103,8 +106,10 @@ HIVE = replace(
 REDSHIFT = Vocabulary(
     "Redshift",
     Lexicon(backslash=True, top=True),
-    _NUMBERS | number_rules.SAMPLE | number_rules.IGNORING_NULL | number_rules.NVL | text_rules.LETTERS
-    | text_rules.CHARACTERS | text_rules.LENGTH | text_rules.LEN | text_rules.SUBSTR | text_rules.LEFT | text_rules.TRIM
+    _NUMBERS | number_rules.LN | number_rules.LOG_IS_LOG10 | number_rules.POW | number_rules.SAMPLE
+    | number_rules.IGNORING_NULL | number_rules.NVL | text_rules.LETTERS
+    | text_rules.CHARACTERS | text_rules.LENGTH | text_rules.LEN | text_rules.SUBSTR | text_rules.LEFT
+    | text_rules.TRIM
     | text_rules.CONCAT
     | {
         "AVG": number_rules.exact_average,
@@ -121,12 +126,14 @@ REDSHIFT = Vocabulary(
     remainder="same",
     like_escape="\\",
     collated=True,
+    qualify=True,
+    whole_frames=True,
 )  # fmt: skip
 
 CLICKHOUSE = Vocabulary(
     "ClickHouse",
     Lexicon(names='"`', backslash=True),
-    number_rules.COMMON | number_rules.OF_ANSWERS | number_rules.CEIL | text_rules.CHARACTERS | text_rules.LETTERS
+    number_rules.COMMON | number_rules.POWERS | number_rules.CEIL | text_rules.CHARACTERS | text_rules.LETTERS
     | number_rules.IFNULL
     | {
         "IF": number_rules.choice,
@@ -152,17 +159,19 @@ CLICKHOUSE = Vocabulary(
     units=_INTERVALS,
     quotients_are_floats=True,
     to_decimal=False,
+    ascii_letters=True,
     like_escape="\\",
     nulls="last",
     nulls_after_outer_joins=False,
     instead={"LENGTH": "Write lengthUTF8(x), which counts characters, not bytes."},
+    over_answers=False,
 )  # fmt: skip
 
 VOCABULARIES: dict[str, Vocabulary] = {
     "athena": replace(TRINO, name="Athena"),
     "bigquery": BIGQUERY,
     "clickhouse": CLICKHOUSE,
-    "databricks": replace(SPARK, name="Databricks"),
+    "databricks": replace(SPARK, name="Databricks", qualify=True),
     "duckdb": DUCKDB,
     "hive": HIVE,
     "mysql": MYSQL,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dither.sql.text.dialects import number_rules, text_rules, time_rules
+from dither.sql.text.dialects import bounded_rules, number_rules, text_rules, time_rules
 from dither.sql.text.dialects.call import Rule
 from dither.sql.text.dialects.lexicon import Lexicon
 from dither.sql.text.dialects.time_rules import Parts, Units
@@ -33,20 +33,29 @@ class Vocabulary:
     moved_by_days: bool = True  # whether a date plus a number is a later date, or an error
     like_escape: str | None = None  # of LIKE without ESCAPE: none, or a backslash
     like: Literal["letters", "any ASCII case"] = "letters"
+    simple_letters: bool = False  # whether LOWER and UPPER are Unicode's simple mapping, as here
+    ascii_letters: bool = False  # whether LOWER and UPPER change no others
     brackets_in_like: bool = False
     concatenation: bool = True  # whether || joins texts and is NULL if one of them is
     collated: bool = False  # whether columns compare texts by rules of their own, such as in any case
     empty_is_null: bool = False
-    nulls: Literal["large", "small", "last"] = "large"  # in ORDER BY that does not say
+    nulls: Literal["large", "small", "last"] = "large"  # in ORDER BY that does not say, also of windows
+    over_answers: bool = True  # whether what is computed from answers means there what it means here
+    qualify: bool = False
+    rollup: bool = True  # whether it has GROUP BY ROLLUP (a, b), CUBE and GROUPING SETS
+    with_rollup: bool = False  # whether it has GROUP BY a, b WITH ROLLUP
+    whole_frames: bool = False  # whether LAST_VALUE and the like see the whole partition unless a frame is written
     equals_is_alias: bool = False  # whether SELECT n = COUNT(*) names a column
     timestamps: bool = True  # whether it has them
     nulls_after_outer_joins: bool = True  # whether what an outer join does not find is NULL
+    full_joins: bool = True  # whether FULL before JOIN is no name of the table before it
     instead: Mapping[str, str] = field(default_factory=dict)  # hints for functions that are not translated
 
 
 _NUMBERS = number_rules.COMMON
 _PARTS = time_rules.FUNCTIONS_OF_PARTS
-_EVERYWHERE = _NUMBERS | number_rules.OF_ANSWERS
+_EVERYWHERE = _NUMBERS | number_rules.POWERS
+_LOGS = number_rules.LN | number_rules.LOG10 | number_rules.POW
 _SECONDS = time_rules.PLAIN | time_rules.WHOLE_SECONDS
 _LENGTHS = time_rules.LENGTHS
 _WEEKS = _LENGTHS | time_rules.MONDAY_WEEKS
@@ -60,8 +69,10 @@ _ROUND = {"ROUND": number_rules.ROUND}
 DUCKDB = Vocabulary(
     "DuckDB",
     Lexicon(operators=("//",)),
-    _EVERYWHERE | number_rules.CEIL | _ROUND | number_rules.SAMPLE | number_rules.IGNORING_NULL | number_rules.IFNULL
-    | _IF | _PARTS | time_rules.SECOND | text_rules.LETTERS | text_rules.CHARACTERS | text_rules.LENGTH | text_rules.LEN
+    _EVERYWHERE | _LOGS | number_rules.LOG_IS_LOG10 | number_rules.CEIL | _ROUND | number_rules.SAMPLE
+    | number_rules.IGNORING_NULL | number_rules.IFNULL
+    | _IF | _PARTS | time_rules.SECOND | text_rules.LETTERS | text_rules.CHARACTERS | text_rules.LENGTH
+    | text_rules.LEN
     | text_rules.SUBSTR | text_rules.LEFT | text_rules.TRIM
     | {
         "TRUNC": number_rules.truncated(1, 2),
@@ -85,16 +96,19 @@ DUCKDB = Vocabulary(
     | {name: time_rules.extracted(name) for name in ("dow", "isodow", "isoyear")},
     units=_INTERVALS,
     whole_division="of whole numbers",
+    simple_letters=True,
     quotients_are_floats=True,
     remainder="same",
     to_whole="rounded",
     nulls="last",
+    qualify=True,
 )  # fmt: skip
 
 SQLITE = Vocabulary(
     "SQLite",
     Lexicon(names='"`['),
-    _EVERYWHERE | number_rules.CEIL | text_rules.LETTERS | text_rules.LENGTH | text_rules.SUBSTR | text_rules.TRIM
+    _EVERYWHERE | _LOGS | number_rules.LOG_IS_LOG10 | number_rules.CEIL | text_rules.LETTERS
+    | text_rules.LENGTH | text_rules.SUBSTR | text_rules.TRIM
     | number_rules.IFNULL
     | {
         "IIF": number_rules.choice,
@@ -114,7 +128,9 @@ SQLITE = Vocabulary(
     moved_by_days=False,
     timestamps=False,
     like="any ASCII case",
+    ascii_letters=True,
     nulls="small",
+    rollup=False,
 )  # fmt: skip
 
 MYSQL = Vocabulary(
@@ -123,7 +139,8 @@ MYSQL = Vocabulary(
         names="`", texts="'\"", backslash=True, hash_remark=True, blank_after_dashes=True, operators=("DIV",),
         types=(("SIGNED", "BIGINT"),),
     ),
-    _EVERYWHERE | number_rules.CEIL | _ROUND | number_rules.POPULATION | number_rules.STRICT | number_rules.IFNULL
+    _EVERYWHERE | _LOGS | number_rules.CEIL | _ROUND | number_rules.POPULATION | number_rules.STRICT
+    | number_rules.IFNULL
     | _IF | _PARTS | time_rules.SECOND | text_rules.CHARACTERS | text_rules.LETTERS | text_rules.SUBSTR
     | text_rules.LEFT | text_rules.TRIM | text_rules.CONCAT
     | {
@@ -151,17 +168,22 @@ MYSQL = Vocabulary(
     collated=True,
     nulls="small",
     instead={"LENGTH": "Write CHAR_LENGTH(x), which counts characters, not bytes.", "WEEK": "Write WEEKOFYEAR(x)."},
+    full_joins=False,
+    rollup=False,
+    with_rollup=True,
 )  # fmt: skip
 
 BIGQUERY = Vocabulary(
     "BigQuery",
     Lexicon(
-        names="`", texts="'\"", backslash=True, doubled=False, hash_remark=True,
+        names="`", texts="'\"", backslash=True, doubled=False, hash_remark=True, private=True,
         types=(("INT64", "BIGINT"), ("STRING", "TEXT"), ("DATETIME", "TIMESTAMP"), ("FLOAT64", "DOUBLE PRECISION")),
     ),
-    _EVERYWHERE | number_rules.CEIL | _ROUND | _TRUNC | number_rules.SAMPLE | number_rules.STRICT | number_rules.IFNULL
+    _EVERYWHERE | _LOGS | number_rules.CEIL | _ROUND | _TRUNC | number_rules.SAMPLE | number_rules.STRICT
+    | number_rules.IFNULL
     | _IF | text_rules.LETTERS | text_rules.CHARACTERS | text_rules.LENGTH | text_rules.SUBSTR | text_rules.LEFT
     | text_rules.CONCAT
+    | bounded_rules.RULES
     | {
         "MOD": number_rules.remainder,
         "COUNTIF": number_rules.counted_if,
@@ -184,12 +206,14 @@ BIGQUERY = Vocabulary(
     to_whole="rounded",
     like_escape="\\",
     nulls="small",
+    qualify=True,
 )  # fmt: skip
 
 SNOWFLAKE = Vocabulary(
     "Snowflake",
     Lexicon(backslash=True, top=True, types=(("STRING", "TEXT"), ("NUMBER", "DECIMAL"))),
-    _EVERYWHERE | number_rules.CEIL | _ROUND | _TRUNC | number_rules.SAMPLE | number_rules.STRICT | number_rules.IFNULL
+    _EVERYWHERE | number_rules.LN | number_rules.POW | number_rules.CEIL | _ROUND | _TRUNC
+    | number_rules.SAMPLE | number_rules.STRICT | number_rules.IFNULL
     | number_rules.NVL | number_rules.BUCKETS | _PARTS | time_rules.SECOND | text_rules.LETTERS | text_rules.LENGTH
     | text_rules.LEN | text_rules.SUBSTR | text_rules.LEFT | text_rules.TRIM | text_rules.CONCAT
     | {
@@ -214,6 +238,8 @@ SNOWFLAKE = Vocabulary(
     units=_INTERVALS,
     remainder="same",
     to_whole="rounded",
+    qualify=True,
+    whole_frames=True,
 )  # fmt: skip
 
 TSQL = Vocabulary(
@@ -222,6 +248,7 @@ TSQL = Vocabulary(
     _EVERYWHERE | number_rules.IGNORING_NULL | _PARTS | text_rules.LETTERS | text_rules.TRIM
     | {
         "ROUND": number_rules.ROUND_TSQL,
+        "POWER": number_rules.power_of_answers,
         "AVG": number_rules.exact_average,
         "VAR": number_rules.SAMPLE["VARIANCE"],
         "VARP": number_rules.POPULATION["VARIANCE"],
@@ -247,12 +274,14 @@ TSQL = Vocabulary(
     brackets_in_like=True,
     nulls="small",
     equals_is_alias=True,
+    with_rollup=True,
 )  # fmt: skip
 
 ORACLE = Vocabulary(
     "Oracle",
     Lexicon(types=(("NUMBER", "DECIMAL"),)),
-    _EVERYWHERE | number_rules.CEIL | _ROUND | _TRUNC | number_rules.STRICT | number_rules.NVL | number_rules.BUCKETS
+    _EVERYWHERE | number_rules.LN | number_rules.CEIL | _ROUND | _TRUNC | number_rules.STRICT
+    | number_rules.NVL | number_rules.BUCKETS
     | text_rules.LETTERS | text_rules.LENGTH
     | {"MOD": number_rules.remainder_by_number, "NVL2": number_rules.choice_by_null},
     units=_INTERVALS,

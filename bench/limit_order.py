@@ -1,0 +1,47 @@
+"""A stated limit of rows after WHERE against one before it: the window that the first takes, in one run.
+
+    python bench/limit_order.py [--rows 1000000]
+
+One table, ten rows of each owner on average, three of them counted; times are the least of four whole walks, each at a
+price never paid before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+import warnings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    rows = parser.parse_args().rows
+    import numpy as np
+    import pyarrow as pa
+
+    import dither as dt
+
+    warnings.simplefilter("ignore", dt.LoadWarning)
+    draw = np.random.default_rng(1)
+    table = pa.table({"uid": draw.integers(0, rows // 10, rows), "x": draw.integers(0, 1000, rows)})
+    with tempfile.TemporaryDirectory(prefix="dither-limit-") as folder, dt.Curator.open(f"{folder}/c") as curator:
+        curator.people("people", budget=dt.ApproxDP(1000, "1e-6"), oversubscribe=True)
+        told = {"people": "people", "owner": "uid", "max_rows_per_owner": 50}
+        curator.register("t", table, columns={"x": dt.Int(0, 999)}, **told)
+        for kept in (10, 500, 900):
+            text, best = f"SELECT COUNT(*), SUM(x) FROM t WHERE x < {kept}", {}
+            for order in ("before_where", "after_where"):
+                times = []
+                for price in ("0.11", "0.12", "0.13", "0.14"):
+                    started = time.perf_counter()
+                    curator.sql(text, epsilon=price, rows_per_owner=3, limit_rows=order)
+                    times.append(1000 * (time.perf_counter() - started))
+                best[order] = min(times)
+            before, after = best["before_where"], best["after_where"]
+            print(f"WHERE keeps {kept / 10:.0f}%:  before {before:.0f} ms, after {after:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Charges of ledgers that are long or have many accounts, beside those of small ones; for `bench/server.py`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+from dither.ledger import Charge, Ledger
+
+PRICE = Charge(Fraction(1, 10**9))
+ROUNDS = 5  # of a second each; the best counts, since other work on the machine only takes from it
+
+
+def rate_of(work: Callable[[int], object], seconds: float, threads: int = 1) -> float:
+    """Calls a second of so many threads together."""
+    done = [0] * threads
+    end = time.perf_counter() + seconds
+
+    def loop(thread: int) -> None:
+        while time.perf_counter() < end:
+            work(done[thread] * threads + thread)
+            done[thread] += 1
+
+    started = time.perf_counter()
+    several = [threading.Thread(target=loop, args=(thread,)) for thread in range(threads)]
+    for thread in several:
+        thread.start()
+    for thread in several:
+        thread.join()
+    return sum(done) / (time.perf_counter() - started)
+
+
+def _opened(folder: Path, accounts: int = 0) -> Ledger:
+    ledger = Ledger.open(folder, create=True)
+    terms = {"oversubscribe": "true"}
+    ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(9000)), terms=terms)
+    for number in range(accounts):
+        ledger.open_account("patients", f"analyst{number}", kind="pure", cap=Charge(Fraction(9)), terms={})
+    return ledger
+
+
+def _charge(ledger: Ledger, analyst: str | None, number: int) -> None:
+    made = ledger.reserve("patients", analyst, PRICE, question=f"q{number}", snapshot="1", plan="{}")
+    ledger.settle(made.id, b"an answer")
+
+
+def _together(ledger: Ledger, several: Callable[[], None]) -> None:
+    """Thousands in one commit, as nobody asks them: only so that they are there."""
+    journal = ledger._journal
+    with journal.writing() as page:
+        journal.write = lambda change: change(page)  # type: ignore[assignment, method-assign]
+        several()
+    del journal.write
+
+
+def _best(first: Ledger, second: Ledger, analyst: str | None) -> tuple[float, float]:
+    best = [0.0, 0.0]
+    for _ in range(ROUNDS):
+        for place, ledger in enumerate((first, second)):
+            found = rate_of(lambda number, ledger=ledger: _charge(ledger, analyst, number), 1)  # type: ignore[misc]
+            best[place] = max(best[place], found)
+    for ledger in (first, second):
+        ledger.close()
+    return best[0], best[1]
+
+
+def long_ledger(folder: Path, entries: int) -> tuple[float, float, float]:
+    """Seconds until a ledger of so many entries is open, and what it charges a second beside an empty one's."""
+    with _opened(folder / "long") as ledger:
+        for left in range(entries // 2, 0, -5000):
+
+            def several(left: int = left) -> None:
+                for number in range(min(left, 5000)):
+                    question = f"{left} {number}"
+                    made = ledger.reserve("patients", None, PRICE, question=question, snapshot="1", plan="{}")
+                    ledger.fail(made.id)
+
+            _together(ledger, several)
+    started = time.perf_counter()
+    ledger = Ledger.open(folder / "long")
+    seconds = time.perf_counter() - started
+    return seconds, *_best(ledger, _opened(folder / "empty"), None)
+
+
+def many_accounts(folder: Path, few: int, many: int) -> tuple[float, float]:
+    """Charges and answers a second of one analyst among few, and among many."""
+    return _best(_opened(folder / "few", few), _opened(folder / "many", many), "analyst1")

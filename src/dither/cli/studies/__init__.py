@@ -1,0 +1,1 @@
+"""Commands of studies without a trusted curator."""

@@ -1,0 +1,1 @@
+"""What an officer reads and decides: the statement of all questions, accounts frozen, changed and closed, backups."""

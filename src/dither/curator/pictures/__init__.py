@@ -1,0 +1,1 @@
+"""Pictures that a curator and an analyst ask for."""

@@ -1,0 +1,1 @@
+"""Apache Spark: protected snapshots as Parquet in a warehouse, read by sessions that are handed in."""

@@ -1,0 +1,111 @@
+"""Processes that listen over HTTP: one way to start them, for the curator, aggregators of studies and look-ups."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dither.errors import ParameterError
+
+_HEADER_BYTES = 16 * 1024
+_HEADER_SECONDS = 10
+_BODY_SECONDS = 60
+SHUTDOWN_SECONDS = 30  # that requests under way have; what is charged by then is settled when it is asked for again
+_LOOK = 1.0  # seconds between two looks at whether the process that started this one is still there
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where and how to listen."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    certificate: str | None = None
+    key: str | None = None
+    plaintext: bool = False
+
+    def check(self) -> None:
+        """Refuse to speak in the clear over a network."""
+        if (self.certificate is None) != (self.key is None):
+            raise ParameterError("TLS takes two files: --certificate and --key.")
+        if self.certificate is None and not self.plaintext and not loopback(self.host):
+            raise ParameterError(
+                f"{self.host} can be reached over a network, where nothing may go in the clear: "
+                "give --certificate and --key, or --plaintext if a proxy in front of this one speaks TLS."
+            )
+
+
+def loopback(host: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
+def header_limits() -> Any:
+    """How many bytes of headers are read, and for how long."""
+    from granian.http import HTTP1Settings
+
+    return HTTP1Settings(header_read_timeout=_HEADER_SECONDS * 1000, max_buffer_size=_HEADER_BYTES)
+
+
+def processes(application: str, where: Any, workers: int = 1) -> Any:
+    """Granian, not yet started: each process calls `application`, and one that dies is started again.
+
+    `where` has host, port, certificate and key, as `Listening`.
+    """
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces
+
+    certificate, key = (None if path is None else Path(path) for path in (where.certificate, where.key))
+    return Granian(
+        application,
+        factory=True,
+        address=where.host,
+        port=where.port,
+        interface=Interfaces.ASGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        workers=workers,
+        respawn_failed_workers=True,
+        respawn_interval=0.5,
+        workers_kill_timeout=SHUTDOWN_SECONDS,
+        http1_settings=header_limits(),
+        ssl_cert=certificate,
+        ssl_key=key,
+        log_enabled=False,
+    )
+
+
+def end_with_parent() -> None:
+    """Let this process end with the one that started it."""
+
+    def look(parent: int) -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=look, args=(os.getppid(),), daemon=True).start()
+
+
+async def body_of(request: Any, most: int) -> bytes:
+    """The body of a request, of at most so many bytes and in time."""
+    from anyio import fail_after
+    from starlette.requests import ClientDisconnect
+
+    found = bytearray()
+    try:
+        with fail_after(_BODY_SECONDS):
+            async for part in request.stream():
+                found += part
+                if len(found) > most:
+                    raise ParameterError(f"the body of this request has at most {most} bytes.")
+    except (TimeoutError, ClientDisconnect):
+        raise ParameterError("the body did not arrive in time.") from None
+    return bytes(found)

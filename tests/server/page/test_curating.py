@@ -1,0 +1,118 @@
+"""What curators and auditors do with the page, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import expect
+
+NURSES = """{"tables": {"shifts": {"people": "patients", "owner": "nurse", "max_rows_per_owner": 2,
+    "columns": {"hours": {"kind": "int", "lower": 0, "upper": 24}}}}}"""
+
+
+def view(visitor: Any, name: str) -> Any:
+    visitor.page.click(f"nav >> text={name}")
+    return visitor.page.locator("main")
+
+
+def said(visitor: Any, words: str) -> None:
+    expect(visitor.page.locator("[role=status]")).to_contain_text(words)
+
+
+def test_a_curator_sees_tables_people_ledger_tokens_and_limits(visitor: Any) -> None:
+    visitor.sign_in("curator")
+    for name, words in {
+        "Tables": "visits",
+        "People": "alice",
+        "Ledger": "The ledger was begun",
+        "Tokens": "auditor",
+        "Limits": "max_cells",
+    }.items():
+        expect(view(visitor, name)).to_contain_text(words)
+        visitor.check_accessible()
+    view(visitor, "Tables")
+    visitor.page.click("summary >> text=columns")
+    expect(visitor.page.get_by_label("Policy of visits")).to_contain_text('"max_rows_per_owner"')
+    visitor.check_accessible()
+
+
+def test_a_curator_freezes_people_and_one_analyst(visitor: Any) -> None:
+    visitor.sign_in("curator")
+    view(visitor, "People")
+    for whom, code in {"patients": "people_frozen", "alice": "analyst_frozen"}.items():
+        visitor.page.click(f"text=freeze {whom}")
+        said(visitor, f"freeze {whom}: done")
+        assert visitor.server.query("alice", f"SELECT COUNT(*) FROM visits WHERE age > {len(whom)}").code == code
+        visitor.page.click(f"text=thaw {whom}")
+        said(visitor, f"thaw {whom}: done")
+    visitor.picture("curator")
+
+
+def test_a_curator_loads_and_refreshes_and_reads_the_reports(visitor: Any, tmp_path: Path) -> None:
+    """A file that is sent, then one below the server's data root; the report is exact, and no analyst has it."""
+    (tmp_path / "shifts.csv").write_text("nurse,hours\n1,8\n1,99\n,7\n")
+    (visitor.server.root / "later.csv").write_text("nurse,hours\n1,8\n2,6\n3,5\n")
+    visitor.sign_in("curator")
+    view(visitor, "Tables")
+    visitor.page.click("text=Register a table")
+    visitor.page.fill("textarea", NURSES)
+    visitor.page.set_input_files("input[aria-label=Data]", tmp_path / "shifts.csv")
+    visitor.page.click("button >> text=Register")
+    report = visitor.page.get_by_label("Load report")
+    expect(report.locator("tr", has_text="dropped without owner")).to_contain_text("1")
+    expect(report.locator("tr", has_text="clamped")).to_contain_text("hours 1")
+    visitor.check_accessible()
+    before = visitor.server.call("curator", "GET", "/v1/tables").json
+    visitor.page.click("text=Refresh shifts")
+    visitor.page.get_by_label("New data of shifts: path on the server").fill("later.csv")
+    visitor.page.click("button:text-is('Refresh') >> visible=true")
+    expect(report.locator("tr", has_text="owners").first).to_contain_text("3")
+    after = visitor.server.call("curator", "GET", "/v1/tables").json
+    assert [one["snapshot"] for one in after] != [one["snapshot"] for one in before]
+    visitor.page.click("text=Refresh shifts")
+    visitor.page.get_by_label("New data of shifts: path on the server").fill("../server.sqlite")
+    visitor.page.click("button:text-is('Refresh') >> visible=true")
+    said(visitor, "below the server's data folder")
+    visitor.page.on("dialog", lambda dialog: dialog.accept())
+    visitor.page.click("text=Drop shifts")
+    said(visitor, "Dropping: done")
+
+
+def test_a_curator_changes_a_limit(visitor: Any) -> None:
+    visitor.sign_in("curator")
+    view(visitor, "Limits")
+    visitor.page.get_by_label("max_cells", exact=True).fill("12345")
+    visitor.page.click("text=Change max_cells")
+    said(visitor, "Changing max_cells: done")
+    assert visitor.server.call("curator", "GET", "/v1/limits").json["max_cells"] == 12345
+    visitor.page.get_by_label("max_cells", exact=True).fill("many")
+    visitor.page.click("text=Change max_cells")
+    expect(visitor.page.locator("[role=status]")).to_have_class("bad")
+    assert visitor.server.call("curator", "GET", "/v1/limits").json["max_cells"] == 12345
+
+
+def test_a_curator_revokes_a_token(visitor: Any) -> None:
+    visitor.sign_in("curator")
+    assert visitor.server.call("monitor", "GET", "/v1/whoami").status == 403  # it is known
+    view(visitor, "Tokens").locator("tr", has_text="monitor").get_by_text("Revoke").click()
+    said(visitor, "Revoking: done")
+    assert visitor.server.call("monitor", "GET", "/v1/whoami").status == 401
+
+
+def test_an_auditor_verifies_and_changes_nothing(visitor: Any) -> None:
+    visitor.sign_in("auditor")
+    asked: list[str] = []
+    visitor.page.on("request", lambda request: asked.append(request.method))
+    view(visitor, "Ledger")
+    visitor.page.click("text=Verify the whole ledger")
+    expect(visitor.page.locator(".good")).to_contain_text("entries are intact")
+    visitor.check_accessible()
+    for name, words in {"People": "alice", "Tokens": "curator"}.items():
+        expect(view(visitor, name)).to_contain_text(words)
+        expect(visitor.page.locator("main button")).to_have_count(0)  # once the view before it is gone
+        visitor.check_accessible()
+    assert visitor.page.locator("nav a").all_text_contents() == ["People", "Ledger", "Tokens"]
+    assert set(asked) == {"GET"}
+    view(visitor, "People")
+    visitor.picture("auditor")

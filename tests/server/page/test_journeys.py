@@ -1,0 +1,312 @@
+"""What analysts, curators and auditors do with the page, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from dither.curator.principal import Principal
+from dither.server.store import Store
+from dither.server.tokens import Tokens
+
+QUESTION = "SELECT region, COUNT(*) AS visits FROM visits GROUP BY region"
+NARROW = {"viewport": {"width": 380, "height": 800}}
+DARK = {"viewport": {"width": 1360, "height": 900}, "color_scheme": "dark"}
+
+
+def spent(visitor: Any) -> str:
+    return visitor.server.spent("alice")
+
+
+def test_a_question_is_priced_while_typing_paid_and_shown(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    before = spent(visitor)
+    visitor.write("SELECT region, COUNT(*) AS visits, AVG(age) AS age\nFROM visits\nWHERE wait < 60\nGROUP BY region")
+    visitor.page.fill("input[aria-label=Price]", "0.3")
+    expect(visitor.page.locator(".live")).to_contain_text("Would cost epsilon 0.3")
+    expect(visitor.page.locator(".live")).to_contain_text("visits: ±")
+    assert spent(visitor) == before  # the price was free
+    visitor.page.fill("section[aria-label=Budget] input", "100000")
+    expect(visitor.page.locator("section[aria-label=Budget]")).to_contain_text("Not enough is left")
+    visitor.page.fill("section[aria-label=Budget] input", "10")
+    expect(visitor.page.locator("section[aria-label=Budget]")).to_contain_text("in all")
+    visitor.check_accessible()
+    visitor.run()
+    assert spent(visitor) != before
+    answer = visitor.page.locator("section[aria-label=Answer]")
+    expect(answer.locator("tbody tr")).to_have_count(4)
+    expect(answer.locator("svg.chart rect.bar")).to_have_count(4)
+    expect(answer.locator("svg.chart line.whole")).to_have_count(4)
+    assert answer.locator("tbody .grey").all_text_contents() != [""] * 4
+    visitor.check_accessible()
+    paid = spent(visitor)
+    visitor.run()
+    expect(answer).to_contain_text("read again for free")
+    assert spent(visitor) == paid
+    visitor.picture("ask")
+
+
+def test_answers_are_taken_along(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.write(QUESTION)
+    visitor.run()
+    for form, start in {"CSV": b"#", "Parquet": b"PAR1", "JSON": b"{"}.items():
+        with visitor.page.expect_download() as found:
+            visitor.page.click(f"section[aria-label=Answer] >> text={form}")
+        assert found.value.path().read_bytes().startswith(start)
+
+
+def test_a_typo_is_marked_where_it_is(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.write("SELECT regio, COUNT(*)\nFROM visits GROUP BY region")
+    expect(visitor.page.locator(".live .bad")).to_contain_text("Line 1, column 8: there is no column 'regio'")
+    marked = visitor.page.locator(".editor").locator(".cm-lintRange-error")
+    expect(marked).to_have_text("regio")
+
+
+def test_too_little_budget_is_said_and_nothing_is_paid(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    before = spent(visitor)
+    visitor.write(QUESTION)
+    visitor.page.fill("input[aria-label=Price]", "50")
+    visitor.page.click("text=Ask and pay")
+    expect(visitor.page.locator("section[aria-label=Refusal]")).to_contain_text("left")
+    expect(visitor.page.locator("form.price button.primary")).to_be_enabled()
+    assert spent(visitor) == before
+
+
+def test_a_lost_connection_is_mended_and_charged_once(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.write("SELECT department, COUNT(*) AS n FROM visits GROUP BY department")
+    expect(visitor.page.locator(".live")).to_contain_text("Would cost")
+    lost: list[str] = []
+
+    def lose(route: Any) -> None:
+        """The first three answers of the server never arrive, though it got the requests."""
+        if len(lost) < 3:
+            lost.append(route.request.method)
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    visitor.page.route(re.compile("/v1/jobs"), lose)
+    before = float(spent(visitor))
+    visitor.run()
+    assert lost[0] == "POST"
+    price = 0.000349  # of epsilon 0.1, about
+    assert 0 < float(spent(visitor)) - before < 1.5 * price
+
+
+def test_a_reload_takes_the_answer_up_again(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    text = "SELECT COUNT(*) AS n FROM visits WHERE age > 40"
+    visitor.write(text)
+    visitor.page.route(re.compile("/v1/jobs/"), lambda route: route.abort())
+    with visitor.page.expect_response(lambda response: response.url.endswith("/v1/jobs")):
+        visitor.page.click("text=Ask and pay")
+    visitor.page.unroute_all(behavior="ignoreErrors")
+    visitor.page.reload()
+    visitor.page.wait_for_selector("section[aria-label=Answer]")
+    expect(visitor.page.get_by_label("SQL question")).to_have_text(text)
+    before = spent(visitor)
+    visitor.run()
+    assert spent(visitor) == before
+
+
+def test_a_token_that_is_revoked_ends_the_session(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    token = visitor.server.tokens["alice"].split("_")[1]
+    row = visitor.page.context.cookies()[0]
+    assert (row["httpOnly"], row["sameSite"], row["name"]) == (True, "Strict", "dither")
+    assert token not in visitor.page.evaluate("document.cookie + location.href + JSON.stringify({...localStorage})")
+    visitor.page.context.clear_cookies()
+    visitor.write(QUESTION)
+    expect(visitor.page.locator(".door")).to_contain_text("Your session has ended")
+    visitor.page.fill("input[name=token]", "dither_0123456789abcdef_" + "a" * 43)
+    visitor.page.click("button[type=submit]")
+    expect(visitor.page.locator(".door .bad")).to_contain_text("a valid token is needed")
+
+
+def end_token(visitor: Any, token: str) -> None:
+    """Its time is over now, whatever it was made for."""
+    store = Store(visitor.server.folder)
+    with store._transaction() as connection:
+        connection.execute("UPDATE tokens SET until = 1 WHERE id = ?", (token.split("_")[1],))
+    store.close()
+
+
+def own_token(visitor: Any) -> str:
+    store = Store(visitor.server.folder)
+    made = Tokens(store).make(Principal.analyst("alice"), days=1)
+    store.close()
+    return made
+
+
+def test_a_token_that_expires_ends_the_session(visitor: Any) -> None:
+    """Typing on shows the door; the old token does not open it, and a new one does."""
+    token = own_token(visitor)
+    visitor.sign_in(token)
+    visitor.write(QUESTION)
+    expect(visitor.page.locator(".live")).to_contain_text("Would cost")
+    end_token(visitor, token)
+    visitor.page.fill("input[aria-label=Price]", "0.2")
+    expect(visitor.page.locator(".door")).to_contain_text("Your session has ended")
+    visitor.page.fill("input[name=token]", token)
+    visitor.page.click("button[type=submit]")
+    expect(visitor.page.locator(".door .bad")).to_contain_text("a valid token is needed")
+    visitor.page.reload()
+    expect(visitor.page.locator(".door")).to_be_visible()
+    visitor.sign_in("alice")
+
+
+def asked_and_left(visitor: Any) -> tuple[int, str]:
+    """Alice asks, the connection is lost, she leaves, and the curator signs in: what was sent, and what is shown."""
+    sent: list[str] = []
+    visitor.sign_in("alice")
+    visitor.page.route(re.compile("/v1/jobs"), lambda route: route.abort())
+    visitor.write("SELECT COUNT(*) AS n FROM visits WHERE age > 71")
+    visitor.page.click("text=Ask and pay")
+    expect(visitor.page.locator("form.price [role=status]")).to_contain_text("the connection is lost")
+    visitor.page.click("text=Sign out")
+    visitor.page.wait_for_selector(".door")
+    visitor.page.unroute_all(behavior="ignoreErrors")
+    visitor.page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    visitor.page.fill("input[name=token]", visitor.server.tokens["curator"])
+    visitor.page.click("button[type=submit]")
+    visitor.page.wait_for_selector("section[aria-label=Tables], aside.tables details")
+    visitor.page.wait_for_timeout(1500)  # beyond the longest pause between two attempts
+    return len([url for url in sent if url.endswith("/jobs")]), visitor.page.locator(".middle").inner_text()
+
+
+def test_nobody_asks_what_another_has_asked(visitor: Any) -> None:
+    sent, shown = asked_and_left(visitor)
+    assert sent == 0
+    assert "Answer" not in shown
+
+
+def test_planted_bug_what_is_pending_is_anybodys(visitor: Any) -> None:
+    visitor.page.add_init_script("""const get = Storage.prototype.getItem;
+        Storage.prototype.getItem = function (name) {
+            return get.call(this, Object.keys(this).find((one) => one.startsWith("dither.pending")) ?? name);
+        };""")
+    assert asked_and_left(visitor)[0] > 0
+
+
+def test_a_shared_question_is_opened_and_not_asked(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    text = "SELECT COUNT(*) AS n FROM visits WHERE age > 64"
+    visitor.write(text)
+    visitor.page.fill("input[aria-label=Price]", "0.25")
+    visitor.page.click("button >> text=Share")
+    link = visitor.page.get_by_label("Link").input_value()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#Ask/[0-9a-f]{32}", link), "no data are in it"
+    visitor.check_accessible()
+    visitor.page.click("text=Sign out")
+    visitor.page.wait_for_selector(".door")
+    before, asked = visitor.server.call("curator", "GET", "/v1/people").json, list[str]()
+    visitor.page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+    visitor.page.goto("about:blank")
+    visitor.page.goto(link)
+    visitor.page.fill("input[name=token]", visitor.server.tokens["curator"])
+    visitor.page.click("button[type=submit]")
+    expect(visitor.page.get_by_label("SQL question")).to_have_text(text)
+    expect(visitor.page.locator("input[aria-label=Price]")).to_have_value("0.25")
+    expect(visitor.page.locator("main")).to_contain_text("Nothing was asked or paid")
+    expect(visitor.page.locator(".live")).to_contain_text("Would cost")
+    assert not [one for one in asked if "/v1/query" in one or "/v1/jobs" in one]
+    assert visitor.server.call("curator", "GET", "/v1/people").json == before
+    visitor.page.reload()
+    visitor.page.wait_for_selector(".ask")
+    assert visitor.page.url.endswith("#Ask")
+    visitor.page.goto(link[:-32] + "0" * 32)
+    expect(visitor.page.locator("main")).to_contain_text("There is no such question")
+
+
+def test_everything_by_keyboard(visitor: Any) -> None:
+    visitor.page.goto(visitor.address)
+    visitor.page.wait_for_selector(".door")
+    visitor.page.keyboard.insert_text(visitor.server.tokens["alice"])
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_selector(".ask")
+    for _ in range(60):
+        if visitor.page.evaluate("document.activeElement.className") == "editor":
+            break
+        visitor.page.keyboard.press("Tab")
+    visitor.page.keyboard.insert_text("SELECT COUNT(*) AS n FROM visits")
+    visitor.page.keyboard.press("Control+Enter")
+    visitor.page.wait_for_selector("section[aria-label=Answer]")
+    visitor.page.keyboard.press("Tab")  # leaves the editor
+    assert visitor.page.evaluate("document.activeElement.className") != "editor"
+
+
+@pytest.mark.parametrize("visitor", [NARROW, DARK], ids=["narrow", "dark"], indirect=True)
+def test_other_screens(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.write(QUESTION)
+    visitor.run()
+    assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    visitor.check_accessible()
+    name = "narrow" if visitor.page.viewport_size == NARROW["viewport"] else "dark"
+    visitor.picture(name)
+
+
+def test_the_tour(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.page.click("text=Tour")
+    dialog = visitor.page.locator("dialog")
+    expect(dialog.locator("path")).to_have_count(2)
+    dialog.locator("input[type=range]").fill("3")
+    expect(dialog).to_contain_text("epsilon 3")
+    for words in ("The attack by differences", "What an answer costs"):
+        dialog.get_by_text("Next").click()
+        expect(dialog).to_contain_text(words)
+    visitor.check_accessible()
+    dialog.get_by_text("Try it").click()
+    expect(dialog).to_have_count(0)
+
+
+HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'\"><svg onload=alert(3)>", "=1+1"]
+
+
+def hostile_labels(visitor: Any) -> tuple[int, list[str]]:
+    """How many elements labels have become, and the labels that are shown as they are."""
+    answer = {
+        "columns": [{"name": HOSTILE[0], "role": "key"}, {"name": HOSTILE[2], "role": "value", "half_width": 2}],
+        "rows": [
+            {HOSTILE[0]: label, HOSTILE[2]: 7, f"{HOSTILE[2]}_lower": 5, f"{HOSTILE[2]}_upper": 9} for label in HOSTILE
+        ],
+        "price": {"epsilon": HOSTILE[1]},
+        "notes": HOSTILE,
+        "intervals": HOSTILE[0],
+        "confidence": "0.95",
+        "charged": True,
+        "id": "a",
+    }
+    visitor.sign_in("alice")
+    visitor.page.route(re.compile("/v1/answers/"), lambda route: route.fulfill(json=answer))
+    visitor.write("SELECT COUNT(*) AS n FROM visits")
+    visitor.run()
+    shown = visitor.page.locator("section[aria-label=Answer]")
+    return shown.locator("img, script, [onload], [onerror]").count(), shown.locator(
+        "tbody td:first-child"
+    ).all_text_contents()
+
+
+def test_labels_are_never_markup(visitor: Any) -> None:
+    assert hostile_labels(visitor) == (0, HOSTILE)
+
+
+def test_planted_bug_labels_as_markup(visitor: Any) -> None:
+    markup = """Element.prototype.append = function (...parts) {
+        for (const one of parts)
+            typeof one === "string" ? this.insertAdjacentHTML("beforeend", one) : this.appendChild(one);
+    }"""
+    visitor.page.add_init_script(markup)
+    elements, shown = hostile_labels(visitor)
+    assert elements
+    assert shown != HOSTILE
+    visitor.problems.clear()  # what the policy of the page has kept from running

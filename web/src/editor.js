@@ -1,0 +1,97 @@
+// The SQL editor. It lives in a shadow root, where its styles are sheets of the document and need no inline style.
+import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { PostgreSQL, sql } from "@codemirror/lang-sql";
+import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { setDiagnostics } from "@codemirror/lint";
+import { Compartment, EditorState, Prec } from "@codemirror/state";
+import { drawSelection, EditorView, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { h } from "./dom.js";
+
+const colours = HighlightStyle.define([
+  { tag: tags.keyword, color: "var(--keyword)", fontWeight: "600" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--string)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--number)" },
+  { tag: tags.comment, color: "var(--muted)", fontStyle: "italic" },
+  { tag: [tags.function(tags.variableName), tags.standard(tags.name)], color: "var(--keyword)" },
+]);
+
+const look = EditorView.theme({
+  "&": { fontSize: "0.95rem", color: "var(--text)", backgroundColor: "var(--field)", border: "1px solid var(--line)", borderRadius: "6px" },
+  "&.cm-focused": { outline: "2px solid var(--accent)" },
+  ".cm-content": { minHeight: "7rem", caretColor: "var(--text)", fontFamily: "ui-monospace, monospace" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": { backgroundColor: "transparent", color: "var(--muted)", border: "none" },
+  ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "var(--selected)" },
+  ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
+  ".cm-placeholder": { color: "var(--muted)" },
+});
+
+export class Editor {
+  constructor({ onChange, onRun }) {
+    this.schema = new Compartment();
+    this.element = h("div", { class: "editor" });
+    const root = this.element.attachShadow({ mode: "open" });
+    const run = () => (onRun(), true);
+    this.view = new EditorView({
+      root,
+      parent: root,
+      state: EditorState.create({
+        extensions: [
+          Prec.highest(keymap.of([{ key: "Mod-Enter", run }])),
+          lineNumbers(),
+          EditorView.lineWrapping,
+          history(),
+          drawSelection(),
+          bracketMatching(),
+          closeBrackets(),
+          autocompletion(),
+          this.schema.of(sql({ dialect: PostgreSQL })),
+          syntaxHighlighting(colours),
+          keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]), // Tab leaves the editor
+          placeholder("SELECT ..., COUNT(*) FROM ... GROUP BY ..."),
+          EditorView.contentAttributes.of({ "aria-label": "SQL question" }),
+          EditorView.updateListener.of((update) => update.docChanged && onChange()),
+          look,
+        ],
+      }),
+    });
+  }
+
+  get text() {
+    return this.view.state.doc.toString();
+  }
+
+  set text(text) {
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+  }
+
+  insert(text) {
+    this.view.dispatch(this.view.state.replaceSelection(text));
+    this.view.focus();
+  }
+
+  complete(tables) {
+    const schema = Object.fromEntries(tables.map((one) => [one.name, Object.keys(one.columns)]));
+    this.view.dispatch({ effects: this.schema.reconfigure(sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true })) });
+  }
+
+  /** Underline where an error is: a line and a column, counted from 1. */
+  mark(line, column, message) {
+    const { doc } = this.view.state;
+    const at = Math.min(doc.length, doc.line(Math.min(line, doc.lines)).from + column - 1);
+    const word = /^[\w"']+/.exec(doc.sliceString(at))?.[0].length ?? 1;
+    const to = Math.min(doc.length, at + word);
+    this._diagnose([{ from: Math.min(at, Math.max(0, to - 1)), to, severity: "error", message }]);
+  }
+
+  unmark() {
+    this._diagnose([]);
+  }
+
+  _diagnose(found) {
+    this.view.dispatch(setDiagnostics(this.view.state, found));
+  }
+}

@@ -1,0 +1,79 @@
+// The page: sign in, then the views of one's role.
+import { becomes, session, signIn, signOut } from "./api.js";
+import { Ask } from "./ask.js";
+import { People, Tables, Tokens } from "./curate.js";
+import { h, show } from "./dom.js";
+import { Ledger } from "./ledger.js";
+import { Limits } from "./limits.js";
+import "./style.css";
+import { tour } from "./tour.js";
+
+function views({ role }) {
+  const acts = role !== "auditor";
+  const all = {};
+  if (["analyst", "curator"].includes(role)) {
+    const ask = (all.Ask = new Ask());
+    const open = (body) => (ask.load({ ...JSON.parse(body.asked ?? "{}"), sql: body.sql ?? body.text }), location.replace("#Ask"));
+    if (role === "analyst") all.History = new Ledger({ verify: false, open });
+  }
+  if (role !== "analyst") {
+    if (role === "curator") all.Tables = new Tables();
+    all.People = new People({ acts });
+    all.Ledger = new Ledger({ verify: true });
+    all.Tokens = new Tokens({ acts });
+    if (acts) all.Limits = new Limits();
+  }
+  return all;
+}
+
+async function signedIn(who) {
+  becomes(who);
+  const all = views(who);
+  const names = Object.keys(all);
+  const place = h("main", { id: "view", tabindex: "-1" });
+  const links = names.map((name) => h("a", { href: `#${name}` }, name));
+  const leave = async () => (await signOut().catch(() => {}), door());
+  const turn = async () => {
+    const [stated, shared] = location.hash.slice(1).split("/");
+    const name = names.includes(stated) ? stated : names[0];
+    links.forEach((link, i) => (names[i] === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
+    show(place, all[name].element);
+    await all[name].start(shared).catch((error) => show(place, h("p", { class: "bad", role: "alert" }, error.message)));
+  };
+  show(
+    document.body,
+    h("a", { class: "skip", href: "#view" }, "Skip to the view"),
+    h("header", {}, h("h1", { class: "brand" }, "dither"), h("nav", { "aria-label": "Views" }, links), h("span", { class: "who" }, `${who.name ?? who.role} `, h("button", { type: "button", class: "small", onclick: () => tour(all.Ask) }, "Tour"), h("button", { type: "button", class: "small", onclick: leave }, "Sign out"))),
+    place,
+  );
+  onhashchange = turn;
+  await turn();
+}
+
+function door(said = "") {
+  becomes(null);
+  onhashchange = null;
+  const field = h("input", { type: "password", name: "token", autocomplete: "off", required: true, "aria-label": "Token", size: 60 });
+  const error = h("p", { class: "bad", role: "alert" }, said);
+  const enter = async (event) => {
+    event.preventDefault();
+    try {
+      const response = await signIn(field.value.trim());
+      await signedIn(await response.json());
+    } catch (problem) {
+      error.textContent = problem.message;
+    }
+  };
+  const form = h("form", { class: "panel door", onsubmit: enter }, h("h1", {}, "dither"), h("p", {}, "Questions about people, answered with noise that protects each of them."), h("label", {}, "Your token ", field), h("button", { type: "submit", class: "primary" }, "Sign in"), error, h("p", { class: "muted" }, "The curator makes one with: dither token make FOLDER --analyst NAME"));
+  show(document.body, h("main", {}, form));
+  field.focus();
+}
+
+document.addEventListener("signed-out", () => document.querySelector(".door") ?? door("Your session has ended: sign in with a valid token."));
+
+try {
+  const who = await session();
+  await (who.role ? signedIn(who) : door());
+} catch (error) {
+  door(error.message);
+}

@@ -1,0 +1,38 @@
+// Numbers as people read them: what noise has changed is there, but grey.
+
+/** An amount with as many digits as help. */
+export function rounded(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(Number(value))) return "?";
+  const number = Number(value);
+  if (number !== 0 && (Math.abs(number) < 1e-4 || Math.abs(number) >= 1e15)) return number.toExponential(digits - 1);
+  return number.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(Math.abs(number) + 1))) });
+}
+
+/** The digits of a number in two parts: those above the noise, and those below. */
+export function parts(value, width) {
+  if (typeof value !== "number" || !Number.isFinite(value)) return [String(value ?? ""), ""];
+  if (!(width > 0) || !Number.isFinite(width)) return [value.toLocaleString("en", { maximumFractionDigits: 6 }), ""];
+  const place = Math.floor(Math.log10(width));
+  const decimals = Math.min(12, Math.max(0, Number.isInteger(value) ? 0 : 1 - place));
+  const text = value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  let grey = place > 0 ? place : 0; // digits before the point that noise has changed
+  let cut = text.length;
+  const point = text.indexOf(".");
+  if (place > 0) {
+    cut = point < 0 ? text.length : point;
+    while (grey > 0 && cut > 0) {
+      cut -= 1;
+      if (/\d/.test(text[cut])) grey -= 1;
+    }
+  } else if (point >= 0) {
+    cut = Math.min(text.length, point + 1 - place);
+  }
+  return [text.slice(0, cut), text.slice(cut)];
+}
+
+/** How far a value may be off, on the side that is farther. */
+export function width(row, name) {
+  const [low, high] = [row[`${name}_lower`], row[`${name}_upper`]];
+  if (low === null || high === null) return Infinity;
+  return low === undefined ? undefined : Math.max(row[name] - low, high - row[name]);
+}

@@ -1,0 +1,64 @@
+// An answer: picture, table with grey digits, notes, and ways to take it along.
+import { call } from "./api.js";
+import { chart } from "./chart.js";
+import { h, table } from "./dom.js";
+import { parts, rounded, width } from "./numbers.js";
+
+const FORMS = { CSV: "csv", Parquet: "parquet", JSON: "json" };
+
+export function result(answer) {
+  const price = Object.entries(answer.price).map(([name, amount]) => `${name} ${amount}`).join(", ");
+  const drawn = chart(answer);
+  return h(
+    "section",
+    { class: "panel", "aria-label": "Answer" },
+    h("h2", {}, "Answer"),
+    h("p", { role: "status" }, answer.charged ? `Paid: ${price}.` : "Answered before: read again for free."),
+    drawn && h("figure", {}, drawn, h("figcaption", { class: "muted" }, `Lines: ${answer.intervals}.`)),
+    rowsOf(answer),
+    h("ul", { class: "muted" }, answer.notes.map((note) => h("li", {}, note))),
+    h(
+      "div",
+      { class: "buttons" },
+      Object.entries(FORMS).map(([label, form]) => h("button", { type: "button", onclick: () => save(answer.id, form) }, label)),
+      h("button", { type: "button", onclick: (event) => copy(event.target, snippet(answer.asked)) }, "Copy for a notebook"),
+    ),
+  );
+}
+
+function rowsOf(answer) {
+  const head = answer.columns.flatMap(({ name, role }) => (role === "key" ? [name] : [name, `± ${Number(answer.confidence) * 100}%`]));
+  const rows = answer.rows.slice(0, 1000).map((row) => answer.columns.flatMap((column) => cells(row, column)));
+  const shown = table("Noisy numbers; grey digits are below the noise", head, rows);
+  return answer.rows.length > rows.length ? [shown, h("p", { class: "muted" }, `The first 1,000 of ${answer.rows.length} rows.`)] : shown;
+}
+
+function cells(row, { name, role }) {
+  if (role === "key") return [row[name] === null ? h("i", {}, "NULL") : String(row[name])];
+  const off = width(row, name);
+  const [sure, grey] = parts(row[name], off);
+  const [low, high] = [row[`${name}_lower`], row[`${name}_upper`]];
+  let said = "";
+  if (low !== undefined) {
+    const even = low !== null && high !== null && Math.abs(high - row[name] - (row[name] - low)) <= 1e-9 * Math.abs(high - low);
+    said = even ? `± ${rounded(off)}` : `${low === null ? "−∞" : rounded(low, 4)} to ${high === null ? "∞" : rounded(high, 4)}`;
+  }
+  return [h("span", { class: "number" }, sure, h("span", { class: "grey" }, grey)), said];
+}
+
+async function save(id, form) {
+  const blob = await call("GET", `/answers/${encodeURIComponent(id)}?format=${form}`, undefined, { blob: true });
+  const link = h("a", { href: URL.createObjectURL(blob), download: `answer.${form}` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function snippet({ sql, request, ...stated }) {
+  const options = Object.entries(stated).map(([name, value]) => `, ${name}=${JSON.stringify(value)}`).join("");
+  return `import dither as dt\n\nalice = dt.connect(${JSON.stringify(location.origin)}, token)\nanswer = alice.sql(${JSON.stringify(sql)}${options})\nanswer`;
+}
+
+async function copy(button, text) {
+  await navigator.clipboard.writeText(text);
+  button.textContent = "Copied";
+}
