@@ -69,7 +69,13 @@ CODES: dict[str, Column] = {
 DECLARED: dict[str, dict[str, Any]] = {
     "t": {"owner": "uid", "key": "eid", "max_rows_per_owner": EVENTS, "columns": COLUMNS},
     "p": {"owner": "uid", "max_rows_per_owner": 1, "columns": PEOPLE},
-    "c": {"owner": "eid -> t.eid", "max_rows_per_owner": ITEMS, "columns": THINGS},
+    "c": {
+        "owner": "eid -> t.eid",
+        "max_rows_per_owner": ITEMS,
+        "columns": THINGS,
+        "max_rows_per_owner_in": {"code": 3},
+        "max_values_per_owner": {"label": 2},
+    },
     "r": {"owner": EACH_ROW, "columns": RECORDS},
 }
 # Small enough for questions at the limits to be quick: what is admitted just below them is run thousands of times.

@@ -1,8 +1,8 @@
 """Questions that aim at limits, steered to the largest that is admitted. The same seed asks the same questions.
 
-Each question has an axis, which says what grows: characters, bits, the calendar, rows of a join, parts of a union,
-totals, groups, measures. Its size is halved when it is refused and raised when it is admitted, so that most are near
-the limit, on either side.
+Each question has an axis, which says what grows: characters, bits, arguments of functions, the calendar, rows of a
+join, parts of a union, totals, groups, measures, ranks of a list. Its size is halved when it is refused and raised when
+it is admitted, so that most are near the limit, on either side.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from threats_limits_relations import (
     derived,
     events,
     fully_joined,
+    function,
     joined,
     lengthened,
     multiplied,
@@ -26,6 +27,7 @@ from threats_limits_relations import (
     numbered,
     person,
     records,
+    structured,
     text,
     things,
     totals,
@@ -55,6 +57,7 @@ def any_rows(draw: Draw) -> Relation:
 
 def of_number(draw: Draw, value: str, source: Relation, size: int) -> str:
     near = draw.choice([0, 1, size, 2 ** min(size, 62), 74])
+    other = draw.choice([*source.numbers, value])
     return draw.choice(
         [
             f"SUM({value})",
@@ -67,6 +70,8 @@ def of_number(draw: Draw, value: str, source: Relation, size: int) -> str:
             f"MAX({value})",
             f"MODE() WITHIN GROUP (ORDER BY {value})",
             f"PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY {value})",
+            f"CORR({value}, {other})",
+            f"{draw.choice(['REGR_SLOPE', 'REGR_COUNT'])}({other}, {value})",
             f"OWNER_SUM({value}, {-near}, {near + 1})" if source.owner else f"COUNT({value})",
             f"SUM({value}) FILTER (WHERE {source.one})",
             f"COUNT(*) FILTER (WHERE {value} > {near})",
@@ -80,7 +85,9 @@ def of_text(draw: Draw, value: str, source: Relation, size: int) -> str:
     near = draw.choice([0, 1, size, 2 * size, size // 2])
     length = draw.choice(
         [f"LENGTH({value})", f"LENGTH({value} || 'a')", f"LENGTH(LEFT({value}, {min(near, 65_536)}))",
-         f"LENGTH(TRIM({value}))", f"LENGTH(SUBSTRING({value}, {min(near, 65_000) + 1}))"]
+         f"LENGTH(TRIM({value}))", f"LENGTH(SUBSTRING({value}, {min(near, 65_000) + 1}))",
+         f"LENGTH(RIGHT({value}, {min(near, 65_536)}))", f"LENGTH(UPPER({value}))", f"POSITION('x' IN {value} || 'x')",
+         f"LENGTH(CONCAT({value}, 'a'))", f"LENGTH(SPLIT_PART({value}, 'a', {min(near, 65_000) + 1}))"]
     )  # fmt: skip
     return draw.choice(
         [
@@ -107,14 +114,18 @@ def key_of_number(draw: Draw, value: str, size: int) -> str:
 def key_of_text(draw: Draw, value: str, size: int) -> str:
     return draw.choice(
         [f"LENGTH({value} || 'a')", f"LENGTH({value})", f"LENGTH({value}) % 7", f"LEFT({value}, 2)", f"TRIM({value})",
-         f"LENGTH({value}) / {max(1, size // 9)}", f"LEFT({value}, {min(size, 65_536)})", f"{value} || 'b'", value]
+         f"LENGTH({value}) / {max(1, size // 9)}", f"LEFT({value}, {min(size, 65_536)})", f"{value} || 'b'", value,
+         f"UPPER({value})", f"RIGHT({value}, 2)", f"SPLIT_PART({value}, ' ', 2)", f"POSITION('a' IN {value})"]
     )  # fmt: skip
 
 
 def key_of_day(draw: Draw, value: str) -> str:
     unit = draw.choice(["year", "quarter", "month", "week"])
     part = draw.choice(["YEAR", "MONTH", "DAY", "DOW", "DOY", "WEEK", "ISOYEAR", "QUARTER", "HOUR"])
-    return draw.choice([f"DATE_TRUNC('{unit}', {value})", f"EXTRACT({part} FROM {value})", value])
+    shown = draw.choice(["YYYY-MM", "MM", "YYYY", "Day", "Q"])
+    return draw.choice(
+        [f"DATE_TRUNC('{unit}', {value})", f"EXTRACT({part} FROM {value})", value, f"TO_CHAR({value}, '{shown}')"]
+    )
 
 
 def select(draw: Draw, source: Relation, outputs: list[str], keys: list[str], truth: str = "") -> str:
@@ -173,6 +184,21 @@ def bits(draw: Draw, size: int) -> str:
         return select(draw, source, ["COUNT(*)"], [key_of_number(draw, f"({value})", size)], maybe_truth(draw, source))
     outputs = [of_number(draw, value, source, size) for _ in range(draw.choice([1, 1, 2]))]
     return select(draw, source, outputs, maybe_key(draw, source), maybe_truth(draw, source))
+
+
+@axis("functions", 130)
+def functions(draw: Draw, size: int) -> str:
+    """Roots, logarithms and powers of numbers of about so many bits, and of each other."""
+    source = any_rows(draw)
+    value = function(draw, source, size)
+    if draw.random() < 0.4:
+        inner, _, owner = derived(source, f"{value} AS n")
+        source = Relation(f"({inner}) q", owner, "q.his", ("q.n",), (), (), ("q.his",))
+        value = draw.choice(["q.n", "q.n * q.n", function(draw, source, max(1, size // 2))])
+    if draw.random() < 0.25:
+        return select(draw, source, ["COUNT(*)"], [key_of_number(draw, f"({value})", size)], maybe_truth(draw, source))
+    output = of_number(draw, value, source, size)
+    return select(draw, source, [output], maybe_key(draw, source), maybe_truth(draw, source))
 
 
 @axis("sums", 72)
@@ -234,8 +260,39 @@ def public_rows(draw: Draw, size: int) -> str:
 @axis("numbered rows", 70)
 def numbered_rows(draw: Draw, size: int) -> str:
     source = numbered(draw, size)
+    if draw.random() < 0.2:
+        key = key_of_number(draw, draw.choice(source.numbers), size)
+        return select(draw, source, ["COUNT(*)"], [key], maybe_truth(draw, source))
     outputs = [of_number(draw, draw.choice(source.numbers), source, size)]
     return select(draw, source, outputs, [], maybe_truth(draw, source))
+
+
+@axis("declared structure", 300)
+def declared_structure(draw: Draw, size: int) -> str:
+    """By columns of which an owner's rows have few values, or few rows of each."""
+    source = structured(draw, size)
+    outputs = [draw.choice(["COUNT(*)", "SUM(a.qty)", "COUNT(DISTINCT a.code)", of_number(draw, "a.qty", source, 40)])]
+    few = [f"a.code % {draw.choice([2, 3])}", "LENGTH(a.label)", f"a.qty % {size}", "a.code >= 5"]
+    keys = draw.sample([*source.keys, *few], draw.choice([1, 1, 2]))
+    return select(draw, source, outputs, keys, maybe_truth(draw, source))
+
+
+@axis("lists of ranks", 25)
+def lists_of_ranks(draw: Draw, size: int) -> str:
+    source = draw.choice([events, person, numbered_few])(draw)
+    ranks = ", ".join(f"{place / (size + 1):.6f}" for place in range(1, size + 1))
+    which, value = draw.choice(["CONT", "DISC"]), draw.choice(source.numbers)
+    return select(
+        draw,
+        source,
+        [f"PERCENTILE_{which}(ARRAY[{ranks}]) WITHIN GROUP (ORDER BY {value})"],
+        maybe_key(draw, source),
+        maybe_truth(draw, source),
+    )
+
+
+def numbered_few(draw: Draw) -> Relation:
+    return numbered(draw, 9)
 
 
 @axis("unions", 45)

@@ -101,12 +101,32 @@ def with_public_rows(draw: Draw, size: int) -> Relation:
 def numbered(draw: Draw, size: int) -> Relation:
     """Rows with their places among their owner's, and values of rows beside them; or with a query as a value."""
     value = number(draw, events(draw), min(size, 60))
-    over = f"OVER (PARTITION BY t.uid ORDER BY {draw.choice(['t.tiny', 't.d DESC', 't.top, t.eid', 't.fix'])})"
-    row = draw.choice([f"LAG({value}) {over}", f"LEAD({value}, 2) {over}", f"RANK() {over}"])
+    also = draw.choice(["", "", ", t.tiny", ", LEFT(t.long, 65000) || t.w", ", t.d"])
+    order = draw.choice(["t.tiny", "t.d DESC", "t.top, t.eid", "t.fix", "t.at NULLS FIRST", f"({value}) DESC"])
+    over = f"OVER (PARTITION BY t.uid{also} ORDER BY {order})"
+    row = draw.choice(
+        [f"LAG({value}) {over}", f"LEAD({value}, {draw.choice([2, 3, 900])}) {over}", f"RANK() {over}",
+         f"DENSE_RANK() {over} * {size}"]
+    )  # fmt: skip
     own = "(SELECT COUNT(*) + COALESCE(MAX(i.half), 0) FROM t i WHERE i.uid = t.uid AND i.mark = 74)"
-    public = draw.choice(["(SELECT MAX(factor) FROM pub)", own, f"ROW_NUMBER() {over}"])
+    other = "(SELECT COUNT(DISTINCT i.long) - COALESCE(MIN(i.mark), 0) FROM t i WHERE i.uid = t.uid)"
+    public = draw.choice(["(SELECT MAX(factor) FROM pub)", own, other, f"ROW_NUMBER() {over}"])
     inner = f"SELECT t.uid, t.mark, {row} AS n, {public} AS m FROM t"
+    if draw.random() < 0.3:
+        again = draw.choice(["LAG(z.n)", "LEAD(z.m)", "ROW_NUMBER()", "DENSE_RANK()"])
+        inner = (
+            f"SELECT z.uid, z.mark, z.m, {again} OVER (PARTITION BY z.uid ORDER BY z.n, z.mark) AS n FROM ({inner}) z"
+        )
     return Relation(f"({inner}) q", "q.uid", "q.mark = 74", ("q.n", "q.m", "q.mark"), (), (), ())
+
+
+def structured(draw: Draw, size: int) -> Relation:
+    """Rows of which declared structure says how they lie, filtered so that as little as possible need be known anew."""
+    where = draw.choice(["", "", "a.code IS NOT NULL", f"a.code IN (0, 9, {size % 7})", "a.code >= 1 AND a.qty > 0"])
+    sql = draw.choice(["c a", "c a", "c a JOIN t b ON a.eid = b.eid", "(SELECT eid, code, qty, label FROM c) a"])
+    return Relation(
+        sql, "", draw.choice(["a.qty > 5", "a.code = 9"]), ("a.qty",), ("a.label",), (), ("a.code", "a.label"), where
+    )
 
 
 def united(draw: Draw, size: int) -> Relation:
@@ -133,10 +153,12 @@ def totals(draw: Draw, size: int) -> Relation:
     having = draw.choice(["", "", " HAVING COUNT(*) > 1", " HAVING MAX(mark) = 74"])
     inner = (
         f"SELECT uid{key}, MAX(mark) AS mark, COUNT(*) AS many, SUM({value}) AS total, AVG(half) AS mean, "
-        "MIN(mark) AS first, MAX(big) AS last, SUM(wide) FILTER (WHERE mark = 74) AS his "
+        "MIN(mark) AS first, MAX(big) AS last, SUM(wide) FILTER (WHERE mark = 74) AS his, "
+        f"MEDIAN({draw.choice(['half', 'big', value])}) AS middle, "
+        f"COUNT(DISTINCT {draw.choice(['long', 'tiny', 's || w', value])}) AS kinds "
         f"FROM t{where} GROUP BY uid{key}{having}"
     )
-    numbers = ("q.many", "q.total", "q.mean", "q.his", "q.mark", "q.first", "q.last")
+    numbers = ("q.many", "q.total", "q.mean", "q.his", "q.mark", "q.first", "q.last", "q.middle", "q.kinds")
     keys = (f"q.{key[2:]}",) if key else ("q.many",)
     return Relation(f"({inner}) q", "q.uid", "q.mark = 74", numbers, (), (), keys)
 
@@ -150,6 +172,9 @@ def chosen_owners(draw: Draw) -> Relation:
             f"{word} (SELECT 1 FROM t i WHERE i.uid = t.uid AND {inner})",
             "t.uid IN (SELECT uid FROM t GROUP BY uid HAVING MAX(mark) = 74)",
             f"{word} (SELECT 1 FROM c i WHERE i.eid = t.eid AND i.qty > 0)",
+            f"{word} (SELECT 1 FROM t i WHERE i.uid = t.uid AND i.s || i.w = t.w || t.s)",
+            "t.uid NOT IN (SELECT uid FROM t WHERE mark = 74)",
+            "t.half > (SELECT COALESCE(MEDIAN(i.half), 0) FROM t i WHERE i.uid = t.uid AND i.mark > 70)",
         ]
     )
     return replace(events(draw), where=where)
@@ -190,6 +215,34 @@ def number(draw: Draw, source: Relation, size: int) -> str:
             f"NULLIF({text}, {other})",
             f"FLOOR({text})",
             f"SIGN({text}) * ({other})",
+            f"CAST({text} AS FLOAT)",
+        ]
+    )
+
+
+def function(draw: Draw, source: Relation, size: int) -> str:
+    """A root, logarithm or power of a number of about so many bits."""
+    value = draw.choice([number(draw, source, size), number(draw, source, size), draw.choice(source.numbers)])
+    other = draw.choice(source.numbers)
+    small = f"LEAST(GREATEST({value}, -{size}), {size})"
+    return draw.choice(
+        [
+            f"SQRT({value})",
+            f"SQRT(ABS({value}))",
+            f"LN({value})",
+            f"LN(ABS({value}) + 1)",
+            f"LOG({value})",
+            f"LOG({draw.choice(['2', '0.5', '1.2', '1000000'])}, {value})",
+            f"EXP({small})",
+            f"EXP({small} / 4.0)",
+            f"EXP(-ABS({value}))",
+            f"POWER({value}, {draw.choice([0, 1, 2, 3, 7, -1, -2])})",
+            f"POWER(ABS({value}), {draw.choice(['0.5', '-0.5', '0.000001', '1.5'])})",
+            f"POWER({draw.choice(['2', '1.5', '0.5', '10'])}, {small})",
+            f"CAST({value} AS {draw.choice(['FLOAT', 'DOUBLE PRECISION', 'REAL'])})",
+            f"ROUND(SQRT(ABS({value})), 2) * {other}",
+            f"CASE WHEN {source.one} THEN EXP({small}) ELSE -SQRT(ABS({value})) END",
+            f"LN(SQRT(ABS({value})) + 0.000001)",
         ]
     )
 
@@ -230,6 +283,10 @@ def text(draw: Draw, source: Relation, size: int) -> tuple[str, int]:
             (f"LEFT({column}, {cut})", cut),
             (f"SUBSTRING({column}, {draw.choice([1, 2, cut])}, {cut})", cut),
             (f"TRIM({column})", longest),
+            (f"{draw.choice(['UPPER', 'LOWER'])}({column})", longest),
+            (f"RIGHT({column}, {cut})", cut),
+            (f"SPLIT_PART({column}, {draw.choice([chr(39) + 'x' + chr(39), literal(draw, 2)])}, 2)", longest),
+            (f"CONCAT({column}, {literal(draw, most)}, {column})", 2 * longest + most),
             (f"CASE WHEN {source.one} THEN {literal(draw, most)} ELSE LEFT({column}, 0) END", most),
             (f"CASE WHEN {source.one} THEN {literal(draw, most)} ELSE LEFT({column}, 0) END", most),
             (f"CASE WHEN {source.one} THEN {column} ELSE LEFT({column}, 1) END", longest),
@@ -257,6 +314,8 @@ LEVELS: tuple[Callable[[Draw, str, str], str], ...] = (
     lambda draw, many, one: f"CASE WHEN {one} THEN {many} ELSE LEFT(c, 0) END",
     lambda draw, many, one: f"COALESCE({many}, c)",
     lambda draw, many, one: f"TRIM({many})",
+    lambda draw, many, one: f"UPPER({many})",
+    lambda draw, many, one: f"CONCAT({many}, {literal(draw, 3)})",
     lambda draw, many, one: f"{many} || {literal(draw, 3)}",
 )
 

@@ -134,6 +134,17 @@ def test_a_greedy_statement_is_stopped_and_takes_nothing_from_its_parent(tmp_pat
     assert count(engine) == 3
 
 
+@pytest.mark.parametrize("value", ["TRUE", "NULL", "CAST(1 AS TINYINT)", "''"])
+def test_what_takes_few_bytes_counts_as_the_object_that_it_becomes(tmp_path: Path, value: str) -> None:
+    """A truth is sent in one bit, and whoever reads it has it as an object: 2^28 of them would be 32 MiB on the way."""
+    engine, most = make(tmp_path), 8 * 10_000
+    sql = f"SELECT {value} AS a, {value} AS b FROM range({{}})"
+    assert engine.compute(sql.format(5_000), {}, most).num_rows == 5_000
+    with pytest.raises(EngineError) as caught:
+        engine.compute(sql.format(5_001), {}, most)
+    assert caught.value.why == "it is too large"
+
+
 def test_an_error_of_the_engine_is_not_a_stop(tmp_path: Path) -> None:
     with pytest.raises(EngineError) as caught:
         make(tmp_path).run(statement("SELECT nonsense"))

@@ -288,6 +288,35 @@ def test_what_could_take_too_much_is_refused_and_not_charged(make: Make, kind: s
     check_refused(curator, text, words)
 
 
+THREE = "{0}name || {0}name || {0}name"
+HELD = {  # texts that are computed to number rows, to tell values apart, or to look rows up
+    "a window": f"SELECT pid, ROW_NUMBER() OVER (PARTITION BY pid, {THREE.format('')} ORDER BY x) AS n FROM visits",
+    "different texts of owners": f"SELECT pid, COUNT(DISTINCT {THREE.format('')}) AS n FROM visits GROUP BY pid",
+    "a join": "SELECT a.pid, b.x AS n FROM visits AS a JOIN visits AS b"
+    f" ON a.pid = b.pid AND {THREE.format('a.')} = {THREE.format('b.')}",
+    "a full join": "SELECT COALESCE(a.pid, b.pid) AS pid, b.x AS n FROM visits AS a FULL JOIN visits AS b"
+    " ON a.pid = b.pid AND a.name || a.name = b.name || b.name",
+    "a search": "SELECT pid, x AS n FROM visits AS a WHERE NOT EXISTS"
+    f" (SELECT 1 FROM visits AS b WHERE a.pid = b.pid AND {THREE.format('a.')} = {THREE.format('b.')})",
+}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_computed_texts_that_are_held_are_bounded(make: Make, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Whoever computes a text to look rows up by holds it for each of them, as if it were a column."""
+    text = f"SELECT SUM(n) FROM ({HELD[kind]}) AS q"
+    curator = make(per_owner=2)
+    check_refused(
+        curator, text, r"may hold texts of [3-9],[0-9]{3} characters for each row that is read; at most 2,048"
+    )
+    short = re.sub(r"(\w?\.?name)( \|\| \1)+", r"\1", text)
+    assert short != text
+    curator.sql(short, epsilon="0.1")
+    monkeypatch.setattr(flows, "_looked_up_by", lambda node: ())
+    with pytest.raises(pytest.fail.Exception):
+        check_refused(make(per_owner=2), text, "may hold")
+
+
 def test_texts_of_joined_rows_that_take_too_long_are_refused(make: Make) -> None:
     """All rows that a join makes count, so none are held to be truncated; comparing them takes its time."""
     curator = make(per_owner=50)

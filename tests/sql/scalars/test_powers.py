@@ -174,6 +174,19 @@ def test_what_could_grow_too_large_or_has_no_value_is_refused(bench, text):
         bench.bind(text)
 
 
+@pytest.mark.parametrize("power", range(79, 87))
+def test_a_root_is_refused_where_it_is_written_or_proven_by_the_guard(bench, power):
+    """At the largest number that has a root here, nothing is left for the guard alone to refuse."""
+    text = f"SQRT(CASE WHEN n = 1 THEN {2**power} ELSE 0 END)"
+    if power > 82:
+        with pytest.raises(UnsupportedQuery, match="too large"):
+            bench.bind(text)
+        return
+    node = bench.bind(text).node
+    columns = {part.name: part for part in node.walk() if isinstance(part, Stored)}
+    assert interval(node, columns)[1] >= 2 ** (power // 2)
+
+
 def test_the_guard_proves_what_is_stated_of_a_local_number():
     x = Stored("x", -100, 100, 0, True)
     schema = {"x": x}

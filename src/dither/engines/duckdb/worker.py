@@ -32,6 +32,7 @@ Places = tuple[tuple[str, str], ...]  # what generated SQL calls each snapshot, 
 
 MOST_OPEN = 8  # sets of tables
 _PERIOD = 0.01  # seconds between two looks at a running statement
+_CELL = 8  # bytes that a value counts for at least, however few it is sent in: whoever reads it has it as an object
 _IDLE = 1000  # milliseconds between two looks for snapshots that were dropped
 _NOT_DUMPABLE = 4  # PR_SET_DUMPABLE of Linux: a crash would put memory on disk
 
@@ -147,8 +148,10 @@ class Worker:
                 try:
                     for name, frame in zip(asked["tables"], frames, strict=True):
                         cursor.register(name, pa.ipc.open_stream(pa.py_buffer(frame)).read_all())
-                    result = serialised(cursor.sql(asked["sql"]).to_arrow_table())
-                    if asked.get("most") is not None and memoryview(result).nbytes > asked["most"]:
+                    table = cursor.sql(asked["sql"]).to_arrow_table()
+                    result = serialised(table)
+                    size = max(memoryview(result).nbytes, _CELL * table.num_rows * table.num_columns)
+                    if asked.get("most") is not None and size > asked["most"]:
                         return {"said": "failed", "why": "it is too large"}, None
                     return {"said": "answered"}, result
                 except (MemoryError, duckdb.OutOfMemoryException, duckdb.IOException):  # memory or room to spill

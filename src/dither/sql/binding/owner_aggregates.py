@@ -140,7 +140,7 @@ class _Building:
         elif isinstance(node, exp.Median):
             self._median(call, scalars, value)
         else:
-            self._sum(scalars, call, value, rows)
+            self._sum(call, value, rows)
 
     def _different(
         self, call: exp.Expr, scalars: Scalars, node: exp.Expr, condition: Boolean | None, rows: int
@@ -164,6 +164,7 @@ class _Building:
         value = _where(given.node, condition)
         function = "max" if isinstance(node, (exp.Max, exp.LogicalOr)) else "min"
         low, high = value.bounds
+        self._check_size(call, low, high)
         null = self._may_be_null(value)
         name = self._add(call, Total(function, value, None, low, high, null), Int(0, 0))
         made = Stored(name, low, high, value.scale, null)
@@ -172,6 +173,7 @@ class _Building:
     def _median(self, call: exp.Expr, scalars: Scalars, value: Numeric) -> None:
         """Half the sum of the lower and the upper median, which is the lower one of the numbers turned round."""
         (low, high), null = value.bounds, self._may_be_null(value)
+        self._check_size(call, 10 * low, 10 * high)
         ends = []
         for turned, least, most in ((value, low, high), (simplifier.negate(value), -high, -low)):
             column = number(least, most, value.scale, null)
@@ -183,28 +185,31 @@ class _Building:
         self.computed.append((name, half))
         self.columns[call.sql()] = (name, number(10 * low, 10 * high, value.scale + 1, null))
 
-    def _sum(self, scalars: Scalars, call: exp.Expr, value: Numeric, rows: int) -> tuple[str, Coded]:
-        low, high = min(0, value.low) * rows, max(0, value.high) * rows
-        if not (max(-low, high) <= _LARGEST and most_in_all(self.rows.node) * value.reach < 2**126):
+    def _check_size(self, call: exp.Expr, low: int, high: int, *, fits: bool = True) -> None:
+        if not fits or max(-low, high) > _LARGEST:
             hint = "Its declared bounds allow more than 62 bits for one owner; use smaller factors or narrower columns."
-            raise scalars.refusal(call, "this total can grow too large.", hint)
+            raise self.binder.source.refusal(call, "this total can grow too large.", hint)
+
+    def _sum(self, call: exp.Expr, value: Numeric, rows: int) -> tuple[str, Coded]:
+        low, high = min(0, value.low) * rows, max(0, value.high) * rows
+        self._check_size(call, low, high, fits=most_in_all(self.rows.node) * value.reach < 2**126)
         null = self._may_be_null(value)
         column = number(low, high, value.scale, null)
         return self._add(call, Total("sum", value, None, low, high, null), column), column
 
     def _average(self, call: exp.Expr, value: Numeric, rows: int) -> None:
         """Sum over count, to six decimals more than the value has, within the value's own bounds."""
-        scalars = self.binder.scalars(self.rows.scope)
-        total, column = self._sum(scalars, exp.Sum(this=call.copy()), value, rows)
+        decimals = min(18, value.scale + simplifier.DIVISION_DECIMALS)
+        unit = 10 ** (decimals - value.scale)
+        self._check_size(call, value.low * unit, value.high * unit)
+        total, column = self._sum(exp.Sum(this=call.copy()), value, rows)
         present = simplifier.negation(simplifier.is_null(value)) if value.nullable else None
         counting = Total("count", None, present, 0, rows, False)
         count = self._add(exp.Count(this=call.copy()), counting, number(0, rows, 0, False))
         dividend, divisor = stored(total, column), stored(count, number(0, rows, 0, False))
         if not isinstance(dividend, Stored) or not isinstance(divisor, Stored):
             raise TypeError("totals are numbers")
-        decimals = min(18, value.scale + simplifier.DIVISION_DECIMALS)
         quotient = simplifier.divide(simplifier.rescaled(dividend, decimals), divisor)
-        unit = 10 ** (decimals - value.scale)
         clamped = Clamp(quotient, value.low * unit, value.high * unit)
         name = self.binder.names.name("c")
         self.computed.append((name, clamped))

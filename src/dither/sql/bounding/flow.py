@@ -42,9 +42,11 @@ def flow(node: Node) -> Flow:
 
 
 def held(node: Node, used: frozenset[str]) -> int:
-    """How many characters of the columns in use are held at once: by the side of a join that is looked up in, by rows
-    that are truncated, and by keys of totals."""
+    """How many characters of texts are held at once: of the columns in use by the side of a join that is looked up in
+    and by rows that are truncated or numbered, and of what is computed to look rows up, to put them together, or to
+    tell them apart."""
     found = sum(held(child, used) for child in node.children())
+    found += sum(flow(rows).rows * value.longest for rows, value in _looked_up_by(node) if isinstance(value, e.Textual))
     if isinstance(node, (JoinPublic, JoinOwner, JoinFull, SemiJoin)):
         found += _carried(node.public if isinstance(node, JoinPublic) else node.other, used)
     if isinstance(node, (SemiJoin, JoinFull, Retruncate, OwnerWindow)):
@@ -52,6 +54,29 @@ def held(node: Node, used: frozenset[str]) -> int:
     if isinstance(node, (OwnerAggregate, PublicAggregate)):
         found += flow(node.child).rows * sum(key.longest for _, key in node.keys if isinstance(key, e.Textual))
     return found
+
+
+def _looked_up_by(node: Node) -> Iterator[tuple[Node, e.Expression]]:
+    """What a node computes for each row of a relation, and holds beside its columns."""
+    if isinstance(node, OwnerWindow):
+        yield from ((node.child, by) for _, window in node.windows for by in window.partition)
+        yield from ((node.child, by) for _, window in node.windows for by, _, _ in window.order)
+    if isinstance(node, (OwnerAggregate, PublicAggregate)):
+        told_apart = (total.value for _, total in node.totals if total.function == "distinct")
+        yield from ((node.child, value) for value in told_apart if value is not None)
+    if isinstance(node, (JoinPublic, JoinOwner, JoinFull, SemiJoin)):
+        other = node.public if isinstance(node, JoinPublic) else node.other
+        columns = facts(other).schema.keys()
+        equal = [side for pair in _equalities(node) for side in pair if not isinstance(side, e.StoredText)]
+        yield from ((other if _names(side) & columns else node.child, side) for side in equal)
+
+
+def _equalities(node: JoinPublic | JoinOwner | JoinFull | SemiJoin) -> Iterator[tuple[e.Expression, e.Expression]]:
+    """Pairs that a join or a search looks up: columns as they are, which it holds anyway, and what is computed."""
+    yield from () if isinstance(node, SemiJoin) else node.equal
+    for part in node.condition.operands if isinstance(node.condition, e.And) else (node.condition,):
+        if isinstance(part, e.CompareText) and part.operator == "=":
+            yield part.left, part.right
 
 
 def _carried(node: Node, used: frozenset[str]) -> int:

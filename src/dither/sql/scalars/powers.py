@@ -27,7 +27,7 @@ def _root(scalars: Scalars, node: exp.Expr) -> Value:
     _everywhere(scalars, node, value.low >= 0)
     _sometimes(scalars, node, value.high >= 0, "the square root of a number below zero is undefined.")
     finest = max(0, 2 * DECIMALS - value.scale)
-    _small(scalars, node, 4 * value.high * 10**finest < 2**125)
+    _small(scalars, node, 4 * value.high * 10**finest < 2**124)  # of which the root has 62 bits
     return _in_units(fixed_point.root(value))
 
 
