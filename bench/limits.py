@@ -91,6 +91,38 @@ FAMILIES: dict[str, Asked] = {
         f"SELECT COUNT(DISTINCT {' || '.join(['name'] * n)}) FROM {{table}}",
         {},
     ),
+    "windows": lambda n: (
+        "SELECT SUM(r0) FROM (SELECT pid, "
+        + several("LAG(x, 7) OVER (PARTITION BY pid ORDER BY (big + {0}) % 1009) AS r{0}", n)
+        + " FROM {table}) AS q WHERE "
+        + " AND ".join(f"r{place} > 0" for place in range(n)),
+        {},
+    ),
+    "windows by long texts": lambda n: (
+        f"SELECT SUM(r) FROM (SELECT pid, ROW_NUMBER() OVER (PARTITION BY pid, {' || '.join(['name'] * n)}"
+        " ORDER BY big) AS r FROM {table}) AS q",
+        {},
+    ),
+    "different long texts of owners": lambda n: (
+        f"SELECT SUM(d) FROM (SELECT pid, COUNT(DISTINCT {' || '.join(['name'] * n)}) AS d FROM {{table}}"
+        " GROUP BY pid) AS q",
+        {},
+    ),
+    "medians of owners": lambda n: (
+        "SELECT SUM(m0) FROM (SELECT pid, " + several("MEDIAN(big + {0}) AS m{0}", n) + " FROM {table} GROUP BY pid)"
+        " AS q WHERE " + " AND ".join(f"m{place} > 0" for place in range(n)),
+        {},
+    ),
+    "powers": lambda n: ("SELECT " + several("SUM(POWER(x + {}, 0.5))", n) + " FROM {table}", {}),
+    "public rows beside": lambda n: (
+        "SELECT COUNT(*) FROM {table} AS a CROSS JOIN"
+        f" (SELECT MAX(code) AS m FROM codes GROUP BY LEAST(code, {n})) AS c WHERE a.big % 7 < c.m",
+        {},
+    ),
+    "a full join": lambda n: (
+        "SELECT COUNT(*) FROM many AS a FULL JOIN few AS b ON a.pid = b.pid AND (a.big * 31 + b.big) % 1000003 = 7",
+        {"rows_per_owner": n},
+    ),
     "totals of owners": lambda n: (
         "SELECT SUM(s) FROM (SELECT pid, big, " + several("SUM(x + {0}) AS s{0}", n) + ", COUNT(*) AS s"
         " FROM {table} GROUP BY pid, big) AS d WHERE " + " AND ".join(f"s{place} > 1" for place in range(n)),
