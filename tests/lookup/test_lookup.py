@@ -98,9 +98,19 @@ def test_planted_one_secret_for_all_queries(monkeypatch: pytest.MonkeyPatch) -> 
         test_every_query_has_a_secret_of_its_own()
 
 
-def test_two_servers_are_not_one() -> None:
+@pytest.mark.parametrize(
+    "urls",
+    [
+        ("http://127.0.0.1:9", "http://127.0.0.1:9/"),
+        ("http://127.0.0.1:9", "http://localhost:9"),
+        ("http://[::1]:9", "http://LOCALHOST.:9"),
+        ("https://one.example", "HTTPS://One.example:443/"),
+        ("https://one.example", "https://one.example."),
+    ],
+)
+def test_two_servers_are_not_one(urls: tuple[str, str]) -> None:
     with pytest.raises(ParameterError, match="are one"):
-        Lookup("http://127.0.0.1:9", "http://127.0.0.1:9/")
+        Lookup(*urls)
 
 
 def test_sizes_follow_from_the_number_of_cells() -> None:
@@ -125,6 +135,17 @@ def test_a_release_becomes_cells_and_is_read_back(tmp_path: Path) -> None:
         ("south", 1): {"n": -7, "mean": 1.5},
         ("south", 3): None,
     }
+
+
+def test_a_row_without_a_value_is_a_row(tmp_path: Path) -> None:
+    """Such as an average of which there is no information, beside a count."""
+    rows = {"region": ["north", "south"], "month": [1, 3], "n": [5, 0], "mean": [None, float("nan")]}
+    cells = publish(rows, ["n", "mean"], tmp_path)
+    published = open_published(tmp_path)
+    found = [cells.read(row.tobytes()) for row in published.content]
+    assert found == [{"n": 5, "mean": None}, None, None, {"n": 0, "mean": None}]
+    with pytest.raises(ParameterError, match="eight bytes"):
+        publish({"region": ["north"], "n": [-(2**63)]}, ["n"], tmp_path / "least")
 
 
 def test_whole_numbers_without_a_gap_are_known_by_their_ends(tmp_path: Path) -> None:

@@ -45,9 +45,19 @@ def test_times_are_an_axis_where_every_charge_has_one(drawn):
     assert [point["place"] for point in drawn(budget_chart(timed, view(), "patients", None), "spent")] == [
         "1970-01-01T00:00:00+00:00",
         "1970-01-02T00:00:00+00:00",
+        "1970-01-02T01:12:00+00:00",  # so that what the last one added has a width
     ]
     mixed = [*timed, entry(3, "1")]
     assert drawn(budget_chart(mixed, view(), "patients", None), "spent")[-1]["place"] == 3
+
+
+def test_charges_of_one_second_are_not_stacked_twice(drawn):
+    timed = [entry(1, "1", time=0), entry(2, "1", "alice", time=0), entry(3, "1", time=0), entry(4, "1", time=9)]
+    spent = drawn(budget_chart(timed, view(8), "patients", None), "spent")
+    assert len({(point["place"], point["who"]) for point in spent}) == len(spent)
+    assert {point["who"]: point["spent"] for point in spent[:2]} == {"the curator": 0.25, "alice": 0.125}
+    alone = drawn(budget_chart(timed[:1], view(), "patients", None), "spent")
+    assert len({point["place"] for point in alone}) == 2
 
 
 def test_many_askers_share_a_colour(drawn):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,12 +62,12 @@ class Parties:
 def made(tmp_path: Path) -> Iterator[Callable[..., Parties]]:
     opened: list[Aggregator] = []
 
-    def make(aggregators: int = 2, **stated: Any) -> Parties:
+    def make(aggregators: int = 2, ports: Sequence[int] = range(9000, 9256), **stated: Any) -> Parties:
         name = secrets.token_hex(4)
         folders = [tmp_path / f"{name}-{number}" for number in range(aggregators)]
         peers = [
-            {"url": f"http://127.0.0.1:{9000 + number}", "key": make_key(folder).hex()}
-            for number, folder in enumerate(folders)
+            {"url": f"http://127.0.0.1:{port}", "key": make_key(folder).hex()}
+            for port, folder in zip(ports, folders, strict=False)
         ]
         whole = {"name": "health", "epsilon": 4, "questions": QUESTIONS, "aggregators": peers, **stated}
         study = init_study(whole, tmp_path / name, 60)

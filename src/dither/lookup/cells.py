@@ -1,7 +1,7 @@
 """A release as numbered cells: the number of a cell follows from public lists of keys alone.
 
-A cell is eight bytes a value. Every combination of keys has a cell; those that the release has no row for say so. The
-digest of a release stands for all of it: keys in order, kinds of values, cells and hint.
+A cell is eight bytes a value. Every combination of keys has a cell; those that the release has no row for say so, and so
+does a value that a row does not have. The digest of a release stands for all of it: keys in order, kinds of values, cells and hint.
 """
 
 from __future__ import annotations
@@ -71,15 +71,16 @@ class Cells:
             found = found * len(known) + place
         return found
 
-    def read(self, cell: bytes) -> dict[str, int | float] | None:
-        """The values of a cell; None where the release has no row."""
-        found: dict[str, int | float] = {}
+    def read(self, cell: bytes) -> dict[str, int | float | None] | None:
+        """The values of a cell, None where a row has none; None in place of all where the release has no row."""
+        found: dict[str, int | float | None] = {}
         for place, (name, kind) in enumerate(self.values.items()):
             piece = np.frombuffer(cell, "<i8" if kind == "int" else "<f8", 1, place * WIDTH)[0]
             if (kind == "int" and int(piece) == _ABSENT) or piece != piece:
-                return None
-            found[name] = int(piece) if kind == "int" else float(piece)
-        return found
+                found[name] = None
+            else:
+                found[name] = int(piece) if kind == "int" else float(piece)
+        return None if all(value is None for value in found.values()) else found
 
     def _stated(self) -> dict[str, Any]:
         keys = [[name, _written(known)] for name, known in self.keys.items()]  # lists: their order counts
@@ -136,6 +137,8 @@ def publish(rows: Mapping[str, Sequence[Any]], values: Sequence[str], folder: Pa
             if kinds[name] == "int":
                 table[:, column] = _ABSENT
                 table[numbers, column] = np.array(rows[name], np.int64)
+                if min(rows[name]) == _ABSENT:
+                    raise OverflowError
             else:
                 table[:, column].view("<f8")[:] = np.nan
                 table[:, column].view("<f8")[numbers] = np.array(rows[name], np.float64)

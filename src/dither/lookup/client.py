@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 from dither.client.connection import Connection
 from dither.errors import ParameterError
 from dither.lookup.cells import Cells, Key
 from dither.lookup.lwe import LweClient, Upright
 from dither.lookup.xor import Square
+from dither.server.listening import loopback
 
 
 class Lookup:
@@ -25,7 +27,7 @@ class Lookup:
     def __init__(self, *urls: str, digest: str | None = None) -> None:
         if len(urls) not in (1, 2):
             raise ParameterError("give the address of one server, or of two.")
-        if len({url.rstrip("/") for url in urls}) != len(urls):
+        if len({_place(url) for url in urls}) != len(urls):
             raise ParameterError("the two servers are one: it would see both queries, and so which cell is read.")
         self._servers = [Connection(url, "anybody") for url in urls]
         described = [json.loads(server.send("GET", "/index")) for server in self._servers]
@@ -33,7 +35,7 @@ class Lookup:
         if described[0] != described[-1] or (digest is not None and digest != self.cells.digest):
             raise ParameterError("the servers do not have the same release, or not the one whose digest you gave.")
 
-    def get(self, **key: Key) -> Mapping[str, int | float] | None:
+    def get(self, **key: Key) -> Mapping[str, int | float | None] | None:
         """The values of one cell; None where the release has no row. Nobody but you knows which cell it was."""
         number = self.cells.number(**key)
         return self.cells.read(self._cell(number))
@@ -54,3 +56,11 @@ class Lookup:
         if sha256(content).hexdigest() != self.cells.hint:
             raise ParameterError("the server's hint is not that of the release.")
         return LweClient.of(Upright(self.cells.count, self.cells.size), content)
+
+
+def _place(url: str) -> tuple[str, int]:
+    """Which host and port an address leads to, however it is written; this machine has one name."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return "localhost" if host == "localhost" or loopback(host) else host, port

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from dither.errors import ParameterError
@@ -37,10 +38,15 @@ def budget(title: str, subtitle: str, charges: Sequence[Spent], *, temporal: boo
     kept = largest if len(largest) <= _MOST_NAMES else largest[: _MOST_NAMES - 1]
     shown = safe_labels(kept) | ({} if len(kept) == len(largest) else {_OTHERS: _OTHERS})
     sums = dict.fromkeys(shown, 0.0)
-    rows = [] if temporal else [{"place": 0, "who": name, "spent": 0.0} for name in shown.values()]
+    points: dict[int | str, dict[str, float]] = {} if temporal else {0: dict(sums)}
     for charge in charges:
         sums[charge.who if charge.who in kept else _OTHERS] += charge.share
-        rows += [{"place": charge.place, "who": shown[who], "spent": part} for who, part in sums.items()]
+        points[charge.place] = dict(sums)  # once for each place: what stands twice at one would be stacked twice
+    if temporal:
+        points[_after([str(place) for place in points])] = dict(sums)  # the last charge is seen too
+    rows = [
+        {"place": place, "who": shown[who], "spent": part} for place, sums in points.items() for who, part in sums.items()
+    ]
     names = list(shown.values())
     across = alt.X(
         f"place:{'T' if temporal else 'Q'}",
@@ -61,3 +67,9 @@ def budget(title: str, subtitle: str, charges: Sequence[Spent], *, temporal: boo
     limit = alt.Chart(alt.Data(values=[{"all": 1}])).mark_rule(color=ALARM, strokeDash=[5, 4]).encode(y="all:Q")
     heading = alt.Title(safe(title), subtitle=wrapped(subtitle))
     return styled(alt.layer(area, limit).properties(width=WIDTH, height=_HEIGHT, title=heading))
+
+
+def _after(times: Sequence[str]) -> str:
+    """A time somewhat after the last one, as wide as a twentieth of what is shown, or a minute."""
+    known = [datetime.fromisoformat(time) for time in times]
+    return (max(known) + max((max(known) - min(known)) / 20, timedelta(minutes=1))).isoformat()

@@ -68,8 +68,6 @@ class Aggregator:
 
     def receive(self, reports: Sequence[Report]) -> list[bool]:
         """Keep reports; each counts once all aggregators find its proof right. False for those that are refused."""
-        if self.batch.closed():
-            raise StudyClosed
         fit = [self._fits(report) for report in reports]
         rows = [
             (report.nonce, report.invitation, _digest(report), json.dumps(report.document()))
@@ -99,6 +97,8 @@ class Aggregator:
 
     def finish(self, states: Sequence[VerifyState], told: Sequence[Told]) -> bytes:
         """This aggregator's share of what is summed, from what all have told; refused unless all proofs hold."""
+        if any(len(words) != len(states) for words in told):
+            raise InvalidReport("an aggregator tells as many words as there are questions.")
         outputs = []
         for place, (function, state) in enumerate(zip(self.study.functions, states, strict=True)):
             message = function.verifier_shares_to_message([words[place] for words in told])

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
+from dither.study.errors import StudyClosed, StudyClosing
 from dither.study.prio.prio3 import NONCE
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Batch:
         self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         path.chmod(0o600)
         self._lock = RLock()
+        self._paused = False
         self._connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;" + _TABLES)
 
     @contextmanager
@@ -62,17 +64,36 @@ class Batch:
             self._connection.execute("COMMIT")
 
     def add(self, reports: Iterable[tuple[bytes, bytes, bytes, str]]) -> list[bool]:
-        """Keep reports (nonce, invitation, digest, content); False where another has the nonce or invitation."""
+        """Keep reports (nonce, invitation, digest, content); False where another has the nonce or invitation.
+
+        While a study is closed, or being closed, none is taken that was not before.
+        """
         kept = []
         with self._writing() as connection:
+            refused = StudyClosed() if self.closed() else StudyClosing() if self._paused else None
             for nonce, invitation, digest, content in reports:
-                connection.execute(
-                    "INSERT OR IGNORE INTO reports VALUES (?, ?, ?, ?, ?, NULL)",
-                    (nonce, invitation, digest, RECEIVED, content),
-                )
+                if refused is None:
+                    connection.execute(
+                        "INSERT OR IGNORE INTO reports VALUES (?, ?, ?, ?, ?, NULL)",
+                        (nonce, invitation, digest, RECEIVED, content),
+                    )
                 found = connection.execute("SELECT digest FROM reports WHERE nonce = ?", (nonce,)).fetchone()
-                kept.append(found is not None and bytes(found[0]) == digest)
+                same = found is not None and bytes(found[0]) == digest
+                if refused is not None and not same:
+                    raise refused
+                kept.append(same)
         return kept
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Meanwhile no new report is taken: all that were acknowledged are there when this begins."""
+        with self._lock:
+            self._paused = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._paused = False
 
     def row(self, nonce: bytes) -> Row | None:
         with self._lock:

@@ -20,6 +20,15 @@ class StudyClosed(DitherError):
         super().__init__("the study is closed; no report is taken any more, and its sums have been released.")
 
 
+class StudyClosing(DitherError):
+    """The study is being closed: this report was not taken. If closing fails, the study goes on; send it again."""
+
+    code = "study_closing"
+
+    def __init__(self) -> None:
+        super().__init__("the study is being closed, so this report was not taken; if it goes on, send it again.")
+
+
 class TooFewReports(DitherError):
     """Fewer reports are valid than the study needs. Nothing was released or charged."""
 

@@ -31,7 +31,8 @@ class Leader:
         self.own = aggregator
         word = aggregator.secrets.word("helper")
         self._helpers = [Connection(peer.url, word, timeout=120) for peer in aggregator.study.aggregators[1:]]
-        self._working, self._wake, self._stopping = threading.Lock(), threading.Event(), False
+        self._working, self._closing = threading.Lock(), threading.Lock()
+        self._wake, self._stopping = threading.Event(), False
         self._thread = threading.Thread(target=self._loop, daemon=True)
 
     def start(self) -> None:
@@ -48,7 +49,14 @@ class Leader:
         self._wake.set()
 
     def close_study(self) -> tuple[int, list[bytes]]:
-        """Check what is still to be checked, agree on the batch, then release: the noisy share of each aggregator."""
+        """Check what is still to be checked, agree on the batch, then release: the noisy share of each aggregator.
+
+        No report is taken meanwhile: each one that was acknowledged has been checked, and counts if its proof holds.
+        """
+        with self._closing, self.own.batch.paused():
+            return self._close_study()
+
+    def _close_study(self) -> tuple[int, list[bytes]]:
         nonces = self.own.batch.closed_with()
         if nonces is None:
             while self.advance():
@@ -109,7 +117,7 @@ class Leader:
             try:
                 while not self._stopping and not self.own.batch.closed() and self.advance():
                     pass
-            except (DitherError, ValueError, TypeError, KeyError, sqlite3.Error) as error:
+            except (DitherError, ValueError, TypeError, LookupError, sqlite3.Error) as error:
                 # Another aggregator is away or answers nonsense, or the disk is full: reports wait.
                 log.warning("reports wait: %s", getattr(error, "code", type(error).__name__))
 

@@ -15,7 +15,7 @@ from typing import Any
 from dither.errors import DitherError, ParameterError
 from dither.server.listening import Listening, body_of, end_with_parent, processes
 from dither.study.aggregator import Aggregator, Secrets
-from dither.study.errors import InvalidReport, StudyClosed, TooFewReports, WordRefused
+from dither.study.errors import InvalidReport, StudyClosed, StudyClosing, TooFewReports, WordRefused
 from dither.study.leader import Leader, pieces
 from dither.study.organiser import read_study
 from dither.study.reports import Report
@@ -25,7 +25,12 @@ log = logging.getLogger("dither.study")
 
 _VARIABLE = "DITHER_STUDY"
 _MOST_INSIDE = 256 << 20  # bytes of a body between aggregators
-_STATUS: dict[type[DitherError], int] = {WordRefused: 401, StudyClosed: 409, TooFewReports: 409}
+_STATUS: dict[type[DitherError], int] = {
+    WordRefused: 401,
+    StudyClosed: 409,
+    TooFewReports: 409,
+    StudyClosing: 503,  # a participant's client asks again
+}
 
 Answer = Callable[[Any], Any]
 
@@ -119,7 +124,7 @@ def application(service: Service) -> Any:
                 return JSONResponse(await to_thread.run_sync(answer, body, limiter=threads))
             except DitherError as error:
                 return JSONResponse({"error": error.document()}, _STATUS.get(type(error), 400))
-            except (KeyError, TypeError, ValueError, RecursionError):
+            except (LookupError, TypeError, ValueError, RecursionError):
                 return JSONResponse({"error": InvalidReport("this is not what is asked here.").document()}, 400)
 
         return Route(f"/v1{path}", handle, methods=[method])

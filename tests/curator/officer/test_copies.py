@@ -139,3 +139,13 @@ def test_a_damaged_backup_is_refused(backed_up: dt.Curator, tmp_path: Path, anch
     assert not (tmp_path / "again").exists()
     with pytest.raises(dt.PolicyError, match="no backup"):
         restore(tmp_path / "safe", tmp_path / "again", anchor=anchor)
+
+
+def test_a_restore_without_its_anchor_leaves_nothing(backed_up: dt.Curator, tmp_path: Path, anchor: Path) -> None:
+    """Whoever forgot to name the anchor asks again, with it."""
+    backed_up.close()
+    for wrong in (None, tmp_path / "new"):
+        with pytest.raises(dt.LedgerError, match="anchor"):
+            restore(tmp_path / "monday", tmp_path / "again", anchor=wrong)
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith("again")]
+    restore(tmp_path / "monday", tmp_path / "again", anchor=anchor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,23 @@ def test_an_office_changes_hands(clinic: dt.Curator, key: Path, tmp_path: Path) 
     with pytest.raises(dt.SignatureRefused):
         clinic.officer.grant("patients", budget=dt.PureDP(5), reason="x", key=key)
     clinic.officer.grant("patients", budget=dt.PureDP(5), reason="x", key=tmp_path / "next.pem")
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+def test_an_order_grants_no_more_than_the_budget_that_it_names(make: Any, key: Path, budget: Any) -> None:
+    """An order that somebody else has drafted: the officer reads epsilon 6, and the ledger goes by the figures."""
+    clinic = enrolled(make(budget), key)
+    order = clinic.officer.draft("patients", budget=changed(budget, 6), reason="2027")
+    for more in ({"cost": "1000"}, {"delta": "1/10"}, {"cost": "much"}, {"terms": {"budget": "all"}}, {"terms": 6}):
+        crafted = replace(order, body={**order.body, **more})
+        with pytest.raises(dt.SignatureRefused, match=r"more than the budget that it names|names no budget"):
+            clinic.officer.carry_out(crafted, crafted.signed(key))
+    assert clinic.budget("patients").total.epsilon == 4
+    clinic.officer.carry_out(order, order.signed(key))
+    assert clinic.budget("patients").total.epsilon == 6
+
+
+def test_planted_orders_that_are_taken_by_their_words(make: Any, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither.curator.officer.decisions.check_order", lambda order: None)
+    with pytest.raises(pytest.fail.Exception):
+        test_an_order_grants_no_more_than_the_budget_that_it_names(make, key, BUDGETS[0])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.cli.officer.life_cycle import read_order, write_order
+from dither.escape import visible
 
 _OFFICER = """\
 The officer's key. A budget is raised only by the signature of its holder; the ledger
@@ -73,10 +74,13 @@ def enrol(arguments: argparse.Namespace) -> None:
 
 def sign(arguments: argparse.Namespace) -> None:
     """Say what is signed, and sign it."""
+    from dither.curator.officer.decisions import check_order
+
     order, _ = read_order(arguments.order)
+    check_order(order)
     write_order(arguments.order, order, order.signed(arguments.key))
     if arguments.json:
         print_json(dict(order.body))
     else:
-        print("\n".join(f"{name}: {value}" for name, value in sorted(order.body.items())))
+        print("\n".join(visible(f"{name}: {value}") for name, value in sorted(order.body.items())))
         print(f"{arguments.order} is signed: dither grant FOLDER --order {arguments.order}")

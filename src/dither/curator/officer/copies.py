@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from dither.errors import LedgerCorrupt, PolicyError
+from dither.errors import LedgerCorrupt, LedgerError, PolicyError
 from dither.policy.store import PolicyFile
 
 _LEFT_OUT = (".anchor", "-wal", "-shm", "-turn", ".lock")  # anchors, and what belongs to processes that run
@@ -52,6 +52,10 @@ def restore(copy: Path, folder: Path, *, anchor: Path | str | None = None, weak_
     except LedgerCorrupt:
         Ledger.restore(folder, anchor=anchor, weak_anchor=weak_anchor)
         return True
+    except LedgerError:  # its anchor is not there: nothing was opened, and nothing stays
+        folder.rename(made)
+        shutil.rmtree(made)
+        raise
     return False
 
 

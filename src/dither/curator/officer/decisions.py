@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dither.accounting import PureDP
 from dither.accounting.currency.currency import Currency
-from dither.curator.budgets import Budget, check_usable, same_kind, terms_of
-from dither.errors import PolicyError
+from dither.curator.budgets import Budget, budget_from, check_usable, same_kind, terms_of
+from dither.errors import DitherError, PolicyError
 from dither.exact.parameters import Number
 from dither.ledger import Charge
 from dither.ledger.officer.refusals import SignatureRefused
@@ -78,6 +79,7 @@ class Officer:
 
     def carry_out(self, order: Order, signature: str) -> None:
         """Do what was signed, once."""
+        check_order(order)
         self.ledger.desk.carry_out(order, signature, time=_now())
 
     def grant(
@@ -126,6 +128,19 @@ class Officer:
         currency = Currency.of(budget)
         terms = terms_of(budget, oversubscribe=oversubscribed.get("oversubscribe") == "true")
         return {"cap": Charge(currency.cap_cost, currency.cap_delta), "terms": terms}
+
+
+def check_order(order: Order) -> None:
+    """Refuse a grant whose figures, which the ledger goes by, are more than the budget that it names."""
+    if order.kind != "grant":
+        return
+    try:
+        named = Currency.of(budget_from(order.body["terms"]))
+        stated = Charge(Fraction(order.body["cost"]), Fraction(order.body["delta"]))
+    except (LookupError, TypeError, ValueError, ArithmeticError, DitherError):
+        raise SignatureRefused("this order names no budget; draft it anew.") from None
+    if stated.cost > named.cap_cost or stated.delta > named.cap_delta:
+        raise SignatureRefused("this order would grant more than the budget that it names; draft it anew.")
 
 
 def changed(budget: Budget, epsilon: Number, delta: Number | None = None) -> Budget:
