@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from dither.escape import visible_lines
 
+Figures = Mapping[str, str] | None
+
 
 class DitherError(Exception):
     """Root of every error that dither raises on purpose. Names that it quotes cannot act on a terminal."""
@@ -193,24 +195,22 @@ class UnsupportedQuery(DitherError):
 class BudgetExceeded(DitherError):
     """The price does not fit into what is left of a budget. Nothing was charged and no data were read.
 
-    What was asked for and the most that would fit are figures by name; `whose` budget is "people", or "analyst" for
-    the asker's own cap. They are None where they are not told. With `asked`, `what` goes on after the price.
+    What was asked for and the most that fits are figures by name, and `whose` budget is "people" or "analyst": if told.
     """
 
     code, fields = "budget_exceeded", ("asked", "left", "whose")
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        asked: Mapping[str, str] | None = None,
-        left: Mapping[str, str] | None = None,
-        whose: str | None = None,
-    ) -> None:
-        stated = ", ".join(f"{name}={value}" for name, value in (asked or {}).items())
-        super().__init__(f"the price {stated} {what}" if stated else what)
+    def __init__(self, what: str, *, asked: Figures = None, left: Figures = None, whose: str | None = None) -> None:
         self.asked, self.left, self.whose = asked and dict(asked), left and dict(left), whose
-        self.predicate = what  # for edges that write a price in their own way
+        super().__init__(self._price() + what)
+
+    def _price(self) -> str:
+        return f"the price {', '.join(f'{name}={value}' for name, value in self.asked.items())} " if self.asked else ""
+
+    @property
+    def predicate(self) -> str:
+        """What is said of the price, for edges that write a price in their own way."""
+        return self.what.removeprefix(self._price())
 
 
 class PeopleFrozen(DitherError):
