@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
@@ -81,11 +81,7 @@ class SampledNoise(LossDistribution):
 
     @property
     def log_affinity(self) -> float:
-        distribution = replace(self, added=False)  # the mean of w^(1/2), either way
-        _, edges, points = distribution._real_orders
-        half = np.array([-0.5])
-        value, wrong = points.cumulant(half)
-        return float(np.logaddexp(value + wrong, distribution._error(edges, half, 0.0))[0]) + 1e-12
+        return _log_affinity(replace(self, added=False) if self.added else self)  # the mean of w^(1/2), either way
 
     symmetric = False
 
@@ -260,14 +256,18 @@ class SampledNoise(LossDistribution):
         u = x / scale - shift
         doubt = 8 * U * (np.abs(x) / scale + 2 * shift)
         small = np.minimum(u, _LARGE)
+        moved = q * np.expm1(small)
         grown = np.exp(small) * q
         share = grown / (rest + grown)
-        near = np.log1p(q * np.expm1(small)) if q < 0.5 else np.log(rest + grown)
-        off = np.abs(q * np.expm1(small)) / (rest + grown) if q < 0.5 else 1.0
-        far = u + math.log(q) + np.log1p(np.exp(-np.maximum(u, _LARGE)) * (rest / q))
-        close, beyond = 3 * FUNCTION * off + FUNCTION * np.abs(near), 4 * FUNCTION * (np.abs(u) - math.log(q))
-        wrong = np.where(u < _LARGE, close, beyond)
-        return np.where(u < _LARGE, near, far), wrong + share * doubt
+        loss = np.log1p(moved) if q < 0.5 else np.log(rest + grown)
+        off = np.abs(moved) / (rest + grown) if q < 0.5 else 1.0
+        wrong = 3 * FUNCTION * off + FUNCTION * np.abs(loss)
+        far = u >= _LARGE
+        if far.any():
+            beyond = u[far]
+            loss[far] = beyond + math.log(q) + np.log1p(np.exp(-beyond) * (rest / q))
+            wrong[far] = 4 * FUNCTION * (beyond - math.log(q))
+        return loss, wrong + share * doubt
 
     def _error(self, edges: Reals, theta: Reals, last: float) -> Reals:
         """ln of a bound of the error of all panels together, at theta + it, |t| <= last."""
@@ -298,3 +298,11 @@ class SampledNoise(LossDistribution):
             return plain
         q, rest = self._shares
         return float(np.logaddexp(math.log(rest) + plain, math.log(q) + moved)) + 1e-9
+
+
+@lru_cache(32)
+def _log_affinity(removed: SampledNoise) -> float:
+    _, edges, points = removed._real_orders
+    half = np.array([-0.5])
+    value, wrong = points.cumulant(half)
+    return float(np.logaddexp(value + wrong, removed._error(edges, half, 0.0))[0]) + 1e-12
