@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -81,7 +81,11 @@ class SampledNoise(LossDistribution):
 
     @property
     def log_affinity(self) -> float:
-        return _log_affinity(replace(self, added=False) if self.added else self)  # the mean of w^(1/2), either way
+        distribution = replace(self, added=False) if self.added else self  # the mean of w^(1/2), either way
+        _, edges, points = distribution._real_orders
+        half = np.array([-0.5])
+        value, wrong = points.cumulant(half)
+        return float(np.logaddexp(value + wrong, distribution._error(edges, half, 0.0))[0]) + 1e-12
 
     symmetric = False
 
@@ -256,18 +260,15 @@ class SampledNoise(LossDistribution):
         u = x / scale - shift
         doubt = 8 * U * (np.abs(x) / scale + 2 * shift)
         small = np.minimum(u, _LARGE)
-        moved = q * np.expm1(small)
-        grown = np.exp(small) * q
-        share = grown / (rest + grown)
+        moved, grown = q * np.expm1(small), q * np.exp(small)
         loss = np.log1p(moved) if q < 0.5 else np.log(rest + grown)
         off = np.abs(moved) / (rest + grown) if q < 0.5 else 1.0
         wrong = 3 * FUNCTION * off + FUNCTION * np.abs(loss)
         far = u >= _LARGE
         if far.any():
-            beyond = u[far]
-            loss[far] = beyond + math.log(q) + np.log1p(np.exp(-beyond) * (rest / q))
-            wrong[far] = 4 * FUNCTION * (beyond - math.log(q))
-        return loss, wrong + share * doubt
+            loss[far] = u[far] + math.log(q) + np.log1p(np.exp(-u[far]) * (rest / q))
+            wrong[far] = 4 * FUNCTION * (u[far] - math.log(q))
+        return loss, wrong + doubt * grown / (rest + grown)
 
     def _error(self, edges: Reals, theta: Reals, last: float) -> Reals:
         """ln of a bound of the error of all panels together, at theta + it, |t| <= last."""
@@ -294,15 +295,6 @@ class SampledNoise(LossDistribution):
     def _log_tail(self, x: float) -> float:
         """At least ln P[outcome > x]."""
         plain, moved = self._log_tails(x)
-        if self.added:
-            return plain
         q, rest = self._shares
-        return float(np.logaddexp(math.log(rest) + plain, math.log(q) + moved)) + 1e-9
-
-
-@lru_cache(32)
-def _log_affinity(removed: SampledNoise) -> float:
-    _, edges, points = removed._real_orders
-    half = np.array([-0.5])
-    value, wrong = points.cumulant(half)
-    return float(np.logaddexp(value + wrong, removed._error(edges, half, 0.0))[0]) + 1e-12
+        both = float(np.logaddexp(math.log(rest) + plain, math.log(q) + moved)) + 1e-9
+        return plain if self.added else both
