@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from dither.accounting import PLD, ApproxDP, PureDP
+from dither.accounting import PLD, ApproxDP, PureDP, compose
 from dither.accounting.guarantees.responses import ResponseDP
 
 WIDE = 1e-3
@@ -68,6 +68,11 @@ CASES = [
     (PLD.discrete_laplace(1, 10), discrete_laplace(Fraction(1), 10), 5, ["0", "1.2", "4.8"]),
     (PLD.discrete_gaussian(2), discrete_gaussian(Fraction(2), 1), 10, ["0", "1", "2.5", "5"]),
     (PLD.discrete_gaussian("0.5", 2), discrete_gaussian(Fraction(1, 2), 2), 2, ["4"]),
+    # Atoms so far apart that one weighs far more than all above it.
+    (PLD.discrete_gaussian("0.5"), discrete_gaussian(Fraction(1, 2), 1), 1, ["6", "10", "14", "26"]),
+    (PLD.discrete_gaussian("0.5"), discrete_gaussian(Fraction(1, 2), 1), 2, ["12", "16", "24"]),
+    (PLD.discrete_gaussian(1), discrete_gaussian(Fraction(1), 1), 1, ["4.5", "6.5", "8.5"]),
+    (PLD.discrete_gaussian("0.4"), discrete_gaussian(Fraction(2, 5), 1), 20, ["100"]),
 ]
 
 
@@ -86,6 +91,43 @@ def test_delta_at_an_atom(guarantee, lattice, count, places):
         low, high = (guarantee * count).bounds_at(delta=Fraction(truth))
         assert low * (1 - 1e-9) - 1e-9 <= float(Fraction(place)) <= high * (1 + 1e-9) + 1e-9
         assert high - low <= WIDE * high + 1e-9
+
+
+def test_different_parts_of_few_atoms():
+    """Every sum of two kinds of losses, at the largest of them, beside it, and where nearly all is lost."""
+    one, two = (6.5, 5), (0.012, 11)
+    whole = compose([PureDP("6.5") * 5, ApproxDP("0.012", "1e-9") * 11])
+    first, second = (convolved(pure(epsilon)[0], count) for epsilon, count in (one, two))
+    lost = -math.expm1(11 * math.log1p(-1e-9))
+
+    def exact(epsilon):
+        return lost + (1 - lost) * math.fsum(
+            mass * more * -math.expm1(epsilon - at * 6.5 - step * 0.012)
+            for (at, mass), (step, more) in itertools.product(first.items(), second.items())
+            if at * 6.5 + step * 0.012 > epsilon
+        )
+
+    for epsilon in (6.512, 19.5, 32.632, 32.63199):
+        low, high = whole.bounds_at(epsilon=epsilon)
+        assert low * (1 - 1e-9) <= exact(epsilon) <= high * (1 + 1e-9)
+        assert high - low <= WIDE * high
+    for delta in ("0.9933", "0.5", "1e-6", "2e-8"):
+        low, high = whole.bounds_at(delta=delta)
+        assert high - low <= WIDE * high
+        assert exact(high) <= float(delta) * (1 + 1e-9)
+        assert exact(low) >= float(delta) * (1 - 1e-9)
+
+
+def test_what_is_enumerated_are_all_the_atoms():
+    """Masses add up to 1, and to 1 again by the other distribution."""
+    sided = PLD.from_pmf(["1/2", "1/3", "1/6"], ["1/6", "1/6", "2/3"], one_sided=True)
+    several = ResponseDP("0.4", 6).privacy_loss()
+    for part in (PLD.pure("0.3"), PLD.discrete_laplace(2, 7), PLD.discrete_gaussian("0.7", 2), several, sided):
+        for atoms in (part.distributions[0][0].exact_atoms(), part.distributions[0][0].swapped().exact_atoms()):
+            sums = atoms.repeated(3)
+            assert len(sums) <= atoms.size(3)
+            assert float(sum(sums.values())) == pytest.approx(1, abs=1e-12)
+            assert float(sum(m * (-atoms.loss(key)).exp() for key, m in sums.items())) == pytest.approx(1, abs=1e-12)
 
 
 def test_approximate_guarantees_at_an_atom():

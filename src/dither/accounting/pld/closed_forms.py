@@ -8,13 +8,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from dither.accounting.pld.distribution import FUNCTION, UNDERFLOW, Complexes, LossDistribution, Reals, U
-from dither.exact.balls import float_up
+from dither.accounting.pld.distribution import (
+    FUNCTION,
+    UNDERFLOW,
+    Complexes,
+    ExactAtoms,
+    LossDistribution,
+    Reals,
+    U,
+)
+from dither.exact.balls import Ball, ball, float_up
 
 _LARGE = 300.0
+_FEW_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,14 @@ class TwoPoint(Stated):
         value.real = np.cos(y)
         value.imag = np.tanh((theta + 0.5) * epsilon) * np.sin(y)
         return value, 2 * FUNCTION + 8 * U * y
+
+    def exact_atoms(self) -> ExactAtoms:
+        def masses() -> dict[Any, Ball]:
+            rare = (-ball(self.epsilon)).exp()
+            right = ball(1 - self.lost) / (1 + rare)
+            return {1: right, -1: rare * right}
+
+        return ExactAtoms(masses, self.epsilon)
 
     def log_ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         ratio, error = self.ratio(theta, times)
@@ -183,6 +201,14 @@ class DiscreteLaplace(Stated):
         between = np.tanh(h / 2) * np.exp(-2 * np.minimum(a * h, _LARGE)) * falls
         value = theta * epsilon + np.log(ends + between)
         return value, 8 * FUNCTION * (2 + theta * epsilon)
+
+    def exact_atoms(self) -> ExactAtoms | None:
+        def masses() -> dict[Any, Ball]:
+            q = (-ball(self.epsilon / self.steps)).exp()
+            inner = {self.steps - 2 * x: (1 - q) * q**x / (1 + q) for x in range(1, self.steps)}
+            return {self.steps: 1 / (1 + q), **inner, -self.steps: q**self.steps / (1 + q)}
+
+        return ExactAtoms(masses, self.epsilon / self.steps) if self.steps <= _FEW_STEPS else None
 
     def ratio(self, theta: float, times: Reals) -> tuple[Complexes, Reals]:
         if self.steps == 1:

@@ -51,7 +51,7 @@ def _bracket(
     """Two epsilons close together: above the target at the left one, or it is 0; not above it at the right one."""
     right, under = start, gap
     left, over = 0.0, math.nan
-    step = -gap / reading.theta
+    step = max(-gap / reading.theta, reading.close * right / 2)
     for _ in range(_STEPS):
         # To the left by what the slope -theta asks for, or a quarter where nothing was read, then twice as far.
         step = step if 0 < step < math.inf else 0.25 * right
@@ -63,16 +63,20 @@ def _bracket(
         right, under, step = point, value, 2 * step
         if point <= 0:
             return 0.0, 0.0
+    side = 0
     for turn in range(_STEPS):
         if right - left <= reading.close * right:
             break
         share = over / (over - under) if math.isfinite(over) and math.isfinite(under) else 0.5
-        # A secant that hits an end again and again makes no progress: every third point is the middle.
-        share = min(max(share, 1e-3), 1 - 1e-3) if turn % 3 < 2 else 0.5
+        # Where secants do not get there soon, every second point is the middle.
+        share = min(max(share, 1e-3), 1 - 1e-3) if turn < 8 or turn % 2 else 0.5
         point = left + share * (right - left)
         value = read(point) - target
+        # A secant that hits the same side again is drawn to half the height of the other (the Illinois rule).
         if value > 0:
-            left, over = point, value
+            left, over, under = point, value, under / 2 if side > 0 else under
+            side = 1
         else:
-            right, under = point, value
+            right, under, over = point, value, over / 2 if side < 0 else over
+            side = -1
     return left, right

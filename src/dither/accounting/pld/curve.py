@@ -15,6 +15,7 @@ from dither.accounting.pld.few_steps import Bracket, laplace_delta, laplace_epsi
 from dither.accounting.pld.inversion import delta_bounds, epsilon_bounds, log_variation_read
 from dither.accounting.pld.pairs.adaptive_orders import adaptive_delta, adaptive_epsilon
 from dither.accounting.pld.pairs.atoms import Atoms
+from dither.accounting.pld.pairs.enumeration import sharper_delta, sharper_epsilon
 from dither.accounting.pld.plain_bounds import log_delta_bounds
 from dither.accounting.pld.reading import WANTED, Known
 from dither.accounting.pld.response_tails import FEW, around_the_mean, binomial_delta, binomial_epsilon
@@ -167,7 +168,7 @@ def _epsilon(counted: Counted, mu_squared: Fraction, delta: Fraction, known: Fou
         sharper = None if distribution.lost else binomial_epsilon(distribution.epsilon, count, delta, (low, high))
         if sharper is not None:
             low, high = max(low, sharper[0]), min(high, sharper[1])
-    return low, high
+    return sharper_epsilon(distributions, mu_squared, delta, (low, high))
 
 
 def _one_epsilon(above: Sum, below: Sum, delta: Fraction, enough: float, known: Known) -> Bracket:
@@ -228,9 +229,7 @@ def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction, known: Fou
     distribution, count = distributions[0]
     if len(distributions) == 1 and not mu_squared and isinstance(distribution, TwoPoint) and count <= FEW:
         least, most = _lost_of(distribution, count)
-        some = (
-            binomial_delta(distribution.epsilon, count, epsilon) if distribution.epsilon else (Fraction(0), Fraction(0))
-        )
+        some = binomial_delta(distribution.epsilon, count, epsilon) if distribution.epsilon else (Fraction(0),) * 2
         return float_down(least + (1 - least) * some[0]), min(1.0, float_up(most + (1 - most) * some[1]))
     low, high, variation = 0.0, 0.0, 1.0
     for number, (above, below) in enumerate(sums(distributions, mu_squared)):
@@ -265,7 +264,7 @@ def _delta(counted: Counted, mu_squared: Fraction, epsilon: Fraction, known: Fou
         and count > 1
     ):
         low, high = adaptive_delta(*distribution.pair, count, epsilon, (low, high))
-    low, high = outward(low, high)
+    low, high = outward(*sharper_delta(distributions, mu_squared, epsilon, (low, high)))
     return min(low, 1.0), min(high, 1.0)
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from dither.exact.balls import Ball, ball
 
 Reals = npt.NDArray[np.float64]
 Complexes = npt.NDArray[Any]
@@ -19,6 +25,44 @@ U = 2.0**-53
 FUNCTION = 16 * U
 # Relative errors mean nothing below the normal range of floats: what is positive and smaller counts as this much.
 UNDERFLOW = 1e-290
+
+
+@dataclass(frozen=True)
+class ExactAtoms:
+    """Finitely many losses: so many steps each, or logarithms of ratios if there is no step; their masses are balls."""
+
+    masses: Callable[[], dict[Any, Ball]]
+    step: Fraction | None
+
+    def loss(self, key: int | Fraction) -> Ball:
+        """The loss that a key stands for."""
+        return ball(Fraction(key)).log() if self.step is None else ball(key * self.step)
+
+    def size(self, count: int) -> int:
+        """At least how many different sums `count` such losses have."""
+        keys = list(self.masses())
+        if self.step is None:
+            return math.comb(count + len(keys) - 1, count)
+        return (max(keys) - min(keys)) * count // math.gcd(*(key - keys[0] for key in keys)) + 1 if keys[1:] else 1
+
+    def repeated(self, count: int) -> dict[Any, Ball]:
+        """The sums of `count` such losses, by the sum or the product of their keys."""
+        together = operator.mul if self.step is None else operator.add
+        found, power = None, self.masses()
+        while count:
+            if count % 2:
+                found = power if found is None else _convolved(found, power, together)
+            count //= 2
+            power = _convolved(power, power, together) if count else power
+        return found or {}
+
+
+def _convolved(one: dict[Any, Ball], two: dict[Any, Ball], together: Callable[[Any, Any], Any]) -> dict[Any, Ball]:
+    found: dict[Any, Ball] = {}
+    for (first, mass), (second, other) in itertools.product(one.items(), two.items()):
+        key, both = together(first, second), mass * other
+        found[key] = found[key] + both if key in found else both
+    return found
 
 
 class LossDistribution(ABC):
@@ -80,6 +124,10 @@ class LossDistribution(ABC):
         """At least ln E[e^(theta L); L < infinity] for each theta > 0, for all outcomes and sharp for tiny losses."""
         value, error = self.cumulant(theta)
         return np.where(np.isfinite(value), value + error, np.inf)
+
+    def exact_atoms(self) -> ExactAtoms | None:
+        """All finite losses, if they are few and known exactly."""
+        return None
 
     def swapped(self) -> LossDistribution:
         """The distribution of the pair (Q, P)."""

@@ -157,14 +157,14 @@ def _epsilon_bounds(
             low = max(low, min(high, most_below(reading, largest, high))) if high < math.inf else low
         if high - low <= WANTED * high or high <= enough:
             return min(low, high), high
-    plain = plain_bounds.epsilon_bounds(losses, largest)[0], plain_bounds.epsilon_bounds(losses, smallest)[1]
+    plain = plain_bounds.epsilon_bounds(losses, smallest, largest)
     low, high = max(low, plain[0]), min(high, plain[1])
     for share in (_TRIMMED, _TRIMMED_LESS):
         if high <= enough or high - low <= WANTED * high or exhausted():
             return min(low, high), high
-        found = _near(losses, smallest, largest, enough, share, known)
+        found = _near(losses, smallest, largest, enough, share, known, high)
         low, high = max(low, found[0]), min(high, found[1])
-        if high - low > _WIDE * high and _delta_bounds(losses, 0.0, smallest)[1] <= smallest:
+        if high > enough and high - low > _WIDE * high and _delta_bounds(losses, 0.0, smallest)[1] <= smallest:
             return 0.0, 0.0
     # Close to the largest loss the curve falls off a cliff, where lines cannot be read. Epsilon at a larger delta is
     # smaller, so it may serve as the lower bound.
@@ -200,18 +200,29 @@ def _ways(
 
 
 def _near(
-    losses: Sum, smallest: float, largest: float, enough: float, share: float, known: Known | None = None
+    losses: Sum,
+    smallest: float,
+    largest: float,
+    enough: float,
+    share: float,
+    known: Known | None = None,
+    start: float = math.inf,
 ) -> tuple[float, float]:
-    """Bounds of epsilon when the largest losses are left out that take this share of delta."""
+    """Bounds of epsilon, `start` at most, when the largest losses are left out that take this share of delta."""
     left_out = smallest + math.log(share)
     kept = losses.trimmed(left_out)
     lost = -math.inf if kept is losses else left_out + 1e-9
-    low, high = 0.0, max(min(best_order(kept, _target(smallest, lost), log_delta=True)[1], kept.top), 0.0)
+    low, high = 0.0, start
+    if kept is not losses or start == math.inf:
+        high = max(min(best_order(kept, _target(smallest, lost), log_delta=True)[1], kept.top), 0.0)
     # Markov's epsilon may be far off where tails are heavy: lines are moved to what they read.
     for _ in range(_MOVES):
         ways = _ways(kept, high, smallest, lost, left_out)
         first = next(ways)
-        before, high = high, min(high, least_above(first[0], _target(smallest, first[1]), high))
+        target = _target(smallest, first[1])
+        if 0 < enough < high and first[0].log_above(enough) <= target:
+            return 0.0, enough
+        before, high = high, min(high, least_above(first[0], target, high))
         if high <= enough or not before - high > 0 or exhausted():
             break
         if before - high <= _FAR * high and not first[0].moved(high):
@@ -219,7 +230,8 @@ def _near(
     for reading, left, levels in chain([first], ways):
         target, wide = _target(smallest, left), math.inf
         for _ in range(_MOVES):
-            high = min(high, least_above(reading, target, high))
+            top = least_above(reading, target, high)
+            high = min(high, top)
             better = None if exhausted() else reading.moved(high)
             if better is None:
                 break
@@ -227,8 +239,9 @@ def _near(
         for level in range(_LEVELS):
             if high <= enough or exhausted():
                 return low, high
-            top = least_above(reading, target, high)
-            high = min(high, top)
+            if level:
+                top = least_above(reading, target, high)
+                high = min(high, top)
             bottom = most_below(reading, largest, high)
             low = max(low, min(bottom, high))
             # More points sharpen the smoothing only: rounding stays as it is.

@@ -33,11 +33,11 @@ def log_delta_bounds(losses: Sum, epsilon: float) -> tuple[float, float]:
     return min(low, high), high
 
 
-def epsilon_bounds(losses: Sum, log_delta: float) -> tuple[float, float]:
-    """The same for epsilon at delta, which was rounded up for the lower bound."""
-    if log_variation(losses) <= log_delta:
+def epsilon_bounds(losses: Sum, smallest: float, log_delta: float) -> tuple[float, float]:
+    """The same for epsilon at delta, which was rounded down for the upper bound and up for the lower one."""
+    if log_variation(losses) <= smallest:
         return 0.0, 0.0
-    high = max(min(best_order(losses, log_delta, log_delta=True)[1], losses.top), 0.0)
+    high = max(min(best_order(losses, smallest, log_delta=True)[1], losses.top), 0.0)
     far = math.exp(losses.log_kept) - math.exp(log_delta) - 4 * FUNCTION
     low = 2 * (math.log(far) - _log_affinity(losses)) - FUNCTION if far > 0 else 0.0
     for top, mass, kept in losses.top_atoms:

@@ -115,13 +115,15 @@ def _by_fourier(angles: Reals, shares: Reals, count: int) -> tuple[Complexes, fl
     piece = np.flatnonzero((np.diff(index, prepend=-1) != 0) | (np.arange(len(index)) % _PIECE == 0))
     bins = index[piece]
     most = int(np.bincount(bins).max())
-    turn = 1j * np.arange(count, dtype=np.float64)
-    value, scale = np.zeros(count, dtype=complex), np.ones(count, dtype=complex)
+    # Even and odd terms apart, with their signs: all but the transforms is real.
+    number, scale = np.arange(count, dtype=np.float64), np.ones(count)
+    sums = np.zeros((2, count), dtype=complex)
     for term in range(_TERMS):
         binned = np.bincount(bins, weights=np.add.reduceat(power, piece), minlength=size)
-        value += scale * np.conj(np.fft.rfft(binned)[:count])
-        power = power * offset
-        scale = scale * turn / (term + 1)
+        sums[term % 2] += np.fft.rfft(binned)[:count] * scale
+        power *= offset
+        scale *= number / -(term + 1) if term % 2 else number / (term + 1)
+    value = np.conj(sums[0]) + 1j * np.conj(sums[1])
     # Each output of the transform is a sum of all shares through log2(size) levels.
     return value, _REMAINDER + _GROWTH * U * (2 * most + 2 * _PIECE + 8 * math.log2(size) + 2 * _TERMS + 16)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dither.accounting.pld.closed_forms import Stated, TwoPoint
-from dither.accounting.pld.distribution import FUNCTION, Complexes, Reals, U
+from dither.accounting.pld.distribution import FUNCTION, Complexes, ExactAtoms, Reals, U
+from dither.exact.balls import Ball, ball
 
 _NEAR = 1.0
 
@@ -43,6 +45,14 @@ class ThreePoint(Stated):
         return (
             math.log(self._said) + TwoPoint(self.epsilon).log_top_mass - 8 * FUNCTION * (1 + abs(math.log(self._said)))
         )
+
+    def exact_atoms(self) -> ExactAtoms:
+        def masses() -> dict[Any, Ball]:
+            rare = (-ball(self.epsilon)).exp()
+            truth = 1 / (1 + (self.values - 1) * rare)
+            return {1: truth, 0: (self.values - 2) * rare * truth, -1: rare * truth}
+
+        return ExactAtoms(masses, self.epsilon)
 
     def cumulant(self, theta: Reals) -> tuple[Reals, Reals]:
         two, wrong = TwoPoint(self.epsilon).cumulant(theta)

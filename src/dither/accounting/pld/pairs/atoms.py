@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dither.accounting.pld.distribution import FUNCTION, Complexes, LossDistribution, Reals, U
+from dither.accounting.pld.distribution import FUNCTION, Complexes, ExactAtoms, LossDistribution, Reals, U
 from dither.accounting.pld.pairs.either_order import either_order
 from dither.accounting.pld.points import Points, valley
-from dither.exact.balls import ball, bounds
+from dither.exact.balls import Ball, ball, bounds, zero_to
 
 _REACH = 40  # in sigma; beyond it lies less than 1e-340 of the mass
 _BEYOND = Fraction(1, 10**340)
@@ -32,6 +33,7 @@ class Atoms(LossDistribution):
     slack: float = 0.0  # how far the largest loss may be off
     pair: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None  # where each release may go either way
     unread: Fraction = Fraction(0)
+    ratios: tuple[tuple[Fraction, Fraction], ...] = ()  # e^loss and mass exactly, where both are known and no bounds
 
     @property
     def symmetric(self) -> bool:
@@ -61,6 +63,9 @@ class Atoms(LossDistribution):
         losses, log_masses = self.points.losses, self.points.log_masses
         return float(log_masses[np.argmax(losses)]) - 1e-12 if len(losses) else -math.inf
 
+    def exact_atoms(self) -> ExactAtoms | None:
+        return ExactAtoms(lambda: {ratio: ball(mass) for ratio, mass in self.ratios}, None) if self.ratios else None
+
     def swapped(self) -> LossDistribution:
         return self if self.reverse is None else self.reverse
 
@@ -74,7 +79,9 @@ class Atoms(LossDistribution):
         reverse = None
         if self.reverse or below.reverse:
             reverse = (self.reverse or self).above(below.reverse or below)
-        return replace(self, lower_points=below.lower_points, lower_lost=below.lower_lost, reverse=reverse, pair=None)
+        return replace(
+            self, lower_points=below.lower_points, lower_lost=below.lower_lost, reverse=reverse, pair=None, ratios=()
+        )
 
     def trimmed(self, log_mass: float) -> LossDistribution:
         large = self._largest(log_mass)
@@ -115,7 +122,7 @@ def exact_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
     dominates both orders; lower bounds on p against q in all releases, or on q against p in all.
     """
     worst, forward, backward = _exact(*either_order(p, q)), _exact(p, q), _exact(q, p)
-    if forward.lost == backward.lost == worst.lost and _same(forward.points, backward.points):
+    if forward.lost == backward.lost == worst.lost and sorted(forward.ratios) == sorted(backward.ratios):
         return forward
     reverse = Atoms(worst.points, backward.points, worst.lost, backward.lost, slack=worst.slack)
     return Atoms(worst.points, forward.points, worst.lost, forward.lost, reverse, worst.slack, (tuple(p), tuple(q)))
@@ -127,11 +134,7 @@ def one_sided_pair(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
     As for sampled noise, the record is in the same dataset throughout: all releases compare p with q, or all q with p.
     """
     forward, backward = _exact(p, q), _exact(q, p)
-    return Atoms(forward.points, forward.points, forward.lost, forward.lost, backward, forward.slack)
-
-
-def _same(one: Points, two: Points) -> bool:
-    return sorted(zip(one.losses, one.log_masses, strict=True)) == sorted(zip(two.losses, two.log_masses, strict=True))
+    return replace(forward, reverse=backward)
 
 
 def _exact(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
@@ -145,7 +148,8 @@ def _exact(p: Sequence[Fraction], q: Sequence[Fraction]) -> Atoms:
     losses = np.array([_log(ratio) for ratio in shared], dtype=float)
     log_masses = np.array([_log(mass) for mass in shared.values()], dtype=float)
     points = Points(losses, log_masses, 2 * U * np.abs(log_masses), 2 * U * np.abs(losses))
-    return Atoms(points, points, lost, lost, slack=8 * U * float(np.abs(losses).max(initial=0)))
+    slack = 8 * U * float(np.abs(losses).max(initial=0))
+    return Atoms(points, points, lost, lost, slack=slack, ratios=tuple(shared.items()))
 
 
 def _log(ratio: Fraction) -> float:
@@ -162,7 +166,23 @@ class DiscreteGaussian(Atoms):
     A smaller shift is no worse, and the pair is its own mirror image.
     """
 
-    rho: Fraction = Fraction(0)
+    variance: Fraction = Fraction(1)
+    steps: int = 1
+
+    @property
+    def rho(self) -> Fraction:
+        """Of one release; it adds up as that of continuous noise does."""
+        return self.steps**2 / (2 * self.variance)
+
+    def exact_atoms(self) -> ExactAtoms:
+        last = (len(self.points.losses) - 1) // 2
+
+        def masses() -> dict[Any, Ball]:
+            weights = [(-ball(x * x / (2 * self.variance))).exp() for x in range(last + 1)]
+            total = (2 * sum(weights[1:], ball(0)) + weights[0]) * (1 + zero_to(2 * ball(self.unread)))
+            return {self.steps - 2 * x: weights[abs(x)] / total for x in range(-last, last + 1)}
+
+        return ExactAtoms(masses, self.steps / (2 * self.variance))
 
 
 @lru_cache(32)
@@ -176,5 +196,6 @@ def discrete_gaussian_distribution(sigma: Fraction, steps: int) -> DiscreteGauss
     losses = steps * (steps - 2 * x) / (2 * variance)
     points = Points(losses, log_masses, 4 * FUNCTION + 4 * U * np.abs(exponents), 4 * U * np.abs(losses))
     slack = 8 * U * float(np.abs(losses).max())
-    rho = steps**2 / (2 * sigma**2)
-    return DiscreteGaussian(points, points, Fraction(0), Fraction(0), unread=_BEYOND, slack=slack, rho=rho)
+    return DiscreteGaussian(
+        points, points, Fraction(0), Fraction(0), unread=_BEYOND, slack=slack, variance=sigma**2, steps=steps
+    )

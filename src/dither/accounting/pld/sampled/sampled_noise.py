@@ -81,7 +81,7 @@ class SampledNoise(LossDistribution):
 
     @property
     def log_affinity(self) -> float:
-        distribution = replace(self, added=False)  # the mean of w^(1/2), either way
+        distribution = replace(self, added=False) if self.added else self  # the mean of w^(1/2), either way
         _, edges, points = distribution._real_orders
         half = np.array([-0.5])
         value, wrong = points.cumulant(half)
@@ -260,14 +260,15 @@ class SampledNoise(LossDistribution):
         u = x / scale - shift
         doubt = 8 * U * (np.abs(x) / scale + 2 * shift)
         small = np.minimum(u, _LARGE)
-        grown = np.exp(small) * q
-        share = grown / (rest + grown)
-        near = np.log1p(q * np.expm1(small)) if q < 0.5 else np.log(rest + grown)
-        off = np.abs(q * np.expm1(small)) / (rest + grown) if q < 0.5 else 1.0
-        far = u + math.log(q) + np.log1p(np.exp(-np.maximum(u, _LARGE)) * (rest / q))
-        close, beyond = 3 * FUNCTION * off + FUNCTION * np.abs(near), 4 * FUNCTION * (np.abs(u) - math.log(q))
-        wrong = np.where(u < _LARGE, close, beyond)
-        return np.where(u < _LARGE, near, far), wrong + share * doubt
+        moved, grown = q * np.expm1(small), q * np.exp(small)
+        loss = np.log1p(moved) if q < 0.5 else np.log(rest + grown)
+        off = np.abs(moved) / (rest + grown) if q < 0.5 else 1.0
+        wrong = 3 * FUNCTION * off + FUNCTION * np.abs(loss)
+        far = u >= _LARGE
+        if far.any():
+            loss[far] = u[far] + math.log(q) + np.log1p(np.exp(-u[far]) * (rest / q))
+            wrong[far] = 4 * FUNCTION * (u[far] - math.log(q))
+        return loss, wrong + doubt * grown / (rest + grown)
 
     def _error(self, edges: Reals, theta: Reals, last: float) -> Reals:
         """ln of a bound of the error of all panels together, at theta + it, |t| <= last."""
@@ -294,7 +295,6 @@ class SampledNoise(LossDistribution):
     def _log_tail(self, x: float) -> float:
         """At least ln P[outcome > x]."""
         plain, moved = self._log_tails(x)
-        if self.added:
-            return plain
         q, rest = self._shares
-        return float(np.logaddexp(math.log(rest) + plain, math.log(q) + moved)) + 1e-9
+        both = float(np.logaddexp(math.log(rest) + plain, math.log(q) + moved)) + 1e-9
+        return plain if self.added else both
