@@ -150,7 +150,8 @@ def _cast(translation: Translation, node: exp.Expr) -> exp.Expr:
             raise translation.refusal(
                 inner, "this form of a date or time is not translated", "Write '2024-12-31 23:59:59'."
             )
-        if literal or facts.to_date:
+        kept = facts.to_date and (facts.to_moment or kind == exp.DType.DATE)
+        if facts.timestamps if literal else kept:
             return cast(translation.value(inner), "DATE" if kind == exp.DType.DATE else "TIMESTAMP")
     if _is_float(translation, inner) and kind in (*_WHOLE, exp.DType.DECIMAL):
         raise translation.refusal(
@@ -165,7 +166,8 @@ def _cast(translation: Translation, node: exp.Expr) -> exp.Expr:
         return exp.Cast(this=value, to=to)
     if kind in (exp.DType.TEXT, exp.DType.VARCHAR) and not to.expressions and not facts.collated:
         return exp.Cast(this=inner if value is None else value, to=to)
-    if value is not None and kind in (exp.DType.BOOLEAN, exp.DType.DOUBLE, exp.DType.FLOAT) and not to.expressions:
+    plain = (exp.DType.DOUBLE, exp.DType.FLOAT, *((exp.DType.BOOLEAN,) if facts.to_truth else ()))
+    if value is not None and kind in plain and not to.expressions:
         return exp.Cast(this=value, to=to)
     raise translation.refusal(node, "this cast is not translated", _IN_POSTGRESQL)
 
@@ -225,7 +227,11 @@ def _like(translation: Translation, node: exp.Expr, *, escaped: bool = False) ->
     if any_case and not pattern.isascii():
         raise translation.refusal(node, "a pattern in any case with these letters is not translated", _IN_POSTGRESQL)
     node = translation.with_translated(node)
-    found = exp.ILike(**node.args) if any_case and not isinstance(node, exp.ILike) else node
+    if any_case and facts.simple_letters:  # texts and pattern are put in lower case there
+        small = exp.Literal.string(pattern.lower())
+        found: exp.Expr = exp.Like(**node.args | {"this": exp.Lower(this=node.this), "expression": small})
+    else:
+        found = exp.ILike(**node.args) if any_case and not isinstance(node, exp.ILike) else node
     if not escaped and facts.like_escape is None and "\\" in pattern:
         return exp.Escape(this=found, expression=exp.Literal.string(""))
     return found
@@ -234,6 +240,8 @@ def _like(translation: Translation, node: exp.Expr, *, escaped: bool = False) ->
 def _escaped(translation: Translation, node: exp.Expr) -> exp.Expr:
     if not isinstance(node.this, (exp.Like, exp.ILike)):
         raise translation.refusal(node, "ESCAPE is not translated here")
+    if isinstance(node.this, exp.ILike) and names.has_letters(str(node.expression.this)):
+        raise translation.refusal(node.expression, "an escape that is a letter, in any case, is not translated")
     node.set("this", _like(translation, node.this, escaped=True))
     return node
 

@@ -159,6 +159,7 @@ CLICKHOUSE = Vocabulary(
     units=_INTERVALS,
     quotients_are_floats=True,
     to_decimal=False,
+    to_moment=False,
     ascii_letters=True,
     like_escape="\\",
     nulls="last",
