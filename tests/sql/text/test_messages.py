@@ -48,6 +48,12 @@ CASES = {
     "SELECT COUNT(*) FROM t WHERE name[1] = 'a'": (30, "[ ] is not supported"),
     "SELECT COUNT(*) > 3 FROM t": (8, "cannot stand beside aggregates"),
     "SELECT SUM(id) / (SELECT COUNT(*) FROM t) FROM t": (26, "a query as a value"),
+    "SELECT COUNT(*) FROM t WHERE at < TIMESTAMP '2024-01-01 10:00:00+02'": (45, "Write TIMESTAMPTZ"),
+    "SELECT COUNT(*) FROM t WHERE at < '2024-01-01 10:00Z'::timestamp": (35, "Write TIMESTAMPTZ"),
+    "SELECT region, COUNT(*) FROM t GROUP BY region HAVING MAX(at) > TIMESTAMP '2024-01-01 10:00:00 UTC'": (
+        75,
+        "Write TIMESTAMPTZ",
+    ),
     "SELECT COUNT(*) FROM t WHERE id = 1_000": (35, "run together"),
 }
 # Names of classes that are no words of SQL or English.

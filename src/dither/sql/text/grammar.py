@@ -234,7 +234,7 @@ CLAUSES = "The page on SQL lists the clauses that are."
 # What to say about functions, by the name they are called by.
 _CLOCK = ("{name} changes from one moment to the next.", "Write the date or time itself: DATE '2024-12-31'.")
 _DICE = ("{name} gives another value at each call.", "Leave it out: a value must depend on its row alone.")
-_PARTIAL = ("{name} fails or overflows for some values.", "Use + - * / %, or compute it from the answer.")
+_PARTIAL = ("{name} fails or overflows for some values.", "Use + - * and /, or compute it from the answer.")
 _READING = ("{name} fails on some texts.", "Declare the column with the type that it has.")
 _FORMATS = ("{name} is not supported.", "Use EXTRACT(part FROM x) or DATE_TRUNC('month', x).")
 _REGULAR = ("regular expressions are not supported.", _PATTERNS)
