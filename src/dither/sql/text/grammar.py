@@ -155,8 +155,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "with_fill": (("WITH",), "WITH FILL is not supported.", "Leave it out: all public groups are there."),
     "joins": (
         (),
-        "a join in parentheses is not supported.",
-        "Write the joins one after another: a JOIN b ON ... JOIN c ON ...",
+        "parentheses that begin inside parentheses round joins are not supported.",
+        "Leave the inner ones out: (a JOIN b ON ... JOIN c ON ...)",
     ),
     "with_": (
         ("WITH",),

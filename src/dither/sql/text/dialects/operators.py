@@ -159,9 +159,9 @@ def _cast(translation: Translation, node: exp.Expr) -> exp.Expr:
         if literal and facts.dates_by_setting and not typed:
             what = "a cast of a quoted date or time, which a setting reads there, is not translated"
             raise translation.refusal(inner, what, WRITTEN_DATES)
-        known = facts.to_moment or kind == exp.DType.DATE or to is not node.args["to"]
-        read = facts.timestamps and (known or (typed and "." not in str(inner.this)))
-        if read if literal else known and facts.to_date:
+        meant = facts.to_moment or kind == exp.DType.DATE or to is not node.args["to"]
+        read = facts.timestamps and (meant or (typed and "." not in str(inner.this)))
+        if read if literal else meant and facts.to_date:
             return cast(translation.value(inner), "DATE" if kind == exp.DType.DATE else "TIMESTAMP")
     if _is_float(translation, inner) and kind in (*_WHOLE, exp.DType.DECIMAL):
         raise translation.refusal(
