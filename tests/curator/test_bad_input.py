@@ -129,6 +129,7 @@ DECLARATIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no bounds": ({"columns": {"age": int}}, r"needs a declaration such as dt.Int\(0, 120\); got type"),
     "words for bounds": ({"columns": {"age": "int"}}, "needs a declaration"),
     "a private name": ({"columns": {"_rank": dt.Int(0, 1)}}, "starts with a letter"),
+    "a name with a blank": ({"columns": {"my col": dt.Int(0, 1)}}, "say source='my col'"),
     "a name twice": ({"columns": {"age": dt.Int(0, 1), "AGE": dt.Int(0, 1)}}, "declared twice"),
     "no owner": ({"owner": ""}, "needs owner="),
     "no people": ({"people": None}, "give people="),

@@ -295,7 +295,7 @@ def test_a_date_beside_a_timestamp_is_its_midnight(snapshot):
     assert snapshot.where("day <= at") == {r["id"] for r in pairs if r["day"] * micro <= r["at"]}
     at = {r["id"] for r in snapshot.rows if r["at"] is not None and r["at"] < 0}
     assert snapshot.where("at < '1970-01-01'") == at
-    assert snapshot.where("at < TIMESTAMP '1970-01-01 02:00:00+02:00'") == at
+    assert snapshot.where("at < TIMESTAMPTZ '1970-01-01 02:00:00+02:00'") == at
     assert snapshot.where("at < DATE '1970-01-01'") == at
 
 

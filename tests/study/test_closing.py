@@ -1,4 +1,4 @@
-"""The end of a study, and aggregators that answer nonsense: what was acknowledged counts, and nobody else decides that."""
+"""The end of a study, and aggregators that answer nonsense: what was acknowledged counts; nobody else decides that."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A release as numbered cells: the number of a cell follows from public lists of keys alone.
 
-A cell is eight bytes a value. Every combination of keys has a cell; those that the release has no row for say so, and so
-does a value that a row does not have. The digest of a release stands for all of it: keys in order, kinds of values, cells and hint.
+A cell is eight bytes a value. Every combination of keys has a cell; those that the release has no row for say so, and
+so does a value that a row does not have. The digest of a release stands for all of it: keys in order, kinds of values,
+cells and hint.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def budget(title: str, subtitle: str, charges: Sequence[Spent], *, temporal: boo
     if temporal:
         points[_after([str(place) for place in points])] = dict(sums)  # the last charge is seen too
     rows = [
-        {"place": place, "who": shown[who], "spent": part} for place, sums in points.items() for who, part in sums.items()
+        {"place": place, "who": shown[who], "spent": part}
+        for place, sums in points.items()
+        for who, part in sums.items()
     ]
     names = list(shown.values())
     across = alt.X(

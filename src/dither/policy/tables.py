@@ -172,7 +172,8 @@ def _check_columns(table: str, columns: Mapping[str, Column]) -> None:
     seen: set[str] = set()
     for column, kind in columns.items():
         if not isinstance(column, str) or not _NAME.fullmatch(column):
-            raise PolicyError(f"a column name starts with a letter and has letters, digits and _; got {column!r}.")
+            what = f"a column name starts with a letter and has letters, digits and _; got {column!r}."
+            raise PolicyError(f"{what} Choose such a name, and say source={column!r} in its declaration.")
         if column.lower() in seen:
             raise PolicyError(f"column {column!r} is declared twice (names are matched without regard to case).")
         seen.add(column.lower())

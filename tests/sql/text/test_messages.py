@@ -48,6 +48,23 @@ CASES = {
     "SELECT COUNT(*) FROM t WHERE name[1] = 'a'": (30, "[ ] is not supported"),
     "SELECT COUNT(*) > 3 FROM t": (8, "cannot stand beside aggregates"),
     "SELECT SUM(id) / (SELECT COUNT(*) FROM t) FROM t": (26, "a query as a value"),
+    "SELECT COUNT(*) FROM t WHERE at < TIMESTAMP '2024-01-01 10:00:00+02'": (45, "Write TIMESTAMPTZ"),
+    "SELECT COUNT(*) FROM t WHERE at < '2024-01-01 10:00Z'::timestamp": (35, "Write TIMESTAMPTZ"),
+    "SELECT region, COUNT(*) FROM t GROUP BY region HAVING MAX(at) > TIMESTAMP '2024-01-01 10:00:00 UTC'": (
+        75,
+        "Write TIMESTAMPTZ",
+    ),
+    "SELECT COUNT(*) FROM ((t a JOIN t b USING (owner_id)) JOIN t c USING (owner_id))": (
+        60,
+        "Leave the inner ones out",
+    ),
+    "SELECT COUNT(*) FROM t a SEMI JOIN t b ON a.owner_id = b.owner_id": (26, "Write WHERE EXISTS (...)"),
+    "SELECT COUNT(*) FROM t a LEFT ANTI JOIN t b ON a.owner_id = b.owner_id": (31, "Write WHERE NOT EXISTS (...)"),
+    "SELECT COUNT(*) FROM t WHERE STRPOS(name, 'a') > 0": (30, "Write POSITION('a' IN x)"),
+    "SELECT COUNT(*) FROM t WHERE TRIM(BOTH FROM name) = 'a'": (35, "Write TRIM(x)"),
+    "SELECT COUNT(*) FROM t WHERE TRIM(LEADING FROM name) = 'a'": (30, "LTRIM(x) or RTRIM(x)"),
+    "SELECT COUNT(*) FROM t WHERE TO_CHAR(day, 'yyyy-mm') = '2024-01'": (43, "Write the parts of a format in capitals"),
+    "SELECT PERCENTILE_CONT([0.5]) WITHIN GROUP (ORDER BY id) FROM t": (24, "Write ARRAY["),
     "SELECT COUNT(*) FROM t WHERE id = 1_000": (35, "run together"),
 }
 # Names of classes that are no words of SQL or English.

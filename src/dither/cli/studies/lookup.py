@@ -94,7 +94,8 @@ def get_cell(arguments: argparse.Namespace) -> None:
     elif found is None:
         print("the release has no such row.")
     else:
-        print(", ".join(f"{name} {'has no value' if value is None else format(value, ',')}" for name, value in found.items()))
+        shown = {name: "has no value" if value is None else format(value, ",") for name, value in found.items()}
+        print(", ".join(f"{name} {value}" for name, value in shown.items()))
 
 
 def _typed(text: str, known: Any) -> Any:

@@ -6,6 +6,7 @@ Parsers are lenient. Some words they read and forget (`FROM t *`, a trailing com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -35,7 +36,14 @@ _HINTS = {
     "NVL": "Write COALESCE(x, y).",
     "WITH": "Write TIMESTAMPTZ.",
     ".": "Write 0.5 for .5.",
+    "[": "Write ARRAY[0.25, 0.5] for several percentiles.",
+    "LEN": "Write LENGTH(x).",
+    "STRPOS": "Write POSITION('a' IN x).",
+    "INSTR": "Write POSITION('a' IN x).",
+    "BOTH": "Write TRIM(x).",
+    "TRIM": "Write TRIM(x), LTRIM(x) or RTRIM(x).",
 }
+_FORMAT = re.compile(r"TO_CHAR\s*\([^']*,\s*\Z", re.IGNORECASE)
 
 
 class _Writer(PostgresGenerator):
@@ -125,5 +133,7 @@ def _refusal(word: str, at: int, source: Source) -> UnsupportedQuery:
     if source.text[:at].upper().split()[-1:] == ["LIMIT"] and word.isdigit():
         hint = "Write LIMIT 2 OFFSET 1."
     if word.startswith("'"):
-        word, hint = word[1:], "Only values stand in single quotes; names stand in double quotes or in none."
+        word, hint = word[1:], "Write the parts of a format in capitals: 'YYYY-MM'."
+        if not _FORMAT.search(source.text[:at]):
+            hint = "Only values stand in single quotes; names stand in double quotes or in none."
     return source.refusal(at, f"{word[:40]!r} has no meaning at this place.", hint)

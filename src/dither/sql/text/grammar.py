@@ -155,8 +155,8 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "with_fill": (("WITH",), "WITH FILL is not supported.", "Leave it out: all public groups are there."),
     "joins": (
         (),
-        "a join in parentheses is not supported.",
-        "Write the joins one after another: a JOIN b ON ... JOIN c ON ...",
+        "parentheses that begin inside parentheses round joins are not supported.",
+        "Leave the inner ones out: (a JOIN b ON ... JOIN c ON ...)",
     ),
     "with_": (
         ("WITH",),
@@ -234,7 +234,7 @@ CLAUSES = "The page on SQL lists the clauses that are."
 # What to say about functions, by the name they are called by.
 _CLOCK = ("{name} changes from one moment to the next.", "Write the date or time itself: DATE '2024-12-31'.")
 _DICE = ("{name} gives another value at each call.", "Leave it out: a value must depend on its row alone.")
-_PARTIAL = ("{name} fails or overflows for some values.", "Use + - * / %, or compute it from the answer.")
+_PARTIAL = ("{name} fails or overflows for some values.", "Use + - * and /, or compute it from the answer.")
 _READING = ("{name} fails on some texts.", "Declare the column with the type that it has.")
 _FORMATS = ("{name} is not supported.", "Use EXTRACT(part FROM x) or DATE_TRUNC('month', x).")
 _REGULAR = ("regular expressions are not supported.", _PATTERNS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from dither.sql.text.advice import Advice
 from dither.sql.text.source import Source
 
 MOST_DEPTH = 100  # levels of the syntax tree, chains of AND and OR counted once
+
+_ZONED = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:[\d:.]+ *[-+A-Za-z]")
 
 # The parser reports what it does not know in its log as well; refusals are all that is said here.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -105,6 +108,7 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
     for node in tree.walk():
         if node._meta and "refused" in node._meta:  # by its dialect, in questions
             raise source.refusal(*node._meta["refused"])
+        without_zone(node, source)
         allowed = grammar.ALLOWED.get(type(node))
         if isinstance(node.parent, exp.Window) or (isinstance(node, exp.Window) and node.parent_select is not tree):
             allowed = grammar.WINDOWS.get(type(node), allowed)
@@ -119,6 +123,13 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
                 at = source.keyword(*words) if words else None
                 hint = Advice.about(source, catalog).fill(hint)
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
+
+
+def without_zone(node: exp.Expr, source: Source) -> None:
+    """Refuse TIMESTAMP with a zone, which PostgreSQL passes over and others do not."""
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.TIMESTAMP and _ZONED.match(node.this.name):
+        what = "TIMESTAMP passes over the zone in PostgreSQL, and so takes none here."
+        raise source.refusal(node.this, what, "Write TIMESTAMPTZ '2024-12-31 23:59:59+01', or the time in UTC.")
 
 
 def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:

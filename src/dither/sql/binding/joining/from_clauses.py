@@ -65,7 +65,11 @@ class _FromClause:
         kind, method = (str(join.args.get(name) or "").upper() for name in ("kind", "method"))
         if kind not in ("", "INNER", "CROSS", "OUTER") or method:
             word = " ".join(filter(None, (method, _side(join), kind)))
-            raise self.binder.source.refusal(join, f"{word} JOIN is not supported.", "Write JOIN ... ON, or LEFT JOIN.")
+            hint = {"SEMI": "Write WHERE EXISTS (...).", "ANTI": "Write WHERE NOT EXISTS (...)."}.get(
+                kind, "Write JOIN."
+            )
+            at = self.binder.source.keyword(kind or method)
+            raise self.binder.source.refusal(join if at is None else at, f"{word} JOIN is not supported.", hint)
 
     def _joined(self, join: exp.Expr, missing: bool) -> list[Part]:
         self._check(join)

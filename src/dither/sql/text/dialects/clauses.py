@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from dither.policy.columns import Timestamp
+from dither.policy.columns import Date, Timestamp
 from dither.sql.text.dialects import names
 
 if TYPE_CHECKING:
@@ -59,8 +59,22 @@ def check(translation: Translation, node: exp.Expr) -> None:
         _check_order(translation, node)
     elif isinstance(node, exp.Literal) and node.is_string and _ZONED.fullmatch(str(node.this)):
         raise translation.refusal(node, "a time with a zone is not translated", "Write it in UTC, without a zone.")
+    elif facts.dates_by_setting and isinstance(node, exp.Literal) and _beside_days(translation, node):
+        what = "a quoted date or time beside another, which a setting reads there, is not translated"
+        raise translation.refusal(node, what, "Write DATE '2024-12-31' or TIMESTAMP '2024-12-31 23:59:59'.")
     elif isinstance(node, exp.Literal) and facts.empty_is_null and node.is_string and not str(node.this):
         raise translation.refusal(node, "'', which is NULL there, is not translated", "Write IS NULL.")
+
+
+def _beside_days(translation: Translation, node: exp.Literal) -> bool:
+    """Whether a quoted text may be read as the day or moment that stands beside it."""
+    around: exp.Expr = node
+    while isinstance(around.parent, exp.Condition) and not isinstance(around.parent, exp.Connector):
+        around = around.parent
+    if isinstance(node.parent, exp.Cast) or not node.is_string or not _DATE.fullmatch(str(node.this)):
+        return False
+    beside = [names.declared(translation.catalog, one.name) for one in around.find_all(exp.Column)]
+    return any(not found or any(isinstance(one, (Date, Timestamp)) for one in found) for found in beside)
 
 
 def _check_select(translation: Translation, node: exp.Select) -> None:

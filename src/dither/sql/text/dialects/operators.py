@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,6 +21,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _WHOLE = (exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 _IN_POSTGRESQL = "Write it in PostgreSQL's dialect."
+WRITTEN_DATES = "Write DATE '2024-12-31' or TIMESTAMP '2024-12-31 23:59:59'."
 
 
 def _sum(translation: Translation, node: exp.Expr) -> exp.Expr:
@@ -144,13 +146,22 @@ def _cast(translation: Translation, node: exp.Expr) -> exp.Expr:
         known = dict(facts.lexicon.types).get(str(to.args.get("kind") or "").upper())
         to = exp.DataType.build(known, dialect="postgres") if known else to
     kind = to.this
+    if kind == exp.DType.DATETIME and "DATETIME" not in dict(facts.lexicon.types):
+        hint = facts.instead.get("DATETIME", _IN_POSTGRESQL)
+        raise translation.refusal(node, "a cast to DATETIME is not translated", hint)
     literal = isinstance(inner, exp.Literal) and inner.is_string
     if kind in (exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.DATETIME) and not to.expressions:
         if literal and not _DATE.fullmatch(str(inner.this)):
             raise translation.refusal(
                 inner, "this form of a date or time is not translated", "Write '2024-12-31 23:59:59'."
             )
-        if literal or facts.to_date:
+        typed = literal and _is_typed(translation, inner)
+        if literal and facts.dates_by_setting and not typed:
+            what = "a cast of a quoted date or time, which a setting reads there, is not translated"
+            raise translation.refusal(inner, what, WRITTEN_DATES)
+        meant = facts.to_moment or kind == exp.DType.DATE or to is not node.args["to"]
+        read = facts.timestamps and (meant or (typed and "." not in str(inner.this)))
+        if read if literal else meant and facts.to_date:
             return cast(translation.value(inner), "DATE" if kind == exp.DType.DATE else "TIMESTAMP")
     if _is_float(translation, inner) and kind in (*_WHOLE, exp.DType.DECIMAL):
         raise translation.refusal(
@@ -165,16 +176,25 @@ def _cast(translation: Translation, node: exp.Expr) -> exp.Expr:
         return exp.Cast(this=value, to=to)
     if kind in (exp.DType.TEXT, exp.DType.VARCHAR) and not to.expressions and not facts.collated:
         return exp.Cast(this=inner if value is None else value, to=to)
-    if value is not None and kind in (exp.DType.BOOLEAN, exp.DType.DOUBLE, exp.DType.FLOAT) and not to.expressions:
+    plain = (exp.DType.DOUBLE, exp.DType.FLOAT, *((exp.DType.BOOLEAN,) if facts.to_truth else ()))
+    if value is not None and kind in plain and not to.expressions:
         return exp.Cast(this=value, to=to)
     raise translation.refusal(node, "this cast is not translated", _IN_POSTGRESQL)
+
+
+def _is_typed(translation: Translation, literal: exp.Expr) -> bool:
+    """Whether a type stands before a quoted text: DATE '2024-12-31'."""
+    tokens, at = translation.source.tokens, translation.source.offset(literal)
+    before = next((one for one, after in pairwise(tokens) if after.start == at), None)
+    return before is not None and before.text.upper() in ("DATE", "TIMESTAMP")
 
 
 def _extracted(translation: Translation, node: exp.Expr) -> exp.Expr:
     parts = translation.vocabulary.parts
     name = str(node.this.this).lower() if isinstance(node.this, (exp.Var, exp.Literal)) else node.this.sql().lower()
     if name not in parts:
-        raise translation.refusal(node, f"EXTRACT of the part {name[:40]!r} is not translated", listed(parts))
+        hint = listed(parts) if parts else translation.vocabulary.instead.get("EXTRACT", _IN_POSTGRESQL)
+        raise translation.refusal(node, f"EXTRACT of the part {name[:40]!r} is not translated", hint)
     return parts[name](translation.value(node.expression))
 
 
@@ -224,8 +244,15 @@ def _like(translation: Translation, node: exp.Expr, *, escaped: bool = False) ->
     any_case = isinstance(node, exp.ILike) or facts.like == "any ASCII case"
     if any_case and not pattern.isascii():
         raise translation.refusal(node, "a pattern in any case with these letters is not translated", _IN_POSTGRESQL)
+    if isinstance(node, exp.ILike) and not facts.simple_letters and not translation.plain_letters(node.this):
+        what = "ILIKE of other texts than categories with common letters is not translated"
+        raise translation.refusal(node, what, _IN_POSTGRESQL)
     node = translation.with_translated(node)
-    found = exp.ILike(**node.args) if any_case and not isinstance(node, exp.ILike) else node
+    if any_case and facts.simple_letters:  # texts and pattern are put in lower case there
+        small = exp.Literal.string(pattern.lower())
+        found: exp.Expr = exp.Like(**node.args | {"this": exp.Lower(this=node.this), "expression": small})
+    else:
+        found = exp.ILike(**node.args) if any_case and not isinstance(node, exp.ILike) else node
     if not escaped and facts.like_escape is None and "\\" in pattern:
         return exp.Escape(this=found, expression=exp.Literal.string(""))
     return found
@@ -234,6 +261,8 @@ def _like(translation: Translation, node: exp.Expr, *, escaped: bool = False) ->
 def _escaped(translation: Translation, node: exp.Expr) -> exp.Expr:
     if not isinstance(node.this, (exp.Like, exp.ILike)):
         raise translation.refusal(node, "ESCAPE is not translated here")
+    if isinstance(node.this, exp.ILike) and names.has_letters(str(node.expression.this)):
+        raise translation.refusal(node.expression, "an escape that is a letter, in any case, is not translated")
     node.set("this", _like(translation, node.this, escaped=True))
     return node
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dither.errors import UnsupportedQuery
 from dither.policy.catalog import Catalog
 from dither.sql.text import grammar
-from dither.sql.text.dialects import clauses, names, operators
+from dither.sql.text.dialects import clauses, hints, names, operators
 from dither.sql.text.dialects.call import Call
 from dither.sql.text.dialects.vocabulary import Vocabulary
 from dither.sql.text.source import Source
@@ -49,6 +49,8 @@ class Translation:
         elif type(node) in SAME or type(node) in OVER:
             clauses.check(self, node)
             found = self.with_translated(node)
+        elif isinstance(node, exp.Func) and node.sql_name() in grammar.FUNCTIONS:  # without parentheses
+            found = self._called(node, node.sql_name(), [])
         elif type(node) in grammar.ALLOWED:
             raise self.refusal(node, f"{self._word(node)} is not translated", "Write it in PostgreSQL's dialect.")
         else:
@@ -74,11 +76,11 @@ class Translation:
         name = written.upper()
         rule = self.vocabulary.functions.get(name)
         if rule is None:
-            hint = self.vocabulary.instead.get(name)
-            if hint is None and name in grammar.FUNCTIONS:
-                what, hint = grammar.FUNCTIONS[name]
-                raise self.source.refusal(node, what.replace("{name}", name[:40]), hint)
-            raise self.refusal(node, f"the function {name[:40]} is not translated", hint or _KNOWN)
+            what, hint = hints.refusal(self.vocabulary, name)
+            if what:
+                at = None if self.source.written(node) else self.source.keyword(name)
+                raise self.source.refusal(node if at is None else at, what.replace("{name}", name[:40]), hint)
+            raise self.refusal(node, f"the function {name[:40]} is not translated", hint)
         return rule(Call(node, name, arguments, self))
 
     def decimal(self, node: exp.Expr) -> bool:
@@ -112,7 +114,6 @@ class Translation:
 
 
 _PLACE = ("line", "col", "start", "end")
-_KNOWN = "The page on dialects lists what is; anything can be written in PostgreSQL's dialect."
 WORDS: dict[type[exp.Expr], str] = {
     exp.AtTimeZone: "AT TIME ZONE",
     exp.DPipe: "||",

@@ -10,7 +10,6 @@ from dither.sql.text.dialects.vocabulary import (
     BIGQUERY,
     DUCKDB,
     MYSQL,
-    ORACLE,
     SNOWFLAKE,
     SQLITE,
     TSQL,
@@ -159,12 +158,32 @@ CLICKHOUSE = Vocabulary(
     units=_INTERVALS,
     quotients_are_floats=True,
     to_decimal=False,
+    to_moment=False,
     ascii_letters=True,
     like_escape="\\",
     nulls="last",
     nulls_after_outer_joins=False,
     instead={"LENGTH": "Write lengthUTF8(x), which counts characters, not bytes."},
     over_answers=False,
+)  # fmt: skip
+
+ORACLE = Vocabulary(
+    "Oracle",
+    Lexicon(types=(("NUMBER", "DECIMAL"),)),
+    _NUMBERS | number_rules.LN | number_rules.STRICT
+    | number_rules.NVL | number_rules.BUCKETS
+    | text_rules.LETTERS | text_rules.LENGTH
+    | {
+        "MOD": number_rules.remainder_by_number,
+        "NVL2": number_rules.choice_by_null,
+        "TRUNC": number_rules.truncated(1, 2),
+    },
+    units=_INTERVALS,
+    to_whole="rounded",
+    to_date=False,
+    dates_by_setting=True,
+    concatenation=False,
+    empty_is_null=True,
 )  # fmt: skip
 
 VOCABULARIES: dict[str, Vocabulary] = {

@@ -30,6 +30,9 @@ class Vocabulary:
     to_whole: Literal["rounded", "cut"] | None = None  # a cast of decimal numbers
     to_decimal: bool = True  # whether casts to DECIMAL(p, s) round half away from zero
     to_date: bool = True  # whether a cast to DATE leaves the day
+    to_moment: bool = True  # whether a cast to TIMESTAMP is a moment with fractions of a second
+    dates_by_setting: bool = False  # whether a setting says how a quoted text without DATE is read as one
+    to_truth: bool = True  # whether a cast to BOOLEAN leaves true and false alone
     moved_by_days: bool = True  # whether a date plus a number is a later date, or an error
     like_escape: str | None = None  # of LIKE without ESCAPE: none, or a backslash
     like: Literal["letters", "any ASCII case"] = "letters"
@@ -68,7 +71,7 @@ _ROUND = {"ROUND": number_rules.ROUND}
 
 DUCKDB = Vocabulary(
     "DuckDB",
-    Lexicon(operators=("//",)),
+    Lexicon(operators=("//",), types=(("DATETIME", "TIMESTAMP"),)),
     _EVERYWHERE | _LOGS | number_rules.LOG_IS_LOG10 | number_rules.CEIL | _ROUND | number_rules.SAMPLE
     | number_rules.IGNORING_NULL | number_rules.IFNULL
     | _IF | _PARTS | time_rules.SECOND | text_rules.LETTERS | text_rules.CHARACTERS | text_rules.LENGTH
@@ -125,6 +128,7 @@ SQLITE = Vocabulary(
     to_whole="cut",
     to_decimal=False,
     to_date=False,
+    to_truth=False,
     moved_by_days=False,
     timestamps=False,
     like="any ASCII case",
@@ -162,12 +166,16 @@ MYSQL = Vocabulary(
     units=_INTERVALS,
     remainder="same",
     to_whole="rounded",
+    to_truth=False,
     moved_by_days=False,
     like_escape="\\",
     concatenation=False,
     collated=True,
     nulls="small",
-    instead={"LENGTH": "Write CHAR_LENGTH(x), which counts characters, not bytes.", "WEEK": "Write WEEKOFYEAR(x)."},
+    instead={
+        "LENGTH": "Write CHAR_LENGTH(x), which counts characters, not bytes.",
+        "DATETIME": "Leave the cast out: it rounds to whole seconds there.",
+    },
     full_joins=False,
     rollup=False,
     with_rollup=True,
@@ -211,7 +219,9 @@ BIGQUERY = Vocabulary(
 
 SNOWFLAKE = Vocabulary(
     "Snowflake",
-    Lexicon(backslash=True, top=True, types=(("STRING", "TEXT"), ("NUMBER", "DECIMAL"))),
+    Lexicon(
+        backslash=True, top=True, types=(("STRING", "TEXT"), ("NUMBER", "DECIMAL"), ("DATETIME", "TIMESTAMP"))
+    ),
     _EVERYWHERE | number_rules.LN | number_rules.POW | number_rules.CEIL | _ROUND | _TRUNC
     | number_rules.SAMPLE | number_rules.STRICT | number_rules.IFNULL
     | number_rules.NVL | number_rules.BUCKETS | _PARTS | time_rules.SECOND | text_rules.LETTERS | text_rules.LENGTH
@@ -244,7 +254,7 @@ SNOWFLAKE = Vocabulary(
 
 TSQL = Vocabulary(
     "SQL Server",
-    Lexicon(names='"[', top=True),
+    Lexicon(names='"[', top=True, types=(("DATETIME2", "TIMESTAMP"),)),
     _EVERYWHERE | number_rules.IGNORING_NULL | _PARTS | text_rules.LETTERS | text_rules.TRIM
     | {
         "ROUND": number_rules.ROUND_TSQL,
@@ -269,24 +279,16 @@ TSQL = Vocabulary(
     type_by_function=True,
     remainder="same",
     to_whole="cut",
+    to_moment=False,
+    to_truth=False,
     concatenation=False,
     collated=True,
     brackets_in_like=True,
     nulls="small",
     equals_is_alias=True,
+    instead={
+        "DATETIME": "Write DATETIME2: DATETIME rounds to 1/300 of a second.",
+        "EXTRACT": "Write DATEPART(month, x).",
+    },
     with_rollup=True,
-)  # fmt: skip
-
-ORACLE = Vocabulary(
-    "Oracle",
-    Lexicon(types=(("NUMBER", "DECIMAL"),)),
-    _EVERYWHERE | number_rules.LN | number_rules.CEIL | _ROUND | _TRUNC | number_rules.STRICT
-    | number_rules.NVL | number_rules.BUCKETS
-    | text_rules.LETTERS | text_rules.LENGTH
-    | {"MOD": number_rules.remainder_by_number, "NVL2": number_rules.choice_by_null},
-    units=_INTERVALS,
-    to_whole="rounded",
-    to_date=False,
-    concatenation=False,
-    empty_is_null=True,
 )  # fmt: skip

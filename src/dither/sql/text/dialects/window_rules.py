@@ -18,7 +18,7 @@ def _numbered(rule: Rule, least: int) -> Rule:
         place = min(1, len(call.arguments) - 1) if least else 1
         if place < len(call.arguments) and call.whole(place, least=least) is None:
             what = f"{call.name} without a written whole number from {least} on is not translated"
-            raise call.refusal(what, f"Write {call.name}({'x, ' if place else ''}{least + 1}).")
+            raise call.refusal(what, f"Write {call.name}({'' if call.name == 'NTILE' else 'x, '}{least + 1}).")
         return rule(call)
 
     return checked
