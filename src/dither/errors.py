@@ -39,9 +39,9 @@ class ParameterError(DitherError, ValueError):
     rule = ""
 
     @classmethod
-    def of(cls, name: str, rule: str) -> ParameterError:
+    def of(cls, name: str, rule: str, hint: str = "") -> ParameterError:
         """About the parameter of that name, with the rule that it breaks."""
-        error = cls(f"{name} {rule}")
+        error = cls(f"{name} {rule}", hint=hint)
         error.name, error.rule = name, rule
         return error
 
@@ -81,6 +81,7 @@ class PolicyError(DitherError):
     """A table, people, analyst or column declaration is missing, wrong or contradictory."""
 
     code = "policy_invalid"
+    unknown_table: str | None = None  # the name that no table has, for edges that mark it in a text
 
 
 class TableExists(PolicyError):

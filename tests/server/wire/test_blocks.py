@@ -78,6 +78,23 @@ def test_settings_of_a_block(alice: Any) -> None:
     assert epsilon() == "0.02"
 
 
+def test_resetting_is_going_back_to_what_was_stated_at_the_start(shared: places.Wired) -> None:
+    """So a cap that a pool's options state is still there for whoever uses the connection next."""
+    with shared.connect(options="-c dither.epsilon=0.01 -c dither.session_budget=0.015") as connection:
+        local = "BEGIN; SET LOCAL dither.session_budget = '9'; SET LOCAL dither.session_budget TO DEFAULT"
+        default = "SET dither.session_budget TO DEFAULT"
+        for text in ("RESET ALL", "DISCARD ALL", "RESET dither.session_budget", default, local):
+            connection.execute(text)
+            assert connection.execute("SHOW dither.session_budget").fetchone() == ("0.015",), text
+        connection.execute("COMMIT")
+        connection.execute("SET dither.epsilon = ''; SET dither.error = '100'")
+        assert connection.execute("SHOW dither.epsilon").fetchone() == ("",), "none, as long as it is set to nothing"
+        assert connection.execute("EXPLAIN SELECT COUNT(*) FROM visits").fetchall()
+        connection.execute("RESET dither.epsilon")
+        with pytest.raises(psycopg.Error, match="two prices"):
+            connection.execute("SELECT COUNT(*) FROM visits")
+
+
 def test_savepoints_end_a_failure(alice: Any) -> None:
     with alice.transaction():
         with pytest.raises(psycopg.Error), alice.transaction():
@@ -143,8 +160,10 @@ def test_cursors(shared: places.Wired, alice: Any) -> None:
 
 def test_what_pools_send_between_uses(alice: Any) -> None:
     alice.execute("SELECT %s", [1], prepare=True)
+    alice.execute("SET dither.epsilon = '3'; SET dither.error = '3'")
     assert alice.execute("DISCARD ALL").statusmessage == "DISCARD ALL"
-    assert alice.execute("SHOW dither.epsilon").fetchone() == ("",)
+    assert alice.execute("SHOW dither.epsilon").fetchone() == ("0.01",), "as the connection was begun"
+    assert alice.execute("SHOW dither.error").fetchone() == ("",)
     for text in ("DEALLOCATE ALL", "UNLISTEN *", "CLOSE ALL", "RESET ALL",
                  "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
                  "SET search_path TO public, pg_catalog", "SET TIME ZONE 'UTC'", "SET NAMES 'UTF8'",
