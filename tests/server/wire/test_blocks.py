@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import psycopg
@@ -104,6 +105,43 @@ def test_savepoints_end_a_failure(alice: Any) -> None:
     with pytest.raises(psycopg.errors.InvalidSavepointSpecification):
         alice.execute("ROLLBACK TO nosuch")
     alice.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["BEGIN nonsense", "START TRANSACTION READ nonsense", "COMMIT SELECT 1", "COMMIT PREPARED 'a'", "END AND",
+     "ROLLBACK nonsense", "ROLLBACK TO", "ROLLBACK TO SAVEPOINT a b", "ROLLBACK PREPARED 'a'", "SAVEPOINT",
+     "SAVEPOINT 'a'", "RELEASE", "RELEASE a b"],
+)  # fmt: skip
+def test_what_is_none_of_these_ends_and_begins_nothing(alice: Any, text: str) -> None:
+    alice.execute("BEGIN; SAVEPOINT a")
+    with pytest.raises(psycopg.errors.SyntaxError):
+        alice.execute(text)
+    assert status(alice) == "INERROR"
+    alice.execute("ROLLBACK TO a; COMMIT")
+    assert status(alice) == "IDLE"
+
+
+def test_a_block_may_be_followed_by_another(alice: Any) -> None:
+    alice.execute("BEGIN WORK; SET dither.epsilon = '3'; COMMIT AND CHAIN; SET dither.epsilon = '4'")
+    assert status(alice) == "INTRANS"
+    alice.execute("ROLLBACK AND CHAIN")
+    assert status(alice) == "INTRANS"
+    assert alice.execute("SHOW dither.epsilon").fetchone() == ("3",)
+    alice.execute("ROLLBACK WORK AND NO CHAIN")
+    assert status(alice) == "IDLE"
+
+
+def test_formats_that_do_not_fit_are_refused_before_the_charge(shared: places.Wired) -> None:
+    before = shared.spent()
+    with RawClient(shared.listener.port) as client:
+        client.login(*shared.user("alice"))
+        client.send(message(b"Q", b"SET dither.epsilon = '0.01'\0"))
+        client.until(b"Z")
+        client.send(message(b"P", b"\0SELECT COUNT(*) FROM visits WHERE age > 33\0\0\0"))
+        client.send(message(b"B", b"\0\0" + struct.pack("!hhhhh", 0, 0, 2, 0, 1)) + message(b"E", b"\0\0\0\0\0"))
+        assert client.fields(client.until(b"E")[-1][1])["C"] == "08P01"
+    assert shared.spent() == before
 
 
 def test_a_block_holds_no_lock(tmp_path_factory: pytest.TempPathFactory) -> None:
