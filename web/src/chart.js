@@ -2,23 +2,27 @@
 import { s } from "./dom.js";
 import { rounded } from "./numbers.js";
 
-const MOST = 80; // groups that are drawn
+export const MOST = 80; // groups that are drawn
 
 /** The first value by the first key, or null if there is nothing to draw. */
 export function chart(answer) {
   const keys = answer.columns.filter((one) => one.role === "key");
   const value = answer.columns.find((one) => one.role === "value");
-  const rows = answer.rows.slice(0, MOST);
-  if (!value || !rows.length || typeof rows[0][value.name] !== "number") return null;
+  const rows = answer.rows.slice(0, MOST).filter((row) => numeric(row[value?.name]));
+  if (!value || !rows.length) return null;
   const labels = rows.map((row) => keys.map((key) => String(row[key.name] ?? "NULL")).join(", ") || value.name);
   const ordered = keys.length === 1 && rows.every((row) => typeof row[keys[0].name] === "number" || /^\d{4}-\d\d/.test(row[keys[0].name]));
   const points = rows.map((row) => point(row, value));
   return ordered && rows.length > 2 ? columns(labels, points, value.name, keys[0].name) : bars(labels, points, value.name);
 }
 
+/** Decimals are texts, so that no digit of theirs is lost. */
+const numeric = (value) => typeof value === "number" || (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value));
+
 function point(row, { name, half_width: noise }) {
-  const at = row[name];
-  const [low, high] = [row[`${name}_lower`], row[`${name}_upper`]];
+  const number = (value) => (numeric(value) ? Number(value) : value);
+  const at = number(row[name]);
+  const [low, high] = [number(row[`${name}_lower`]), number(row[`${name}_upper`])];
   return { at, low: low ?? at, high: high ?? at, open: low === null || high === null, noise: noise ?? null };
 }
 
@@ -55,7 +59,7 @@ function columns(labels, points, title, axis) {
   const y = scale(points, height - bottom - 24);
   const step = (width - 60) / points.length;
   const floor = height - bottom;
-  const every = Math.ceil(labels.length / 12);
+  const every = Math.ceil(labels.length / 7); // as many labels as have room
   const drawn = points.flatMap((one, i) => {
     const x = 50 + i * step, middle = x + step / 2;
     const [zero, top] = [floor - y(0), floor - y(one.at)];

@@ -66,6 +66,13 @@ def test_nobody_else_can_use_it(served: Any, case: str) -> None:
     assert served.call(None, "DELETE", "/session", **{**PAGE, "cookie": held, **OTHERS[case]}).status == 403
 
 
+def test_what_is_meant_for_another_is_not_done(served: Any) -> None:
+    """The cookie is that of all tabs: in one of them somebody else may have signed in since."""
+    held = cookie(served)
+    for stated, status in {"analyst%20alice": 200, "curator": 401, "analyst%20bob": 401, "": 401}.items():
+        assert whose(served, cookie=held, x_dither_as=stated, **PAGE) == status, stated
+
+
 def test_strangers_begin_none(served: Any) -> None:
     for token, status in (("", 401), ("dither_0123456789abcdef_" + "a" * 43, 401), ("x" * 5000, 413)):
         reply = begin(served, token)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
@@ -59,6 +59,11 @@ class Page:
         if stated or token is None or request.headers.get("x-dither") != "page" or not self._ours(request):
             return stated
         return [f"Bearer {token}"]
+
+    def others(self, request: Request, whose: str) -> bool:
+        """Whether a request was meant in the name of somebody else than it is now: the cookie is that of all tabs."""
+        stated = request.headers.get("x-dither-as")
+        return stated is not None and stated != quote(whose, safe="!~*'()")
 
     def _ours(self, request: Request) -> bool:
         """Whether a request comes from this page, and names a host that this server may be."""
