@@ -23,12 +23,14 @@ function point(row, { name, half_width: noise }) {
   const number = (value) => (numeric(value) ? Number(value) : value);
   const at = number(row[name]);
   const [low, high] = [number(row[`${name}_lower`]), number(row[`${name}_upper`])];
-  return { at, low: low ?? at, high: high ?? at, open: low === null || high === null, noise: noise ?? null };
+  const end = (value, beyond) => (value === null ? beyond : (value ?? at)); // one that nothing certifies leaves the picture
+  return { at, low: end(low, -Infinity), high: end(high, Infinity), open: low === null || high === null, noise: noise ?? null };
 }
 
 function scale(points, length) {
-  const ends = points.flatMap(({ at, low, high }) => [at, low, high, 0]).filter(Number.isFinite);
-  const [from, to] = [Math.min(...ends), Math.max(...ends)];
+  const ends = points.flatMap(({ at, low, high, noise }) => [at, low, high, at - noise, at + noise, 0]).filter(Number.isFinite);
+  const room = points.some(({ open }) => open) ? 1.1 : 1;
+  const [from, to] = [Math.min(...ends) * room, Math.max(...ends) * room];
   return (value) => ((Math.min(to, Math.max(from, value)) - from) / (to - from || 1)) * length;
 }
 
@@ -46,7 +48,7 @@ function bars(labels, points, title) {
     return [
       s("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, labels[i].slice(0, 30)),
       s("rect", { class: "bar", x: left + Math.min(from, to), y, width: Math.max(1, Math.abs(to - from)), height: 18 }),
-      s("line", { class: "whole", x1: left + x(one.low), x2: left + x(one.high), y1: y + 9, y2: y + 9 }),
+      s("line", { class: one.open ? "whole open" : "whole", x1: left + x(one.low), x2: left + x(one.high), y1: y + 9, y2: y + 9 }),
       one.noise && s("line", { class: "noise", x1: left + x(one.at - one.noise), x2: left + x(one.at + one.noise), y1: y + 9, y2: y + 9 }),
       s("text", { x: left + x(Math.max(one.high, one.at)) + 8, y: y + 13, class: "number" }, rounded(one.at)),
     ];
@@ -65,12 +67,12 @@ function columns(labels, points, title, axis) {
     const [zero, top] = [floor - y(0), floor - y(one.at)];
     return [
       s("rect", { class: "bar", x: x + step * 0.1, y: Math.min(zero, top), width: step * 0.8, height: Math.max(1, Math.abs(zero - top)) }),
-      s("line", { class: "whole", x1: middle, x2: middle, y1: floor - y(one.low), y2: floor - y(one.high) }),
+      s("line", { class: one.open ? "whole open" : "whole", x1: middle, x2: middle, y1: floor - y(one.low), y2: floor - y(one.high) }),
       one.noise && s("line", { class: "noise", x1: middle, x2: middle, y1: floor - y(one.at - one.noise), y2: floor - y(one.at + one.noise) }),
       i % every === 0 && s("text", { x: middle, y: floor + 16, "text-anchor": "middle" }, labels[i].slice(0, 10)),
     ];
   });
-  const top = Math.max(...points.map((one) => one.high));
+  const top = Math.max(...points.flatMap(({ at, high }) => [at, high]).filter(Number.isFinite));
   return picture(width, height, title, words(labels, points), [
     s("text", { x: 0, y: 12, class: "title" }, title),
     s("text", { x: 44, y: 32, "text-anchor": "end", class: "number" }, rounded(top)),

@@ -38,7 +38,7 @@ function attack() {
     h("pre", { tabindex: "0", "aria-label": "Two questions" }, ATTACK),
     h("table", { "aria-label": "The attack" }, h("thead", {}, h("tr", {}, ["answers", "everybody", "but one", "difference"].map((text) => h("th", { scope: "col" }, text)))), place),
     h("p", {}, "With noise the difference tells nothing. A page can draw anew; the server does not: the same question gets the same answer again, so that asking often does not help."),
-    h("button", { type: "button", class: "small", onclick: draw }, "Draw the noise anew"),
+    h("p", {}, h("button", { type: "button", class: "small", onclick: draw }, "Draw the noise anew")),
   ];
 }
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from dither.policy import names
@@ -39,6 +40,17 @@ def test_a_curator_sees_tables_people_ledger_tokens_and_limits(visitor: Any) -> 
     visitor.page.click("summary >> text=columns")
     expect(visitor.page.get_by_label("Policy of visits")).to_contain_text('"max_rows_per_owner"')
     visitor.check_accessible()
+
+
+@pytest.mark.parametrize("visitor", [{"viewport": {"width": 380, "height": 800}}], ids=["narrow"], indirect=True)
+def test_a_curator_with_a_narrow_screen(visitor: Any) -> None:
+    visitor.sign_in("curator")
+    for name in ("Tables", "People", "Ledger", "Tokens", "Limits"):
+        expect(view(visitor, name).locator("section h2").first).to_be_visible()
+        for summary in visitor.page.locator("summary >> text=Register").all():
+            summary.click()
+        assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        visitor.check_accessible()
 
 
 def test_a_curator_freezes_people_and_one_analyst(visitor: Any) -> None:

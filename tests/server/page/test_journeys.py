@@ -118,6 +118,20 @@ def test_decimals_have_bars_and_grey_digits(visitor: Any) -> None:
         assert grey.endswith(sure[-3:])
 
 
+def test_an_end_that_nothing_certifies_leaves_the_picture(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.write("SELECT region, COUNT(*) AS n FROM visits GROUP BY region")
+    visitor.page.get_by_label("Rows of each person that count").fill("2")
+    visitor.run()
+    answer = visitor.page.locator("section[aria-label=Answer]")
+    expect(answer.locator("tbody tr").first).to_contain_text("to ∞")
+    expect(answer.locator("svg.chart line.whole.open")).to_have_count(4)
+    ends = {line.get_attribute("x2") for line in answer.locator("svg.chart line.whole").all()}
+    assert len(ends) == 1, "all go to the right end of the picture"
+    thick = answer.locator("svg.chart line.noise")
+    assert all(float(line.get_attribute("x2")) < float(*ends) for line in thick.all())
+
+
 def test_what_a_key_and_a_median_take_is_said_beforehand(visitor: Any) -> None:
     visitor.sign_in("alice")
     live = visitor.page.locator(".live")
