@@ -92,7 +92,9 @@ class TableExists(PolicyError):
     def __init__(self, table: str, *, alike: bool) -> None:
         declared = "declared just like this" if alike else "declared differently"
         hint = "ask it as it is, use refresh for new data, or drop it first to declare it anew (what was spent stays"
-        super().__init__(f"table {table!r} is registered already, {declared}, and nothing was loaded:", hint=f"{hint} spent).")
+        super().__init__(
+            f"table {table!r} is registered already, {declared}, and nothing was loaded:", hint=f"{hint} spent)."
+        )
         self.table, self.alike = table, alike
 
 
