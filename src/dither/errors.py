@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from dither.escape import visible_lines
 
+_Figures = Mapping[str, str] | None
+
 
 class DitherError(Exception):
     """Root of every error that dither raises on purpose. Names that it quotes cannot act on a terminal."""
@@ -199,18 +201,15 @@ class BudgetExceeded(DitherError):
 
     code, fields = "budget_exceeded", ("asked", "left", "whose")
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        asked: Mapping[str, str] | None = None,
-        left: Mapping[str, str] | None = None,
-        whose: str | None = None,
-    ) -> None:
+    def __init__(self, what: str, *, asked: _Figures = None, left: _Figures = None, whose: str | None = None) -> None:
+        self.asked, self.left, self.whose = asked and dict(asked), left and dict(left), whose
         stated = ", ".join(f"{name}={value}" for name, value in (asked or {}).items())
         super().__init__(f"the price {stated} {what}" if stated else what)
-        self.asked, self.left, self.whose = asked and dict(asked), left and dict(left), whose
-        self.predicate = what  # for edges that write a price in their own way
+
+    @property
+    def predicate(self) -> str:
+        """What follows the price, for edges that write that in their own way: each of its figures is a word."""
+        return self.what.removeprefix("the price ").split(" ", len(self.asked or ()))[-1]
 
 
 class PeopleFrozen(DitherError):

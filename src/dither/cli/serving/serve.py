@@ -29,6 +29,9 @@ def add_serve(commands: Commands) -> None:
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     parser.add_argument("--key", type=Path, metavar="FILE", help="its private key, PEM")
     parser.add_argument("--plaintext", action="store_true", help="no TLS beyond this machine: a proxy in front has it")
+    parser.add_argument(
+        "--origin", metavar="URL", help="where a proxy in front shows the web page: https://NAME[:PORT]"
+    )
     parser.add_argument("--data-root", type=Path, metavar="FOLDER", help="tables may be registered from files below it")
     parser.add_argument("--upload-quota", type=int, default=2**31, metavar="BYTES", help="of all uploads together")
     parser.add_argument(
@@ -64,6 +67,7 @@ def serve(arguments: argparse.Namespace) -> None:
         certificate=certificate,
         key=key,
         plaintext=arguments.plaintext,
+        origin=arguments.origin,
         data_root=root,
         upload_quota=arguments.upload_quota,
         remote_admin=arguments.remote_admin,
