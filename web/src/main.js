@@ -15,7 +15,7 @@ function views({ role }) {
   const all = {};
   if (["analyst", "curator"].includes(role)) {
     const ask = (all.Ask = new Ask());
-    const open = (body) => (ask.load({ ...JSON.parse(body.asked ?? "{}"), sql: body.sql ?? body.text }), location.replace("#Ask"));
+    const open = (question) => (ask.load(question), location.replace("#Ask"));
     if (role === "analyst") all.History = new Ledger({ verify: false, open });
   }
   if (role !== "analyst") {

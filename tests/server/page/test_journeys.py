@@ -49,6 +49,29 @@ def test_a_question_is_priced_while_typing_paid_and_shown(visitor: Any) -> None:
     visitor.picture("ask")
 
 
+def test_the_history_reads_again_for_free(visitor: Any) -> None:
+    """At the price and the limit at which it was asked, whatever the fields say now; or as it was released."""
+    visitor.sign_in("alice")
+    text = "SELECT COUNT(*) AS n FROM visits WHERE age > 51"
+    visitor.write(text)
+    visitor.page.fill("input[aria-label=Price]", "0.03")
+    visitor.page.get_by_label("Rows of each person that count").fill("7")
+    visitor.run()
+    paid = spent(visitor)
+    visitor.page.fill("input[aria-label=Price]", "0.5")
+    visitor.page.click("nav >> text=History")
+    entry = visitor.page.locator(".timeline li", has_text=text).first
+    entry.get_by_text("Read the answer").click()
+    expect(entry.get_by_label("Answer")).to_contain_text("price: epsilon 0.03")
+    visitor.check_accessible()
+    entry.get_by_text("Open in the editor").click()
+    expect(visitor.page.locator("input[aria-label=Price]")).to_have_value("0.03")
+    expect(visitor.page.get_by_label("Rows of each person that count")).to_have_value("7")
+    visitor.page.click("text=Ask and pay")
+    expect(visitor.page.locator("section[aria-label=Answer]")).to_contain_text("read again for free")
+    assert spent(visitor) == paid
+
+
 def test_answers_are_taken_along(visitor: Any) -> None:
     visitor.sign_in("alice")
     visitor.write(QUESTION)
