@@ -41,9 +41,9 @@ class ParameterError(DitherError, ValueError):
     rule = ""
 
     @classmethod
-    def of(cls, name: str, rule: str) -> ParameterError:
+    def of(cls, name: str, rule: str, hint: str = "") -> ParameterError:
         """About the parameter of that name, with the rule that it breaks."""
-        error = cls(f"{name} {rule}")
+        error = cls(f"{name} {rule}", hint=hint)
         error.name, error.rule = name, rule
         return error
 
@@ -83,6 +83,7 @@ class PolicyError(DitherError):
     """A table, people, analyst or column declaration is missing, wrong or contradictory."""
 
     code = "policy_invalid"
+    unknown_table: str | None = None  # the name that no table has, for edges that mark it in a text
 
 
 class TableExists(PolicyError):
@@ -92,10 +93,9 @@ class TableExists(PolicyError):
 
     def __init__(self, table: str, *, alike: bool) -> None:
         declared = "declared just like this" if alike else "declared differently"
+        hint = "ask it as it is, use refresh for new data, or drop it first to declare it anew (what was spent stays"
         super().__init__(
-            f"table {table!r} is registered already, {declared}, and nothing was loaded:",
-            hint="ask it as it is, use refresh for new data, or drop it first to declare it anew (what was spent stays "
-            "spent).",
+            f"table {table!r} is registered already, {declared}, and nothing was loaded:", hint=f"{hint} spent)."
         )
         self.table, self.alike = table, alike
 

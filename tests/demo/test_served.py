@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import dither as dt
+from dither.demo import served
+from dither.server import listening
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +47,16 @@ def test_what_it_prints_works(said: str) -> None:
     names = {"dt": dt}
     exec(said[said.index("import dither") :].splitlines()[0], names)
     assert names["alice"].name == "alice"  # type: ignore[attr-defined]
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "_PATIENCE", 0.0)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(dt.ParameterError, match="Address already in use; see --port"):
+            served.serve(tmp_path / "made", taken.getsockname()[1], 500)
+    assert not (tmp_path / "made").exists(), "no folder, and no token"
 
 
 def _as_curl(words: list[str]) -> str:

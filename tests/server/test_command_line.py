@@ -141,7 +141,7 @@ def test_a_token_that_is_none(both: Both, tmp_path: Path) -> None:
 
 def test_a_port_that_is_taken_is_refused(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two servers at one port would share its requests, and each know other tokens."""
-    monkeypatch.setattr("dither.cli.serving.serve._PATIENCE", 0)
+    monkeypatch.setattr("dither.server.listening._PATIENCE", 0)
     port = both.server[1].rsplit(":", 1)[1]
     code, out, err = run("serve", both.folder, "--port", port)
     assert (code, out) == (2, "")

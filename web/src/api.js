@@ -3,7 +3,7 @@
 export class Problem extends Error {
   constructor(status, error) {
     super(error.message);
-    Object.assign(this, { status, code: error.code, fields: error.fields ?? {}, what: error.what, hint: error.hint });
+    Object.assign(this, { status, code: error.code, fields: error.fields ?? {}, what: error.what, hint: error.hint, table: error.table });
   }
 }
 
@@ -22,7 +22,7 @@ async function raw(method, path, body, { signal, file } = {}) {
       method,
       signal,
       credentials: "same-origin",
-      headers: { "x-dither": "page", ...(file || body === undefined ? {} : { "content-type": "application/json" }), ...(file && { "content-type": file.type }) },
+      headers: { "x-dither": "page", ...(asker && { "x-dither-as": encodeURIComponent(asker) }), ...(file || body === undefined ? {} : { "content-type": "application/json" }), ...(file && { "content-type": file.type }) },
       body: file ?? (body === undefined ? undefined : JSON.stringify(body)),
     });
   } catch (error) {
@@ -43,10 +43,12 @@ export const signOut = () => raw("DELETE", "/session");
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 let who = null; // signed in now: what one has asked is never sent again in the name of another
+let asker = null; // told with every request: in another tab somebody else may have signed in since
 
 /** Somebody has signed in, or nobody is any more. */
 export function becomes(session) {
   who = session && `dither.pending ${session.role} ${session.name ?? ""}`;
+  asker = session && (session.name === null ? session.role : `${session.role} ${session.name}`);
 }
 
 /** The question whose answer was not heard yet, if its asker has left the page meanwhile. */
@@ -58,18 +60,18 @@ export function pending() {
 /** Ask as a job. Its request id is kept until the answer is here: sent again, it is charged once and gets that answer. */
 export async function ask(question, onState, stopped) {
   const body = { ...question, request: question.request ?? `page ${identifier()}` };
-  const asker = who;
-  sessionStorage.setItem(asker, JSON.stringify(body));
+  const own = who;
+  sessionStorage.setItem(own, JSON.stringify(body));
   let job = null;
   for (let wait = 100; ; wait = Math.min(1000, wait * 1.5)) {
-    if (who !== asker) throw new Problem(401, { code: "stranger", message: "Somebody else is signed in." });
+    if (who !== own) throw new Problem(401, { code: "stranger", message: "Somebody else is signed in." });
     try {
       job ??= (await call("POST", "/jobs", body)).id;
       if (stopped()) await call("DELETE", `/jobs/${job}`);
       const state = await call("GET", `/jobs/${job}`);
       if (state.state === "done") {
         const answer = await call("GET", `/answers/${state.answer}`);
-        sessionStorage.removeItem(asker);
+        sessionStorage.removeItem(own);
         return { ...answer, asked: body };
       }
       if (state.state === "failed") throw new Problem(400, state.error);
@@ -77,7 +79,7 @@ export async function ask(question, onState, stopped) {
       onState(stopped() ? "it has begun and cannot be taken back" : state.state);
     } catch (error) {
       if (!(error instanceof Offline)) {
-        sessionStorage.removeItem(asker);
+        sessionStorage.removeItem(own);
         throw error;
       }
       if (stopped() && job === null) throw error;

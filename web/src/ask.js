@@ -4,7 +4,9 @@ import { Budget } from "./budget.js";
 import { h, show } from "./dom.js";
 import { Editor } from "./editor.js";
 import { explanation } from "./explanation.js";
+import { quoted } from "./names.js";
 import { result } from "./result.js";
+import { words } from "./words.js";
 
 const DEBOUNCE = 350; // milliseconds without a key before the price is asked
 
@@ -42,6 +44,7 @@ export class Ask {
   /** Show what there is, and the question that a link names: it is for its reader to ask it, or not. */
   async start(shared) {
     const [tables] = await Promise.all([call("GET", "/tables"), this.spent()]);
+    this.known = tables;
     this.editor.complete(tables);
     show(this.tables, h("h2", {}, "Tables"), tables.length ? tables.map((one) => this._table(one)) : h("p", {}, "There is no table yet."));
     if (shared) return this.open(shared);
@@ -74,20 +77,27 @@ export class Ask {
   }
 
   _table(table) {
-    const columns = Object.entries(table.columns).map(([name, column]) =>
-      h("li", {}, h("button", { type: "button", class: "link", title: "Put it into the question", onclick: () => this.editor.insert(name) }, name), h("span", { class: "muted" }, ` ${about(column)}`)),
-    );
+    const name = (text) => h("button", { type: "button", class: "link", title: "Put it into the question", onclick: () => this.editor.insert(quoted(text)) }, text);
+    const columns = Object.entries(table.columns).map(([text, column]) => h("li", {}, name(text), h("span", { class: "muted" }, ` ${about(column)}`)));
+    const owned = table.via ? ["owned through ", name(table.via[0])] : table.owner ? ["owned by ", name(table.owner), ", which is counted and never shown"] : "each row by itself";
     return h(
       "details",
       { open: true },
       h("summary", {}, h("strong", {}, table.name)),
-      h("p", { class: "muted" }, table.people ? `of ${table.people}, at most ${table.max_rows_per_owner} rows each` : "public"),
+      h("p", { class: "muted" }, table.people ? [`of ${table.people}, `, owned, `, at most ${table.max_rows_per_owner} rows of each`] : "public"),
       h("ul", {}, columns),
     );
   }
 
   async spent() {
     this.budget.update(await call("GET", "/budget").catch(() => undefined));
+  }
+
+  /** A first question, if there is none yet. */
+  example() {
+    if (location.hash !== "#Ask") location.hash = "#Ask";
+    if (!this.editor.text.trim() && this.known?.length) this.editor.text = `SELECT COUNT(*) AS n FROM ${quoted(this.known[0].name)}`;
+    this.editor.view.focus();
   }
 
   /** What is asked, as the API takes it. */
@@ -136,10 +146,11 @@ export class Ask {
 
   /** An error in words, marked in the question if it has a place there. */
   _words(error) {
-    const { line, column } = error.fields ?? {};
-    if (line) this.editor.mark(line, column ?? 1, error.what ?? error.message);
+    const { what, hint } = words(error);
+    const { line, column } = error.table ? this.editor.placeOf(error.table) : (error.fields ?? {});
+    if (line) this.editor.mark(line, column ?? 1, what);
     const place = line ? `Line ${line}, column ${column}: ` : "";
-    return [h("p", { class: "bad", role: "alert" }, place + (error.what ?? error.message)), error.hint && h("p", {}, error.hint)];
+    return [h("p", { class: "bad", role: "alert" }, place + what), hint && h("p", {}, hint)];
   }
 
   async run(question = this.question) {

@@ -12,9 +12,10 @@ export class Tables extends View {
   }
 
   async start() {
-    const found = await call("GET", "/tables");
+    const [found, accounts] = await Promise.all([call("GET", "/tables"), call("GET", "/people")]);
+    this.people = accounts.filter((one) => !one.analyst).map((one) => one.people);
     const rows = found.map((one) => [one.name, one.people ?? "public", String(one.snapshot), policy(one), h("div", {}, this._refresh(one), this._drop(one))]);
-    show(this.body, table("Registered tables", ["table", "people", "snapshot", "policy", "actions"], rows), this._register());
+    show(this.body, table("Registered tables", ["table", "people", "snapshot", "policy", "actions"], rows), this._register(), this._declare());
   }
 
   _refresh(one) {
@@ -27,26 +28,86 @@ export class Tables extends View {
     return h("button", { type: "button", class: "small", onclick: () => sure() && this.act("Dropping", () => call("DELETE", `/tables/${encodeURIComponent(one.name)}`)) }, `Drop ${one.name}`);
   }
 
+  /** The ordinary case: one table of people, whose columns are drafted from their names and types. */
   _register() {
+    const field = (label, attributes = {}) => h("input", { type: "text", "aria-label": label, required: true, ...attributes });
+    const [name, owner] = [field("Table name", { placeholder: "visits" }), field("Owner column", { placeholder: "patient_id" })];
+    const people = h("select", { "aria-label": "People" }, this.people.map((one) => h("option", {}, one)));
+    const most = field("Most rows of each owner", { type: "number", min: 1, value: 10 });
+    const delimiter = field("Delimiter", { required: false, size: 3, placeholder: "," });
+    const columns = h("textarea", { rows: 12, "aria-label": "Columns", spellcheck: "false" });
+    columns.value = EXAMPLE;
+    const draft = async (source) => {
+      const found = await call("POST", "/draft", { source });
+      delete found.columns[owner.value.trim()];
+      columns.value = spelt(found.columns);
+      delimiter.value = found.delimiter ?? "";
+    };
+    const use = (source) => {
+      const table = { source, people: people.value, owner: owner.value.trim(), max_rows_per_owner: Number(most.value), columns: read(columns.value) };
+      if (delimiter.value) table.delimiter = delimiter.value;
+      return call("POST", "/tables", { policy: { tables: { [name.value.trim()]: table } } });
+    };
+    const source = this._source("Data");
+    const register = (event) => (event.preventDefault(), this._load("Register", source, use));
+    const fill = () => this._try("Draft columns", async () => draft(await source.take()));
+    const label = (text, element) => h("label", {}, `${text} `, element);
+    const form = h(
+      "form",
+      { class: "column", onsubmit: register },
+      h("div", { class: "buttons" }, label("Table", name), label("of", people), label("owned by", owner), label("at most", most), "rows of each count"),
+      h("div", { class: "buttons" }, source.element, label("fields of a CSV file are separated by", delimiter)),
+      h("div", { class: "buttons" }, h("button", { type: "button", onclick: fill }, "Draft columns"), h("span", { class: "muted" }, "from their names and types: no value is read. Then fill in what is blank.")),
+      label("Columns", columns),
+      h("button", { type: "submit" }, "Register"),
+    );
+    return h("details", {}, h("summary", {}, "Register a table"), this.people.length ? form : h("p", {}, "There are no people yet: dither init FOLDER --people NAME --epsilon 4 --delta 1e-6."));
+  }
+
+  /** Anything else: several tables, public ones, keys and foreign keys. */
+  _declare() {
     const stated = h("textarea", { rows: 8, "aria-label": "Policy", spellcheck: "false" });
     stated.value = '{\n  "tables": {"visits": {"people": "patients", "owner": "patient_id", "max_rows_per_owner": 10,\n    "columns": {"age": {"kind": "int", "lower": 0, "upper": 105}}}}\n}';
     const use = (source) => {
-      const read = JSON.parse(stated.value);
-      for (const kind of ["tables", "public"]) for (const one of Object.values(read[kind] ?? {})) one.source ??= source;
-      return call("POST", "/tables", { policy: read });
+      const policy = read(stated.value);
+      for (const kind of ["tables", "public"]) for (const one of Object.values(policy[kind] ?? {})) one.source ??= source;
+      return call("POST", "/tables", { policy });
     };
-    return h("details", {}, h("summary", {}, "Register a table"), h("label", {}, "Policy, as in a policy file ", stated), this._form("Data", "Register", use));
+    return h("details", {}, h("summary", {}, "Register by a policy"), h("label", {}, "Policy, as in a policy file ", stated), this._form("Data of the policy", "Register these", use));
   }
 
-  /** Data from a file that is sent, or from a path on the server. */
   _form(label, words, use) {
+    const source = this._source(label);
+    const submit = (event) => (event.preventDefault(), this._load(words, source, use));
+    return h("form", { class: "column", onsubmit: submit }, source.element, h("button", { type: "submit" }, words));
+  }
+
+  /** Data from a file that is sent, or from a path on the server; the server keeps no file that was sent, so each use sends it. */
+  _source(label) {
     const file = h("input", { type: "file", "aria-label": label, accept: Object.keys(FILES).map((end) => `.${end}`).join() });
     const place = h("input", { type: "text", placeholder: "or a path below the server's data root", "aria-label": `${label}: path on the server`, size: 36 });
-    const submit = (event) => {
-      event.preventDefault();
-      this.act(words, async () => use(place.value || (await sent(file.files[0]))), (found) => this.body.prepend(reports(found)));
-    };
-    return h("form", { class: "column", onsubmit: submit }, file, place, h("button", { type: "submit" }, words));
+    return { element: h("div", { class: "buttons" }, file, place), take: async () => place.value || (await sent(file.files[0])) };
+  }
+
+  _load(words, source, use) {
+    this.act(words, async () => use(await source.take()), (found) => this.body.prepend(reports(found)));
+  }
+}
+
+const EXAMPLE = `{
+  "age": {"kind": "int", "lower": 0, "upper": 105},
+  "fee": {"kind": "fixed", "lower": 0, "upper": 500, "decimals": 2},
+  "region": {"kind": "category", "labels": ["north", "south"]},
+  "note": {"kind": "text"}
+}`;
+
+const spelt = (columns) => `{\n${Object.entries(columns).map(([name, one]) => `  ${JSON.stringify(name)}: ${JSON.stringify(one)}`).join(",\n")}\n}`;
+
+function read(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`this is not written as JSON: ${error.message}`);
   }
 }
 

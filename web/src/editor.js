@@ -74,8 +74,18 @@ export class Editor {
   }
 
   complete(tables) {
-    const schema = Object.fromEntries(tables.map((one) => [one.name, Object.keys(one.columns)]));
+    const schema = Object.fromEntries(tables.map((one) => [one.name, [...Object.keys(one.columns), ...(one.owner ? [one.owner] : [])]]));
     this.view.dispatch({ effects: this.schema.reconfigure(sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true })) });
+  }
+
+  /** Where a table of that name is asked about, as a line and a column; nothing if it is not found. */
+  placeOf(table) {
+    const { doc } = this.view.state;
+    const name = `"?${table.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}"?`;
+    const found = new RegExp(`(?:\\b(?:from|join)\\s+|[,.]\\s*)(?=${name})`, "i").exec(doc.toString());
+    if (!found) return {};
+    const line = doc.lineAt(found.index + found[0].length);
+    return { line: line.number, column: found.index + found[0].length - line.from + 1 };
   }
 
   /** Underline where an error is: a line and a column, counted from 1. */

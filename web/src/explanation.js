@@ -10,12 +10,18 @@ export function explanation(found, use) {
       "ul",
       {},
       found.columns.map(({ name, expected_error: errors }) =>
-        h("li", {}, `${name}: `, errors.length ? errors.map((one) => `± ${rounded(one.half_width)}${one.rows ? ` of ${rounded(one.rows)} rows` : ""}`).join(", ") : "no interval"),
+        h("li", {}, `${name}: `, errors.map(expected).join(", ") || "no interval"),
       ),
     ),
+    found.selected_keys && h("p", {}, `A group is shown if it has about ${found.selected_keys.owners_needed.toLocaleString("en")} owners.`),
     h("ul", { class: "muted" }, found.notes.map((note) => h("li", {}, note))),
     found.menu.length > 1 && menu(found, use),
   ];
+}
+
+function expected({ half_width: width, rows, ranks }) {
+  if (ranks !== undefined) return `${rounded(ranks)} ranks or occurrences from the best`;
+  return width === null ? "not known beforehand" : `± ${rounded(width)}${rows ? ` of ${rounded(rows)} rows` : ""}`;
 }
 
 /** The choice of rows that count of each person: less noise, but rows left out. */

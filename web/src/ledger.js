@@ -16,6 +16,13 @@ const WORDS = {
   thaw: "Questions are answered again.",
 };
 
+/** A question as it was asked: its text, its price and how many rows of each owner count, so that it is free again. */
+function asked({ sql, plan, question }) {
+  let key = JSON.parse(question ?? "{}"), rows;
+  for (; typeof key.question === "string"; key = JSON.parse(key.question)) rows ??= key.rows_per_owner;
+  return { sql, ...JSON.parse(plan ?? "{}").asked, ...(rows && { rows_per_owner: rows }) };
+}
+
 const number = (text) => {
   const [above, below = "1"] = String(text).split("/");
   return Number(above) / Number(below);
@@ -51,7 +58,7 @@ export class Ledger {
   _entry({ sequence, kind, body }) {
     const cost = body.cost && kind === "reserve" ? ` (${number(body.cost).toPrecision(3)})` : "";
     const who = [body.analyst, body.people, body.table].filter(Boolean).join(", ");
-    const text = body.sql ?? body.text;
+    const text = body.sql;
     return h(
       "li",
       {},
@@ -60,8 +67,19 @@ export class Ledger {
       who && h("span", { class: "muted" }, who),
       body.time && h("time", { class: "muted" }, ` ${new Date(1000 * body.time).toISOString().slice(0, 16).replace("T", " ")} UTC`),
       text && h("pre", {}, text),
-      text && this.open && h("button", { type: "button", class: "small", onclick: () => this.open(body) }, "Open in the editor"),
+      text && this.open && this._again(sequence, body),
     );
+  }
+
+  /** What was paid for is there: to be read, or to be asked again as it was. */
+  _again(sequence, body) {
+    const place = h("div", {});
+    const read = async () => {
+      const found = await call("GET", `/statement/${sequence}`).catch((error) => ({ released: error.message }));
+      show(place, h("pre", { tabindex: "0", "aria-label": `Answer ${sequence}` }, found.released ?? "There is no answer: it failed, or is not there yet."));
+    };
+    const button = (words, onclick) => h("button", { type: "button", class: "small", onclick }, words);
+    return h("div", {}, h("div", { class: "buttons" }, button("Read the answer", read), button("Open in the editor", () => this.open(asked(body)))), place);
   }
 
   async verify() {

@@ -10,11 +10,13 @@ export function rounded(value, digits = 3) {
 
 /** The digits of a number in two parts: those above the noise, and those below. */
 export function parts(value, width) {
-  if (typeof value !== "number" || !Number.isFinite(value)) return [String(value ?? ""), ""];
-  if (!(width > 0) || !Number.isFinite(width)) return [value.toLocaleString("en", { maximumFractionDigits: 6 }), ""];
+  const exact = /^-?\d+(\.\d+)?$/.test(value) && typeof value === "string"; // a decimal, all of whose digits count
+  if (!exact && (typeof value !== "number" || !Number.isFinite(value))) return [String(value ?? ""), ""];
+  const grouped = () => value.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+  if (!(width > 0) || !Number.isFinite(width)) return [exact ? grouped() : value.toLocaleString("en", { maximumFractionDigits: 6 }), ""];
   const place = Math.floor(Math.log10(width));
   const decimals = Math.min(12, Math.max(0, Number.isInteger(value) ? 0 : 1 - place));
-  const text = value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const text = exact ? grouped() : value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   let grey = place > 0 ? place : 0; // digits before the point that noise has changed
   let cut = text.length;
   const point = text.indexOf(".");
@@ -27,7 +29,7 @@ export function parts(value, width) {
   } else if (point >= 0) {
     cut = Math.min(text.length, point + 1 - place);
   }
-  return [text.slice(0, cut), text.slice(cut)];
+  return /\d/.test(text.slice(0, cut)) ? [text.slice(0, cut), text.slice(cut)] : ["", text];
 }
 
 /** How far a value may be off, on the side that is farther. */

@@ -1,6 +1,6 @@
 // An answer: picture, table with grey digits, notes, and ways to take it along.
 import { call } from "./api.js";
-import { chart } from "./chart.js";
+import { chart, MOST } from "./chart.js";
 import { h, table } from "./dom.js";
 import { parts, rounded, width } from "./numbers.js";
 
@@ -14,7 +14,7 @@ export function result(answer) {
     { class: "panel", "aria-label": "Answer" },
     h("h2", {}, "Answer"),
     h("p", { role: "status" }, answer.charged ? `Paid: ${price}.` : "Answered before: read again for free."),
-    drawn && h("figure", {}, drawn, h("figcaption", { class: "muted" }, `Lines: ${answer.intervals}.`)),
+    drawn && h("figure", {}, drawn, h("figcaption", { class: "muted" }, `Lines: ${answer.intervals}; the thick part is noise, a dashed line has an end that nothing certifies.${answer.rows.length > MOST ? ` The first ${MOST} of ${answer.rows.length.toLocaleString("en")} groups.` : ""}`)),
     rowsOf(answer),
     h("ul", { class: "muted" }, answer.notes.map((note) => h("li", {}, note))),
     h(

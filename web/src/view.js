@@ -8,18 +8,25 @@ export class View {
     this.element = h("section", { class: "panel", "aria-label": title }, h("h2", {}, title), this.said, this.body);
   }
 
-  /** Do something, say how it went, and show what there is now; `after` gets what was done. */
-  async act(words, work, after = () => {}) {
+  /** Do something and say how it went. */
+  async _try(words, work) {
     this.said.className = "muted";
     this.said.textContent = `${words} …`;
     try {
-      const found = await work();
+      await work();
       this.said.textContent = `${words}: done.`;
-      await this.start();
-      after(found);
     } catch (error) {
       this.said.className = "bad";
       this.said.textContent = error.message;
     }
+  }
+
+  /** Do something, say how it went, and show what there is now; `after` gets what was done. */
+  async act(words, work, after = () => {}) {
+    await this._try(words, async () => {
+      const found = await work();
+      await this.start();
+      after(found);
+    });
   }
 }

@@ -14,6 +14,8 @@ from dither.answer.noisy_measures import Released
 from dither.curator.present import keeps
 from dither.curator.profiling import Part, profile_from
 from dither.errors import ParameterError, PolicyError
+from dither.exact.digits import counted
+from dither.mechanisms import KeySelection
 from dither.policy.catalog import PublicTable, Table
 from dither.sql.bounding.losses import certifiable
 from dither.sql.bounding.owner_limits import Limits
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from dither.ledger import Ledger, Reservation
     from dither.sql.plan.question import Question
     from dither.sql.planner.profile import Profile
+
+_HARDLY = Fraction(1, 20)  # probability
 
 
 def as_recorded(priced: PricedQuestion, currency: Currency, known: Reservation) -> PricedQuestion:
@@ -97,6 +101,35 @@ def profile_for(ledger: Ledger, question: Question) -> Profile | None:
 def profile_of(ledger: Ledger, table: Table, columns: Iterable[str] | None = None) -> Profile | None:
     """What has been released about a table (and these columns, or all): from settled answers alone."""
     return profile_from(table, partial(settled, ledger), columns)
+
+
+def few_owners(ledger: Ledger, priced: PricedQuestion) -> list[str]:
+    """What is said before a question is paid for of which hardly any key could be shown: of too few people it asks."""
+    selection, most = priced.measures[0].mechanism, 0
+    if not isinstance(selection, KeySelection):
+        return []
+    for table in priced.question.tables:
+        if isinstance(table, Table):
+            known = _most_owners(ledger, table)
+            if known is None:
+                return []
+            most += known
+    if selection.keep_probability(most)[1] > _HARDLY:
+        return []
+    return [
+        f"Hardly any key can be shown: a noisy count of {counted(selection.threshold, 'owner')} is needed for one, and "
+        f"there are at most {most:,}, as is declared or was profiled. It takes a larger price or delta, or fewer rows "
+        "of each owner."
+    ]
+
+
+def _most_owners(ledger: Ledger, table: Table) -> int | None:
+    """How many owners a table has at most: by its rows as declared, and by what a profile certifies."""
+    profile = profile_of(ledger, table, ())
+    histograms = () if profile is None or profile.rows is None else profile.rows.histograms
+    limits = (limit for one in histograms for limit in one.limits(_HARDLY))
+    every = [most for start, end, most in limits if start <= 1 and end is None]
+    return min([*every, *([] if table.max_rows is None else [table.max_rows])], default=None)
 
 
 def settled(ledger: Ledger, part: Part) -> bytes | None:

@@ -70,6 +70,7 @@ class Walk:
 
     def explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
         """The walk up to the price; whether that would fit is said too."""
+        from dither.curator.recall import few_owners
         from dither.ledger import Charge
         from dither.sql.pricing.explain import explain
 
@@ -77,12 +78,11 @@ class Walk:
         over_groups = over_groups_of(stated.pop("coverage", EACH))
         priced = self.price(text, analyst, confidence=confidence, over_groups=over_groups, **stated)
         explanation, people = explain(priced, confidence), priced.question.people
-        if over_groups and priced.question.keys:
-            explanation.content["notes"].append(OVER_GROUPS)
+        notes = explanation.content["notes"]
+        notes += [*few_owners(self._ledger, priced), *([OVER_GROUPS] if over_groups and priced.question.keys else [])]
         if not self._ledger.fits(people, analyst, Charge(priced.price.cost, priced.price.delta)):
             left = self._accounts.view(people, analyst).free.shown(up=False)
-            short = f"This costs more than is left ({left}); only a repeat would be answered."
-            explanation.content["notes"].append(short)
+            notes.append(f"This costs more than is left ({left}); only a repeat would be answered.")
         return explanation
 
     def price(

@@ -10,6 +10,7 @@ from dither import ApproxDP, Curator
 from dither.curator.principal import Principal
 from dither.demo import clinic
 from dither.errors import LedgerMissing
+from dither.server.listening import check_free
 from dither.server.serve import free_port
 from dither.server.store import Store
 from dither.server.tokens import Tokens
@@ -51,10 +52,14 @@ def token(folder: Path) -> str:
 
 def serve(folder: Path, port: int, patients: int) -> None:
     """Make what is missing, say how to ask it, and serve in place of this process."""
+    port = port or free_port("127.0.0.1")
+    check_free("127.0.0.1", port)
     make(folder, patients)
-    text, port = token(folder), port or free_port("127.0.0.1")
+    text = token(folder)
     address = f"http://127.0.0.1:{port}"
-    print(f"address: {address}\ntoken:   {text}\n\nOpen the address in a browser and sign in with the token, or:\n")
+    print(f"address: {address}\ntoken:   {text}\n")
+    print(f"Open {address}/#Tour in a browser and sign in with the token, for a short tour. The curator's page:")
+    print(f"sign in with a token of `dither token make {folder} --role curator`. Or ask from elsewhere:\n")
     print(f"curl -H 'Authorization: Bearer {text}' \\")
     print(f'  -d \'{{"sql": "{QUESTION}", "epsilon": 0.5}}\' \'{address}/v1/query?format=csv\'\n')
     print(f'import dither as dt; alice = dt.connect("{address}", "{text}")\n', flush=True)

@@ -28,7 +28,7 @@ _FEW_BITS = 990
 
 # ASCII digits only, so that what is read is what a reader sees: 12, 1.5, .5, 1e-6, 1/3.
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
-_FORMS = 'an int, a Fraction, a Decimal, a float, or text such as "0.1", "1e-6" or "1/3"'
+_FORMS = 'Give an int, a Fraction, a Decimal, a float, or text such as "0.1", "1e-6" or "1/3".'
 
 
 def exact(value: Number, name: str) -> Fraction:
@@ -131,7 +131,7 @@ def _sqrt(value: Fraction, bits: int, *, up: bool) -> Fraction:
 
 def _read(value: Number, name: str) -> Fraction:
     if isinstance(value, bool):
-        raise ParameterError.of(name, f"must be a number, not {value}; give {_FORMS}.")
+        raise ParameterError.of(name, f"must be a number, not {value}.", _FORMS)
     if isinstance(value, Fraction):
         return value
     if isinstance(value, float):
@@ -146,7 +146,7 @@ def _read(value: Number, name: str) -> Fraction:
         return _from_text(value, name)
     number = _index(value)
     if number is None:
-        raise ParameterError.of(name, f"must be a number; got {type(value).__name__}. Give {_FORMS}.")
+        raise ParameterError.of(name, f"must be a number; got {type(value).__name__}.", _FORMS)
     return Fraction(number)
 
 
@@ -166,14 +166,14 @@ def _from_text(text: str, name: str) -> Fraction:
         raise ParameterError.of(name, f"is {len(text)} characters long; at most {_LONGEST_TEXT} are read.")
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
-        raise ParameterError.of(name, f"must be a finite number; got {formatted}. Give {_FORMS}.")
+        raise ParameterError.of(name, f"must be a finite number; got {formatted}.", _FORMS)
     # Checked before the power of ten is computed: a long exponent would take forever.
     if abs(int(written["exponent"] or 0)) > 1000:
         raise ParameterError.of(name, f"must be 0 or of a magnitude between 1e-300 and 1e300; got {formatted}.")
     try:
         return Fraction(written[0])
     except ZeroDivisionError:
-        raise ParameterError.of(name, f"has a denominator of 0; got {formatted}. Give {_FORMS}.") from None
+        raise ParameterError.of(name, f"has a denominator of 0; got {formatted}.", _FORMS) from None
 
 
 def _formatted(value: object) -> str:

@@ -146,4 +146,6 @@ class Catalog:
             if own.lower() == name.lower():
                 return table
         listed = ", ".join(sorted(known)) or "none"
-        raise PolicyError(f"there is no table {name!r}; registered are: {listed}. {meant(name, known)}".rstrip())
+        error = PolicyError(f"there is no table {name!r}; registered are: {listed}. {meant(name, known)}".rstrip())
+        error.unknown_table = name
+        raise error

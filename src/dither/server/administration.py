@@ -64,8 +64,13 @@ class Administration:
             declared = policy.get(kind, {})
             for table in declared.values() if isinstance(declared, dict) else ():
                 used += self._place(table)
-        order = {"policy": policy, "file": str((self.root or self.folder) / "policy"), "strict": _strict(asked)}
+        order = {"policy": policy, "file": "policy", "strict": _strict(asked)}
         return self._load(order, used)
+
+    def draft(self, asked: Asked) -> Any:
+        """Columns as they might be declared, from names and types alone, with what to fill in; nothing is kept."""
+        path, used = self._source(asked.body["source"])
+        return self._load({"draft": str(path)}, used)
 
     def _place(self, table: Any) -> list[str]:
         """Put the real path into a declaration; the uploads that it uses."""
@@ -205,6 +210,7 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
     one, why = "/people/{people}/analysts/{analyst}/", (Field("reason", "text", "Why; it stands in the ledger."),)
     common = (
         Endpoint("POST", "/tables", both, "Register the tables of a policy.", orders.declare, (policy, STRICT)),
+        Endpoint("POST", "/draft", both, "Columns of a file, to be declared.", orders.draft, (SOURCE,)),
         Endpoint(
             "POST",
             "/tables/{table}/refresh",

@@ -66,6 +66,8 @@ class Door:
             # Strangers' tokens take computing: however many there are, those who are known do not wait for them.
             limiter = None if self.tokens.remembers("".join(headers)) else self.proofs
             token = await to_thread.run_sync(self._token, headers, limiter=limiter)
+            if self.page is not None and self.page.others(request, key_of(token.principal)):
+                raise Stranger
             role = token.principal.role
             with self.throttle.request(key_of(token.principal)):
                 if role not in roles:

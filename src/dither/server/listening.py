@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import signal
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -14,6 +16,7 @@ from typing import Any
 
 from dither.errors import ParameterError
 
+_PATIENCE = 5.0  # seconds that processes of a server that was killed have to let its port go
 _HEADER_BYTES = 16 * 1024
 _HEADER_SECONDS = 10
 _BODY_SECONDS = 60
@@ -40,6 +43,23 @@ class Listening:
                 f"{self.host} can be reached over a network, where nothing may go in the clear: "
                 "give --certificate and --key, or --plaintext if a proxy in front of this one speaks TLS."
             )
+
+
+def check_free(host: str, port: int) -> None:
+    """Refuse a port that another process listens at: both would get requests, and one of them know no token."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((host, port))
+            return
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+                raise ParameterError(f"cannot listen at {host}, port {port}: {error.strerror}; see --port.") from None
+        except OverflowError:
+            raise ParameterError(f"a port is 0 to 65535; got {port}.") from None
+        time.sleep(0.1)
 
 
 def loopback(host: str) -> bool:

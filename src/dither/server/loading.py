@@ -48,7 +48,19 @@ def load(order: dict[str, Any]) -> Any:
     return found
 
 
+def _drafted(path: Path) -> Any:
+    """What `dither init --from` would write of a file's columns."""
+    import tomllib
+
+    from dither.curator.policy_files.draft import draft
+
+    (table,) = tomllib.loads(draft([path], path))["tables"].values()
+    return {name: table[name] for name in ("columns", "delimiter") if name in table}
+
+
 def _carried_out(order: dict[str, Any]) -> Any:
+    if "draft" in order:
+        return _drafted(Path(order["draft"]))
     from dither.curator.curator import Curator
     from dither.curator.policy_files.application import apply
     from dither.curator.policy_files.reading import plan_of

@@ -22,6 +22,7 @@ _PROBLEM = {
                 "fields": {"type": "object", "description": "What the message states, by name."},
                 "what": {"type": "string", "description": "The message without what to do about it."},
                 "hint": {"type": "string", "description": "What to do about it, if that can be said."},
+                "table": {"type": "string", "description": "The name in a question that no table has."},
             },
             "additionalProperties": False,
         }

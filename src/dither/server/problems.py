@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dither.errors import DitherError, LedgerError, Stranger
+from dither.errors import DitherError, LedgerError, PolicyError, Stranger
 
 _STATUS = {
     "stranger": 401,
@@ -83,4 +83,5 @@ def document_of(error: DitherError) -> dict[str, Any]:
         return problem(error.code, "the ledger cannot be used now.")
     if isinstance(error, Stranger):
         return problem(error.code, "a valid token is needed.")
-    return {"error": {**error.document(), "what": error.what, "hint": error.hint}}
+    unknown = {"table": error.unknown_table} if isinstance(error, PolicyError) and error.unknown_table else {}
+    return {"error": {**error.document(), "what": error.what, "hint": error.hint, **unknown}}

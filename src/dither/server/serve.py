@@ -6,6 +6,7 @@ import ipaddress
 import json
 import logging
 import os
+import re
 import signal
 import socket
 import ssl
@@ -41,6 +42,7 @@ from dither.server.tokens import Tokens
 from dither.server.wire.listener import Listener, Services
 from dither.server.wire.login.authentication import Gate, nonce_of, secure
 
+_ORIGIN = re.compile(r"https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
 _PARENT = "DITHER_SERVE_PARENT"  # and which process it ends with
 _AHEAD = 4  # questions that are charged at once for each worker, so that they share durable commits
@@ -59,6 +61,7 @@ class Settings:
     certificate: str | None = None
     key: str | None = None
     plaintext: bool = False
+    origin: str | None = None  # where a proxy in front shows the page
     data_root: str | None = None
     upload_quota: int = 2 * 2**30
     remote_admin: bool = False
@@ -83,6 +86,8 @@ class Settings:
                 f"{open_to_all[0]} can be reached over a network, where tokens and answers must not go in the clear: "
                 "give --certificate and --key, or --plaintext if a proxy in front of this one speaks TLS."
             )
+        if self.origin is not None and not _ORIGIN.fullmatch(self.origin):
+            raise ParameterError(f"--origin is written https://NAME or https://NAME:PORT; got {self.origin}.")
         if self.pg_port is not None and self.certificate is None and not _loopback(self.host):
             raise ParameterError("--pg beyond this machine takes --certificate and --key: it speaks TLS by itself.")
 
@@ -189,7 +194,7 @@ class Server:
 def _door(tokens: Tokens, settings: Settings, metrics: Metrics, *, page: bool = False) -> Door:
     throttle, proofs = Throttle(settings.rate, settings.burst), CapacityLimiter(2)
     local = _loopback(settings.host) and settings.certificate is None
-    shown = Page(tokens, proofs, local) if page else None
+    shown = Page(tokens, proofs, local, settings.origin) if page else None
     return Door(tokens, throttle, CapacityLimiter(settings.threads), proofs, metrics, shown)
 
 

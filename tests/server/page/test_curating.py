@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
+
+from dither.policy import names
 
 NURSES = """{"tables": {"shifts": {"people": "patients", "owner": "nurse", "max_rows_per_owner": 2,
     "columns": {"hours": {"kind": "int", "lower": 0, "upper": 24}}}}}"""
@@ -37,6 +42,17 @@ def test_a_curator_sees_tables_people_ledger_tokens_and_limits(visitor: Any) -> 
     visitor.check_accessible()
 
 
+@pytest.mark.parametrize("visitor", [{"viewport": {"width": 380, "height": 800}}], ids=["narrow"], indirect=True)
+def test_a_curator_with_a_narrow_screen(visitor: Any) -> None:
+    visitor.sign_in("curator")
+    for name in ("Tables", "People", "Ledger", "Tokens", "Limits"):
+        expect(view(visitor, name).locator("section h2").first).to_be_visible()
+        for summary in visitor.page.locator("summary >> text=Register").all():
+            summary.click()
+        assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        visitor.check_accessible()
+
+
 def test_a_curator_freezes_people_and_one_analyst(visitor: Any) -> None:
     visitor.sign_in("curator")
     view(visitor, "People")
@@ -55,10 +71,10 @@ def test_a_curator_loads_and_refreshes_and_reads_the_reports(visitor: Any, tmp_p
     (visitor.server.root / "later.csv").write_text("nurse,hours\n1,8\n2,6\n3,5\n")
     visitor.sign_in("curator")
     view(visitor, "Tables")
-    visitor.page.click("text=Register a table")
-    visitor.page.fill("textarea", NURSES)
-    visitor.page.set_input_files("input[aria-label=Data]", tmp_path / "shifts.csv")
-    visitor.page.click("button >> text=Register")
+    visitor.page.click("text=Register by a policy")
+    visitor.page.get_by_label("Policy", exact=True).fill(NURSES)
+    visitor.page.set_input_files("input[aria-label='Data of the policy']", tmp_path / "shifts.csv")
+    visitor.page.click("button >> text=Register these")
     report = visitor.page.get_by_label("Load report")
     expect(report.locator("tr", has_text="dropped without owner")).to_contain_text("1")
     expect(report.locator("tr", has_text="clamped")).to_contain_text("hours 1")
@@ -77,6 +93,48 @@ def test_a_curator_loads_and_refreshes_and_reads_the_reports(visitor: Any, tmp_p
     visitor.page.on("dialog", lambda dialog: dialog.accept())
     visitor.page.click("text=Drop shifts")
     said(visitor, "Dropping: done")
+
+
+def test_a_curator_registers_a_table_by_a_form(visitor: Any, tmp_path: Path) -> None:
+    """Columns are drafted from the file; what is left blank is refused, and what is filled in is loaded."""
+    (tmp_path / "Stays.csv").write_text("patient;nights;Ward Name\n1;2;a\n2;9;b\n")
+    visitor.sign_in("curator")
+    view(visitor, "Tables")
+    visitor.page.click("summary >> text=Register a table")
+    form = visitor.page.locator("form", has=visitor.page.get_by_label("Table name"))
+    form.get_by_label("Table name").fill("stays")
+    form.get_by_label("Owner column").fill("patient")
+    form.get_by_label("Most rows of each owner").fill("3")
+    form.get_by_label("Data", exact=True).set_input_files(tmp_path / "Stays.csv")
+    visitor.check_accessible()
+    form.get_by_text("Draft columns", exact=True).click()
+    said(visitor, "Draft columns: done")
+    columns = form.get_by_label("Columns")
+    drafted = json.loads(columns.input_value())
+    assert drafted == {"nights": {"kind": "FILL IN"}, "Ward_Name": {"kind": "FILL IN", "source": "Ward Name"}}
+    expect(form.get_by_label("Delimiter")).to_have_value(";")
+    form.get_by_role("button", name="Register").click()
+    said(visitor, "policy: still to be filled in: tables.stays.columns.nights.kind")
+    columns.fill("{")
+    form.get_by_role("button", name="Register").click()
+    said(visitor, "this is not written as JSON")
+    filled = {"nights": {"kind": "int", "lower": 0, "upper": 5}, "ward": {"kind": "text", "source": "Ward Name"}}
+    columns.fill(json.dumps(filled))
+    form.get_by_role("button", name="Register").click()
+    report = visitor.page.get_by_label("Load report")
+    expect(report.locator("tr", has_text="clamped")).to_contain_text("nights 1")
+    visitor.check_accessible()
+    made = {one["name"]: one for one in visitor.server.call("curator", "GET", "/v1/tables").json}["stays"]
+    assert (made["people"], made["owner"], made["max_rows_per_owner"]) == ("patients", "patient", 3)
+    assert list(made["columns"]) == ["nights", "ward"]
+    assert visitor.server.call("curator", "DELETE", "/v1/tables/stays").status == 200
+
+
+def test_names_are_quoted_as_questions_need_it() -> None:
+    """The page has the same list of reserved words as the library."""
+    text = (Path(__file__).parents[3] / "web" / "src" / "names.js").read_text(encoding="utf-8")
+    listed = text[text.index('(\n    "') : text.index(").split")]
+    assert set("".join(re.findall(r'"([^"]*)"', listed)).split()) == set(names._RESERVED)
 
 
 def test_a_curator_changes_a_limit(visitor: Any) -> None:

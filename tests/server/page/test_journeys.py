@@ -49,6 +49,29 @@ def test_a_question_is_priced_while_typing_paid_and_shown(visitor: Any) -> None:
     visitor.picture("ask")
 
 
+def test_the_history_reads_again_for_free(visitor: Any) -> None:
+    """At the price and the limit at which it was asked, whatever the fields say now; or as it was released."""
+    visitor.sign_in("alice")
+    text = "SELECT COUNT(*) AS n FROM visits WHERE age > 51"
+    visitor.write(text)
+    visitor.page.fill("input[aria-label=Price]", "0.03")
+    visitor.page.get_by_label("Rows of each person that count").fill("7")
+    visitor.run()
+    paid = spent(visitor)
+    visitor.page.fill("input[aria-label=Price]", "0.5")
+    visitor.page.click("nav >> text=History")
+    entry = visitor.page.locator(".timeline li", has_text=text).first
+    entry.get_by_text("Read the answer").click()
+    expect(entry.get_by_label("Answer")).to_contain_text("price: epsilon 0.03")
+    visitor.check_accessible()
+    entry.get_by_text("Open in the editor").click()
+    expect(visitor.page.locator("input[aria-label=Price]")).to_have_value("0.03")
+    expect(visitor.page.get_by_label("Rows of each person that count")).to_have_value("7")
+    visitor.page.click("text=Ask and pay")
+    expect(visitor.page.locator("section[aria-label=Answer]")).to_contain_text("read again for free")
+    assert spent(visitor) == paid
+
+
 def test_answers_are_taken_along(visitor: Any) -> None:
     visitor.sign_in("alice")
     visitor.write(QUESTION)
@@ -65,6 +88,80 @@ def test_a_typo_is_marked_where_it_is(visitor: Any) -> None:
     expect(visitor.page.locator(".live .bad")).to_contain_text("Line 1, column 8: there is no column 'regio'")
     marked = visitor.page.locator(".editor").locator(".cm-lintRange-error")
     expect(marked).to_have_text("regio")
+    visitor.write("SELECT COUNT(*) AS visit\nFROM visit")
+    expect(visitor.page.locator(".live .bad")).to_contain_text("Line 2, column 6: there is no table 'visit'")
+    expect(marked).to_have_text("visit")
+
+
+def test_the_owner_is_named_and_put_into_a_question(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    shown = visitor.page.locator("aside.tables")
+    expect(shown).to_contain_text("owned by patient_id, which is counted and never shown, at most 40 rows of each")
+    visitor.write("SELECT COUNT(DISTINCT ) AS n FROM visits")
+    for _ in range(len(") AS n FROM visits")):
+        visitor.page.keyboard.press("ArrowLeft")
+    shown.get_by_text("patient_id").click()
+    expect(visitor.page.get_by_label("SQL question")).to_have_text("SELECT COUNT(DISTINCT patient_id) AS n FROM visits")
+    expect(visitor.page.locator(".live")).to_contain_text("Would cost")
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "text", "hint"),
+    [
+        ("epsilon", "50", QUESTION, None),
+        ("error", "1", "SELECT region, AVG(wait) AS wait FROM visits GROUP BY region", "Pay in epsilon or rho"),
+        ("error", "1", "SELECT MEDIAN(age) AS age FROM visits", "Pay in epsilon or rho"),
+        ("epsilon", "much", QUESTION, "Write a number, such as 0.1"),
+    ],
+)
+def test_refusals_are_in_the_words_of_the_page(visitor: Any, kind: str, amount: str, text: str, hint: str) -> None:
+    visitor.sign_in("alice")
+    visitor.write(text)
+    visitor.page.select_option("select[aria-label='Pay in']", kind)
+    visitor.page.fill("input[aria-label=Price]", amount)
+    visitor.page.click("text=Ask and pay")
+    refusal = visitor.page.locator("section[aria-label=Refusal]")
+    expect(refusal).to_contain_text(hint or "Pay less, or allow a larger error.")
+    shown = refusal.inner_text()
+    assert not re.search(r"\w=|\w\(\)|Fraction|;$", shown, re.MULTILINE), shown
+    assert hint or shown.startswith("the price of epsilon 50 does not fit into what is left")
+
+
+def test_decimals_have_bars_and_grey_digits(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.write("SELECT region, SUM(fee) AS fees FROM visits GROUP BY region")
+    visitor.run()
+    answer = visitor.page.locator("section[aria-label=Answer]")
+    expect(answer.locator("svg.chart rect.bar")).to_have_count(4)
+    expect(answer.locator("svg.chart line.noise")).to_have_count(4)
+    for sure, grey in zip(
+        *(answer.locator(f"tbody {one}").all_text_contents() for one in (".number", ".grey")), strict=True
+    ):
+        assert re.fullmatch(r"-?[\d,]+\.\d\d", sure)  # all digits are there
+        assert grey.endswith(sure[-3:])
+
+
+def test_an_end_that_nothing_certifies_leaves_the_picture(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    visitor.write("SELECT region, COUNT(*) AS n FROM visits GROUP BY region")
+    visitor.page.get_by_label("Rows of each person that count").fill("2")
+    visitor.run()
+    answer = visitor.page.locator("section[aria-label=Answer]")
+    expect(answer.locator("tbody tr").first).to_contain_text("to ∞")
+    expect(answer.locator("svg.chart line.whole.open")).to_have_count(4)
+    ends = {line.get_attribute("x2") for line in answer.locator("svg.chart line.whole").all()}
+    assert len(ends) == 1, "all go to the right end of the picture"
+    thick = answer.locator("svg.chart line.noise")
+    assert all(float(line.get_attribute("x2")) < float(*ends) for line in thick.all())
+
+
+def test_what_a_key_and_a_median_take_is_said_beforehand(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    live = visitor.page.locator(".live")
+    visitor.write("SELECT postcode, COUNT(*) AS n FROM visits GROUP BY postcode")
+    expect(live).to_contain_text(re.compile(r"A group is shown if it has about [\d,]+ owners"))
+    visitor.write("SELECT MEDIAN(age) AS age FROM visits")
+    expect(live).to_contain_text(re.compile(r"age: [\d,]+ ranks or occurrences from the best"))
 
 
 def test_too_little_budget_is_said_and_nothing_is_paid(visitor: Any) -> None:
@@ -196,6 +293,43 @@ def test_planted_bug_what_is_pending_is_anybodys(visitor: Any) -> None:
     assert asked_and_left(visitor)[0] > 0
 
 
+def charged_from_another_tab(visitor: Any, text: str) -> bool:
+    """Alice's tab stays open while the curator signs in beside it, and then she asks: whether anybody is charged."""
+    visitor.sign_in("alice")
+    visitor.write(text)
+    expect(visitor.page.locator(".live")).to_contain_text("Would cost")
+    beside = visitor.page.context.new_page()
+    beside.goto(visitor.address)
+    beside.click("text=Sign out")
+    beside.fill("input[name=token]", visitor.server.tokens["curator"])
+    beside.click("button[type=submit]")
+    beside.wait_for_selector("nav >> text=Ledger")
+    before = visitor.server.call("curator", "GET", "/v1/people").json
+    visitor.page.click("text=Ask and pay")
+    visitor.page.wait_for_selector(".door, section[aria-label=Answer]")
+    beside.close()
+    return bool(visitor.server.call("curator", "GET", "/v1/people").json != before)
+
+
+def test_another_tab_asks_nothing_in_the_name_of_who_signed_in_since(visitor: Any) -> None:
+    assert not charged_from_another_tab(visitor, "SELECT COUNT(*) AS n FROM visits WHERE age > 72")
+    expect(visitor.page.locator(".door")).to_contain_text("Your session has ended")
+
+
+def test_planted_bug_a_page_that_does_not_say_for_whom_it_asks(visitor: Any) -> None:
+    visitor.page.add_init_script("""const sent = window.fetch;
+        window.fetch = (path, options) => (delete options.headers["x-dither-as"], sent(path, options));""")
+    assert charged_from_another_tab(visitor, "SELECT COUNT(*) AS n FROM visits WHERE age > 73")
+
+
+def test_a_monitor_has_no_page(visitor: Any) -> None:
+    visitor.page.goto(visitor.address)
+    visitor.page.fill("input[name=token]", visitor.server.tokens["monitor"])
+    visitor.page.click("button[type=submit]")
+    expect(visitor.page.locator(".door .bad")).to_contain_text("has nothing to see here")
+    assert visitor.page.context.cookies() == []
+
+
 def test_a_shared_question_is_opened_and_not_asked(visitor: Any) -> None:
     visitor.sign_in("alice")
     text = "SELECT COUNT(*) AS n FROM visits WHERE age > 64"
@@ -261,12 +395,33 @@ def test_the_tour(visitor: Any) -> None:
     expect(dialog.locator("path")).to_have_count(2)
     dialog.locator("input[type=range]").fill("3")
     expect(dialog).to_contain_text("epsilon 3")
-    for words in ("The attack by differences", "What an answer costs"):
-        dialog.get_by_text("Next").click()
-        expect(dialog).to_contain_text(words)
+    dialog.get_by_text("Next").click()
+    expect(dialog).to_contain_text("The attack by differences")
+    exact, noisy = dialog.locator("tbody tr").all()
+    expect(exact.locator("td").last).to_have_text("1")
+    drawn = {noisy.locator("td").last.inner_text()}
+    for _ in range(20):  # all the same with less than 10^-20
+        dialog.get_by_text("Draw the noise anew").click()
+        drawn.add(noisy.locator("td").last.inner_text())
+    assert len(drawn) > 1
+    visitor.check_accessible()
+    dialog.get_by_text("Next").click()
+    expect(dialog).to_contain_text("What an answer costs")
     visitor.check_accessible()
     dialog.get_by_text("Try it").click()
     expect(dialog).to_have_count(0)
+    expect(visitor.page.get_by_label("SQL question")).to_have_text("SELECT COUNT(*) AS n FROM visits")
+    expect(visitor.page.locator(".live")).to_contain_text("Would cost")
+
+
+def test_the_address_of_the_demo_begins_with_the_tour(visitor: Any) -> None:
+    visitor.page.goto(f"{visitor.address}#Tour")
+    visitor.page.fill("input[name=token]", visitor.server.tokens["alice"])
+    visitor.page.click("button[type=submit]")
+    expect(visitor.page.locator("dialog")).to_contain_text("Two tables that differ by one person")
+    visitor.page.reload()
+    visitor.page.wait_for_selector(".ask")
+    expect(visitor.page.locator("dialog")).to_have_count(0)
 
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'\"><svg onload=alert(3)>", "=1+1"]

@@ -12,9 +12,11 @@ import pytest
 from anyio import fail_after, sleep
 from starlette.requests import Request
 
+from dither.errors import ParameterError
 from dither.server import bodies
 from dither.server.page import page as module
 from dither.server.page.page import Page
+from dither.server.serve import Settings
 
 PAGE = {"x_dither": "page"}
 
@@ -64,6 +66,13 @@ def test_nobody_else_can_use_it(served: Any, case: str) -> None:
     assert whose(served, **{**PAGE, "cookie": held, **OTHERS[case]}) == 401
     assert begin(served, served.tokens["alice"], **OTHERS[case]).status == 403
     assert served.call(None, "DELETE", "/session", **{**PAGE, "cookie": held, **OTHERS[case]}).status == 403
+
+
+def test_what_is_meant_for_another_is_not_done(served: Any) -> None:
+    """The cookie is that of all tabs: in one of them somebody else may have signed in since."""
+    held = cookie(served)
+    for stated, status in {"analyst%20alice": 200, "curator": 401, "analyst%20bob": 401, "": 401}.items():
+        assert whose(served, cookie=held, x_dither_as=stated, **PAGE) == status, stated
 
 
 def test_strangers_begin_none(served: Any) -> None:
@@ -144,6 +153,25 @@ def test_over_tls_the_cookie_is_bound_to_host_and_tls() -> None:
     mine = {"host": "dither.example", "x_dither": "page"}
     assert page.credentials(_Request(**mine, origin="https://dither.example")) == ["Bearer t"]
     assert page.credentials(_Request(**mine, origin="https://other.example")) == []
+
+
+def test_behind_a_proxy_the_page_is_at_its_origin_alone() -> None:
+    page: Any = Page(None, None, local=True, origin="https://dither.example")  # type: ignore[arg-type]
+    assert page.cookie == "__Host-dither"
+    for host in ("dither.example", "127.0.0.1:8000"):  # proxies pass it on, or say their own
+        asked = {"host": host, "x_dither": "page"}
+        assert page.credentials(_Request(**asked, origin="https://dither.example")) == ["Bearer t"], host
+        for other in ("https://other.example", "http://127.0.0.1:8000", "https://dither.example:444", "null"):
+            assert page.credentials(_Request(**asked, origin=other)) == [], other
+    for host in ("evil.example", "dither.example.evil", "", "dither.example:444"):
+        assert page.credentials(_Request(host=host, x_dither="page")) == [], host
+
+
+@pytest.mark.parametrize("origin", ["http://a.example", "a.example", "https://", "https://a/b", "https://a.example/"])
+def test_an_origin_is_an_address_over_tls(origin: str) -> None:
+    with pytest.raises(ParameterError, match="--origin is written https://NAME"):
+        Settings("clinic", origin=origin).check()
+    Settings("clinic", origin="https://dither.example:8443").check()
 
 
 @pytest.mark.parametrize("case", [name for name in OTHERS if name != "no header of the page"])

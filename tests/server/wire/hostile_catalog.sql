@@ -42,3 +42,7 @@ SELECT pg_terminate_backend(1)
 SELECT pg_cancel_backend(1)
 SELECT * FROM pg_catalog.pg_class FOR UPDATE; COPY pg_class TO STDOUT
 SELECT inet_client_port()
+SELECT * FROM sqlite_master, (WITH sqlite_master AS (SELECT 1) SELECT 1) AS t, pg_class
+SELECT * FROM duckdb_databases, (WITH duckdb_databases AS (SELECT 1) SELECT 1) AS t, pg_class
+SELECT (SELECT 1 FROM "/etc/passwd") FROM (WITH "/etc/passwd" AS (SELECT 1) SELECT 1) AS t, pg_class
+SELECT oid FROM pg_class WHERE relname IN (TABLE sqlite_master)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import psycopg
@@ -78,6 +79,23 @@ def test_settings_of_a_block(alice: Any) -> None:
     assert epsilon() == "0.02"
 
 
+def test_resetting_is_going_back_to_what_was_stated_at_the_start(shared: places.Wired) -> None:
+    """So a cap that a pool's options state is still there for whoever uses the connection next."""
+    with shared.connect(options="-c dither.epsilon=0.01 -c dither.session_budget=0.015") as connection:
+        local = "BEGIN; SET LOCAL dither.session_budget = '9'; SET LOCAL dither.session_budget TO DEFAULT"
+        default = "SET dither.session_budget TO DEFAULT"
+        for text in ("RESET ALL", "DISCARD ALL", "RESET dither.session_budget", default, local):
+            connection.execute(text)
+            assert connection.execute("SHOW dither.session_budget").fetchone() == ("0.015",), text
+        connection.execute("COMMIT")
+        connection.execute("SET dither.epsilon = ''; SET dither.error = '100'")
+        assert connection.execute("SHOW dither.epsilon").fetchone() == ("",), "none, as long as it is set to nothing"
+        assert connection.execute("EXPLAIN SELECT COUNT(*) FROM visits").fetchall()
+        connection.execute("RESET dither.epsilon")
+        with pytest.raises(psycopg.Error, match="two prices"):
+            connection.execute("SELECT COUNT(*) FROM visits")
+
+
 def test_savepoints_end_a_failure(alice: Any) -> None:
     with alice.transaction():
         with pytest.raises(psycopg.Error), alice.transaction():
@@ -87,6 +105,43 @@ def test_savepoints_end_a_failure(alice: Any) -> None:
     with pytest.raises(psycopg.errors.InvalidSavepointSpecification):
         alice.execute("ROLLBACK TO nosuch")
     alice.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["BEGIN nonsense", "START TRANSACTION READ nonsense", "COMMIT SELECT 1", "COMMIT PREPARED 'a'", "END AND",
+     "ROLLBACK nonsense", "ROLLBACK TO", "ROLLBACK TO SAVEPOINT a b", "ROLLBACK PREPARED 'a'", "SAVEPOINT",
+     "SAVEPOINT 'a'", "RELEASE", "RELEASE a b"],
+)  # fmt: skip
+def test_what_is_none_of_these_ends_and_begins_nothing(alice: Any, text: str) -> None:
+    alice.execute("BEGIN; SAVEPOINT a")
+    with pytest.raises(psycopg.errors.SyntaxError):
+        alice.execute(text)
+    assert status(alice) == "INERROR"
+    alice.execute("ROLLBACK TO a; COMMIT")
+    assert status(alice) == "IDLE"
+
+
+def test_a_block_may_be_followed_by_another(alice: Any) -> None:
+    alice.execute("BEGIN WORK; SET dither.epsilon = '3'; COMMIT AND CHAIN; SET dither.epsilon = '4'")
+    assert status(alice) == "INTRANS"
+    alice.execute("ROLLBACK AND CHAIN")
+    assert status(alice) == "INTRANS"
+    assert alice.execute("SHOW dither.epsilon").fetchone() == ("3",)
+    alice.execute("ROLLBACK WORK AND NO CHAIN")
+    assert status(alice) == "IDLE"
+
+
+def test_formats_that_do_not_fit_are_refused_before_the_charge(shared: places.Wired) -> None:
+    before = shared.spent()
+    with RawClient(shared.listener.port) as client:
+        client.login(*shared.user("alice"))
+        client.send(message(b"Q", b"SET dither.epsilon = '0.01'\0"))
+        client.until(b"Z")
+        client.send(message(b"P", b"\0SELECT COUNT(*) FROM visits WHERE age > 33\0\0\0"))
+        client.send(message(b"B", b"\0\0" + struct.pack("!hhhhh", 0, 0, 2, 0, 1)) + message(b"E", b"\0\0\0\0\0"))
+        assert client.fields(client.until(b"E")[-1][1])["C"] == "08P01"
+    assert shared.spent() == before
 
 
 def test_a_block_holds_no_lock(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -143,8 +198,10 @@ def test_cursors(shared: places.Wired, alice: Any) -> None:
 
 def test_what_pools_send_between_uses(alice: Any) -> None:
     alice.execute("SELECT %s", [1], prepare=True)
+    alice.execute("SET dither.epsilon = '3'; SET dither.error = '3'")
     assert alice.execute("DISCARD ALL").statusmessage == "DISCARD ALL"
-    assert alice.execute("SHOW dither.epsilon").fetchone() == ("",)
+    assert alice.execute("SHOW dither.epsilon").fetchone() == ("0.01",), "as the connection was begun"
+    assert alice.execute("SHOW dither.error").fetchone() == ("",)
     for text in ("DEALLOCATE ALL", "UNLISTEN *", "CLOSE ALL", "RESET ALL",
                  "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
                  "SET search_path TO public, pg_catalog", "SET TIME ZONE 'UTC'", "SET NAMES 'UTF8'",

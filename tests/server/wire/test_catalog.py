@@ -80,6 +80,20 @@ def test_parameters_and_binary_results(alice: Any) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'WITH T AS (SELECT oid, relname FROM pg_class), "u" AS (SELECT oid FROM t) '
+        "SELECT t.relname FROM t JOIN T AS other ON t.oid = other.oid JOIN u ON u.oid = other.oid",
+        "WITH RECURSIVE r(name, n) AS (SELECT relname, 1 FROM pg_class UNION ALL SELECT name, n + 1 FROM r WHERE n < 3)"
+        " SELECT name FROM r WHERE n = 3",
+        "WITH t AS (SELECT 1) SELECT relname FROM (WITH t AS (SELECT relname FROM pg_class) SELECT * FROM t) AS x",
+    ],
+)
+def test_names_of_ctes(alice: Any, text: str) -> None:
+    assert alice.execute(text).fetchall() == [("visits",)]
+
+
 HOSTILE = Path(__file__).with_name("hostile_catalog.sql").read_text(encoding="utf-8").splitlines()
 
 

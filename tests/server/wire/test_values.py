@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import struct
 from decimal import Decimal
 from typing import Any
@@ -118,6 +119,18 @@ def test_what_is_no_value_is_refused(value: bytes, oid: int, binary: bool) -> No
     with pytest.raises(DitherError):
         literal(value, oid, binary)
     assert issubclass(WireError, DitherError)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_float_in_four_bytes_is_its_shortest_decimal(bits: int) -> None:
+    value = struct.pack("!I", bits)
+    (number,) = struct.unpack("!f", value)
+    if not math.isfinite(number):
+        with pytest.raises(WireError, match="no value of its type"):
+            literal(value, 700, True)
+    else:
+        assert struct.pack("!f", float(literal(value, 700, True).strip("()"))) in (value, struct.pack("!f", 0.0))
+    assert literal(struct.pack("!f", 0.1), 700, True) == literal(b"0.1", 700, False) == "0.1"
 
 
 def test_what_an_untyped_text_may_be() -> None:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import socket
-import time
 from pathlib import Path
 
 from dither.cli.common import Commands, add_folder, command, open_curator
 from dither.errors import ParameterError
-
-_PATIENCE = 5.0  # seconds that processes of a server that was killed have to let its port go
 
 _SERVE = """\
 Serve a curator's folder over HTTP: analysts ask with a token, and never touch the
@@ -34,6 +29,9 @@ def add_serve(commands: Commands) -> None:
     parser.add_argument("--certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     parser.add_argument("--key", type=Path, metavar="FILE", help="its private key, PEM")
     parser.add_argument("--plaintext", action="store_true", help="no TLS beyond this machine: a proxy in front has it")
+    parser.add_argument(
+        "--origin", metavar="URL", help="where a proxy in front shows the web page: https://NAME[:PORT]"
+    )
     parser.add_argument("--data-root", type=Path, metavar="FOLDER", help="tables may be registered from files below it")
     parser.add_argument("--upload-quota", type=int, default=2**31, metavar="BYTES", help="of all uploads together")
     parser.add_argument(
@@ -51,6 +49,7 @@ def serve(arguments: argparse.Namespace) -> None:
     """Listen until a signal says stop."""
     try:
         from dither.ledger.storage.address import known_address
+        from dither.server.listening import check_free
         from dither.server.serve import Settings, address, free_port, run
     except ImportError as error:
         raise ParameterError(f"serving needs the extra `server`: pip install 'dither[server]' ({error}).") from None
@@ -68,6 +67,7 @@ def serve(arguments: argparse.Namespace) -> None:
         certificate=certificate,
         key=key,
         plaintext=arguments.plaintext,
+        origin=arguments.origin,
         data_root=root,
         upload_quota=arguments.upload_quota,
         remote_admin=arguments.remote_admin,
@@ -81,7 +81,7 @@ def serve(arguments: argparse.Namespace) -> None:
     own = (settings.host, settings.port), (settings.host, settings.pg_port)
     for host, port in (*own, (settings.admin_host, settings.admin_port)):
         if port is not None:
-            _check_free(host, port)
+            check_free(host, port)
     open_curator(arguments).close()  # what is wrong with the folder is said here, once
     print(f"serving {arguments.folder} at {settings.address}", flush=True)
     if known_address(arguments.folder) is not None:
@@ -93,18 +93,3 @@ def serve(arguments: argparse.Namespace) -> None:
     if settings.admin_port is not None:
         print(f"metrics at {settings.admin_address}/v1/metrics", flush=True)
     run(settings)
-
-
-def _check_free(host: str, port: int) -> None:
-    """Refuse a port that another process listens at: both would get requests, and one of them know no token."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind((host, port))
-            return
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
-                raise ParameterError(f"cannot listen at {host}, port {port}: {error.strerror}; see --port.") from None
-        time.sleep(0.1)

@@ -20,6 +20,7 @@ from dither.curator.over.computed_answer import computed_answer, computed_shape
 from dither.curator.over.computed_files import Computed, ComputedFiles, computed_key
 from dither.curator.over.part_prices import PartPrices
 from dither.curator.present import present
+from dither.curator.recall import few_owners
 from dither.curator.stated import EACH, over_groups_of
 from dither.engines.protocol import EngineError
 from dither.errors import Busy, NotComputed, PolicyError, UnsupportedQuery
@@ -86,7 +87,10 @@ class OverWalk:
 
         asking = _Asking.of(self, analyst, text, stated)
         over, priced, _, _ = asking.bound()
-        return explain_parts(over, priced, asking.level, asking.asked(priced))
+        found = explain_parts(over, priced, asking.level, asking.asked(priced))
+        for one in priced:
+            found.content["notes"] += few_owners(self.walk._ledger, one)
+        return found
 
     def describe(self, analyst: str | None, text: str, **stated: Any) -> tuple[OutputColumn, ...]:
         """The columns that the answer would have."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
@@ -41,16 +41,25 @@ _THIS_MACHINE = {"127.0.0.1", "localhost", "::1"}
 
 @dataclass(frozen=True)
 class Page:
-    """The page of one server; `local`: it listens on this machine alone, and browsers speak to it without TLS."""
+    """The page of one server; `local`: it listens on this machine alone, and browsers speak to it without TLS.
+
+    Behind a proxy they speak to that one: `origin` is where it shows the page, by TLS.
+    """
 
     tokens: Tokens
     proofs: CapacityLimiter
     local: bool
+    origin: str | None = None
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach it over TLS."""
+        return self.origin is not None or not self.local
 
     @property
     def cookie(self) -> str:
         """Its name; a browser takes one that begins so over TLS alone, from no other host and for no other path."""
-        return "dither" if self.local else "__Host-dither"
+        return "__Host-dither" if self.secure else "dither"
 
     def credentials(self, request: Request) -> Sequence[str]:
         """The headers that say who asks; of this page the token of its session."""
@@ -60,16 +69,28 @@ class Page:
             return stated
         return [f"Bearer {token}"]
 
+    def others(self, request: Request, whose: str) -> bool:
+        """Whether a request was meant in the name of somebody else than it is now: the cookie is that of all tabs."""
+        stated = request.headers.get("x-dither-as")
+        return stated is not None and stated != quote(whose, safe="!~*'()")
+
     def _ours(self, request: Request) -> bool:
         """Whether a request comes from this page, and names a host that this server may be."""
         host = request.headers.get("host", "")
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
+        own = host if self.origin is None else urlsplit(self.origin).netloc
         return (
             len(request.headers.getlist("host")) == 1
-            and (not self.local or _hostname(f"//{host}") in _THIS_MACHINE)
+            and self._shown_at(host)
             and site == "same-origin"
-            and (origin is None or (_hostname(origin) is not None and urlsplit(origin).netloc == host))
+            and (origin is None or (_hostname(origin) is not None and urlsplit(origin).netloc == own))
         )
+
+    def _shown_at(self, host: str) -> bool:
+        """Whether it may be asked for under this host: no name that leads here opens it but those that are meant to."""
+        if self.origin is not None and host == urlsplit(self.origin).netloc:
+            return True
+        return not (self.local or self.origin is not None) or _hostname(f"//{host}") in _THIS_MACHINE
 
     def routes(self) -> list[Route]:
         """The files, and where a session begins and ends."""
@@ -93,7 +114,7 @@ class Page:
         }
 
         async def sent(request: Request) -> Response:
-            if self.local and _hostname(f"//{request.headers.get('host', '')}") not in _THIS_MACHINE:
+            if not self._shown_at(request.headers.get("host", "")):
                 return _refused(Forbidden())
             if request.headers.get("if-none-match") == headers["etag"]:
                 return Response(status_code=304, headers=headers)
@@ -124,14 +145,14 @@ class Page:
         except DitherError as error:
             return _refused(error)
         response = JSONResponse({"role": token.principal.role, "name": token.principal.name})
-        response.set_cookie(self.cookie, text, path="/", secure=not self.local, httponly=True, samesite="strict")
+        response.set_cookie(self.cookie, text, path="/", secure=self.secure, httponly=True, samesite="strict")
         return response
 
     async def _end(self, request: Request) -> Response:
         if request.headers.get("x-dither") != "page" or not self._ours(request):
             return _refused(Forbidden())
         response = JSONResponse({"ended": True})
-        response.delete_cookie(self.cookie, path="/", secure=not self.local, httponly=True, samesite="strict")
+        response.delete_cookie(self.cookie, path="/", secure=self.secure, httponly=True, samesite="strict")
         return response
 
 

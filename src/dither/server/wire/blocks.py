@@ -19,6 +19,8 @@ _REFUNDS_NOTHING = (
     "ROLLBACK refunds nothing: what was charged in this block stays charged, and its answers are free to read again."
 )
 _NO_BLOCK = "there is no block to end."
+_MODES = {"ISOLATION", "LEVEL", "SERIALIZABLE", "REPEATABLE", "READ", "COMMITTED", "UNCOMMITTED", "WRITE", "ONLY"}
+_MODES |= {"NOT", "DEFERRABLE", ","}
 
 
 @dataclass
@@ -37,52 +39,76 @@ class Block:
             self.state = FAILED
 
 
+def _rest(statement: Statement) -> tuple[str, ...]:
+    """What follows the first word and those that say nothing."""
+    words = statement.words[1:]
+    return words[1:] if words[:1] in (("WORK",), ("TRANSACTION",)) else words
+
+
+def _misread(statement: Statement) -> WireError:
+    return WireError("42601", f"{statement.first} is not followed by this.", at=statement.tokens[-1].start)
+
+
 def _begin(connection: Connection, statement: Statement) -> Outcome:
+    if not set(_rest(statement)) <= _MODES:
+        raise _misread(statement)
     if connection.block.state == OPEN:
         return Outcome("BEGIN", notices=(notice("a block is open already."),))
-    connection.block.state = OPEN
-    connection.asking.charges = 0
-    connection.settings.begin()
+    _open(connection)
     return Outcome("BEGIN" if statement.first == "BEGIN" else "START TRANSACTION")
 
 
+def _open(connection: Connection) -> None:
+    connection.block.state = OPEN
+    connection.asking.charges = 0
+    connection.settings.begin()
+
+
 def _commit(connection: Connection, statement: Statement) -> Outcome:
-    if connection.block.state == FAILED:
-        return _ended(connection, undo=True)
-    return _ended(connection, undo=False)
+    return _ended(connection, statement, undo=connection.block.state == FAILED)
 
 
 def _rollback(connection: Connection, statement: Statement) -> Outcome:
-    words = [word for word in statement.words if word not in ("WORK", "TRANSACTION")]
-    if words[1:2] == ["TO"]:
-        connection.need_block()
-        connection.settings.release(statement.tokens[-1].value, undo=True)
-        connection.block.state = OPEN
-        charged = connection.asking.charges
-        return Outcome("ROLLBACK", notices=(notice(_REFUNDS_NOTHING),) if charged else ())
-    return _ended(connection, undo=True)
+    if _rest(statement)[:1] != ("TO",):
+        return _ended(connection, statement, undo=True)
+    connection.need_block()
+    connection.settings.release(_name(statement, _rest(statement)[1:]), undo=True)
+    connection.block.state = OPEN
+    charged = connection.asking.charges
+    return Outcome("ROLLBACK", notices=(notice(_REFUNDS_NOTHING),) if charged else ())
 
 
-def _ended(connection: Connection, *, undo: bool) -> Outcome:
-    tag = "ROLLBACK" if undo else "COMMIT"
+def _ended(connection: Connection, statement: Statement, *, undo: bool) -> Outcome:
+    tag, rest = "ROLLBACK" if undo else "COMMIT", _rest(statement)
+    if rest not in ((), ("AND", "CHAIN"), ("AND", "NO", "CHAIN")):
+        raise _misread(statement)
     if connection.block.state == IDLE:
         return Outcome(tag, notices=(notice(_NO_BLOCK),))
     said = (notice(_REFUNDS_NOTHING),) if undo and connection.asking.charges else ()
     connection.block.state = IDLE
     connection.settings.end(undo=undo)
     connection.portals.clear()
+    if rest == ("AND", "CHAIN"):
+        _open(connection)
     return Outcome(tag, notices=said)
+
+
+def _name(statement: Statement, rest: tuple[str, ...]) -> str:
+    """Of a savepoint: the only token of the rest, perhaps after the word."""
+    if len(rest) - (len(rest) > 1 and rest[0] == "SAVEPOINT") != 1 or statement.tokens[-1].kind not in ("word", "name"):
+        raise _misread(statement)
+    return statement.tokens[-1].value
 
 
 def _savepoint(connection: Connection, statement: Statement) -> Outcome:
     connection.need_block()
-    connection.settings.mark(statement.tokens[-1].value)
+    connection.settings.mark(_name(statement, statement.words[1:]))
     return Outcome("SAVEPOINT")
 
 
 def _release(connection: Connection, statement: Statement) -> Outcome:
     connection.need_block()
-    connection.settings.release(statement.tokens[-1].value, undo=False)
+    connection.settings.release(_name(statement, statement.words[1:]), undo=False)
     return Outcome("RELEASE")
 
 

@@ -15,7 +15,7 @@ from dither.server.wire.catalog.set_config import set_config
 from dither.server.wire.command import Command, Word, moved
 from dither.server.wire.portal import check_room
 from dither.server.wire.results import Columns, Outcome, RowColumn, Rows, columns_of, text_rows
-from dither.server.wire.sqlstates import WireError
+from dither.server.wire.sqlstates import WireError, in_settings
 from dither.server.wire.statements import Statement, Written
 from dither.server.wire.value_types import TEXT, ValueType
 
@@ -74,7 +74,7 @@ class Explain(Command):
 
     def run(self) -> Outcome:
         found = self.connection.asking.explain(self.written.text)
-        lines = [found.to_json()] if self.json else str(found).split("\n")
+        lines = [found.to_json()] if self.json else in_settings(str(found)).split("\n")
         return Outcome("EXPLAIN", text_rows(["QUERY PLAN"], [[line] for line in lines]), counted=False)
 
 

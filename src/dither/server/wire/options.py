@@ -19,6 +19,7 @@ def stated_settings(settings: Settings, stated: Mapping[str, str]) -> None:
     named = {name: value for name, value in stated.items() if name not in _NOT_SETTINGS}
     for name, value in {**_options(stated.get("options", "")), **named}.items():
         _set(settings, name.lower(), value)
+    settings.keep()
 
 
 def _set(settings: Settings, name: str, value: str) -> None:

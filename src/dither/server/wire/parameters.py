@@ -168,9 +168,13 @@ def _numeric(value: bytes, oid: int, binary: bool) -> str:
 
 
 def _float(value: bytes, oid: int, binary: bool) -> str:
-    if binary:
-        number = struct.unpack("!d" if oid == FLOAT8 else "!f", value)[0]
-        return _numeric(repr(number).encode(), oid, False)
+    if binary and oid == FLOAT8:
+        return _numeric(repr(struct.unpack("!d", value)[0]).encode(), oid, False)
+    if binary:  # the shortest decimal that is this number in four bytes, as its text has it
+        (number,) = struct.unpack("!f", value)
+        each = (f"{number:.{digits}g}" for digits in range(1, 10))
+        found = next((one for one in each if struct.pack("!f", float(one)) == value), "no number")
+        return _numeric(found.encode(), oid, False)
     return _numeric(value, oid, False)
 
 

@@ -42,6 +42,8 @@ class Portal:
         if self.command is None:
             return Outcome("")
         if self.outcome is None:
+            if len(self.formats) > 1:
+                formats_for(self.columns(connection), self.formats)  # refused before anything is charged
             word = isinstance(self.command, Word)
             self.outcome = self.command.run() if word else connection.perform(self.command.run)
         return self.outcome

@@ -6,7 +6,7 @@ import logging
 import struct
 from collections.abc import Callable, Mapping
 
-from dither.errors import DitherError
+from dither.errors import DitherError, PolicyError
 from dither.server.metrics import Metrics
 from dither.server.wire.blocks import IDLE
 from dither.server.wire.channel import Content, Gone, ProtocolViolation
@@ -47,12 +47,12 @@ class Session:
             kind, content = self._channel.message(IDLE_SECONDS)
             if kind == b"X":
                 return
-            if kind == b"Q":
-                self._simple(content)
-            elif kind == b"S":
+            if kind == b"S":
                 self._sync(content)
-            elif kind in (b"d", b"c", b"f"):
-                pass  # of a COPY that was refused
+            elif kind in (b"d", b"c", b"f") or (self._skipping and kind in (b"Q", b"F")):
+                pass  # of a COPY that was refused, or sent behind an error
+            elif kind == b"Q":
+                self._simple(content)
             elif kind == b"F":
                 self._failed(WireError("0A000", "functions are called in SELECT only."))
                 self._ready()
@@ -64,7 +64,7 @@ class Session:
     # -- the simple protocol
 
     def _simple(self, content: Content) -> None:
-        self._current, self._skipping = None, False
+        self._current = None
         self._connection.portals.pop("", None)
         try:
             text = content.text()
@@ -244,6 +244,9 @@ class Session:
             found = report_of(error, statement.text if isinstance(statement, Statement) else "", severity=severity)
             return found if found.position is None else _moved(found, found.position + start)
         found = report_of(error, command.written.text, severity=severity)
+        if isinstance(error, PolicyError) and error.unknown_table is not None:
+            place = command.statement.place_of_table(error.unknown_table)
+            return found if place is None else _moved(found, place + start + 1)
         if found.position is None:
             return found
         return _moved(found, command.written.origin(found.position - 1) + start + 1)

@@ -1,6 +1,7 @@
 """What a connection has set: the price of its questions, and what clients of PostgreSQL set out of habit.
 
-SET inside a block ends with a ROLLBACK of it, SET LOCAL with the block, as in PostgreSQL.
+SET inside a block ends with a ROLLBACK of it, SET LOCAL with the block, RESET goes back to what a connection was begun
+with, as in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ OWN = {
     "dither.epsilon": "the price of a question, for all its columns and rows together",
     "dither.error": "in place of a price: how far any number may be off; the least price is paid",
     "dither.rows_per_owner": "at most so many rows of each owner count",
+    "dither.limit_rows": "after_where: of those that WHERE keeps; before_where: of all, which takes less",
     "dither.session_budget": "the most epsilon that this connection may spend",
     "dither.intervals": "on: each number is followed by the ends of its interval",
 }
@@ -105,6 +107,12 @@ def _rows(value: str, name: str) -> str:
     return value
 
 
+def _order(value: str, name: str) -> str:
+    if value not in ("after_where", "before_where"):
+        raise ParameterError.of(name, "is after_where or before_where.")
+    return value
+
+
 def _switch(value: str, name: str) -> str:
     if value.lower() not in (*ON, *OFF):
         raise ParameterError.of(name, "is on or off.")
@@ -115,6 +123,7 @@ _CHECKS: Mapping[str, Callable[[str, str], str]] = {
     "dither.epsilon": _price,
     "dither.error": _price,
     "dither.rows_per_owner": _rows,
+    "dither.limit_rows": _order,
     "dither.session_budget": _price,
     "dither.intervals": _switch,
 }
@@ -122,18 +131,19 @@ _CHECKS: Mapping[str, Callable[[str, str], str]] = {
 
 @dataclass
 class Settings:
-    """Values by name, in lower case; of those without a value there is none."""
+    """Values by name, in lower case; of those without a value there is none, and so of dither's own that are empty."""
 
     values: dict[str, str] = field(default_factory=dict)
     local: dict[str, str | None] = field(default_factory=dict)
+    begun: dict[str, str] = field(default_factory=dict)  # what was stated with the connection
     _before: dict[str, str] = field(default_factory=dict)
     _marks: list[tuple[str, dict[str, str], dict[str, str | None]]] = field(default_factory=list)
 
     def get(self, name: str) -> str | None:
         """The value now; None if there is none."""
-        if name in self.local and self.local[name] is not None:
-            return self.local[name]
-        return None if name in self.local else self.values.get(name)
+        found = self.local[name] if name in self.local else self.values.get(name)
+        found = self.begun.get(name) if found is None else found
+        return None if found == "" and name in OWN else found
 
     def show(self, name: str) -> str:
         name = _ALIASES.get(name, name)
@@ -177,14 +187,18 @@ class Settings:
 
     @staticmethod
     def _checked(name: str, value: str | None) -> str | None:
-        if value in (None, ""):
-            return None
+        if not value:
+            return value
         try:
-            return _CHECKS[name](str(value), name)
+            return _CHECKS[name](value, name)
         except DitherError as error:
-            raise WireError("22023", str(error), hint=f"It is {OWN[name]}.") from None
+            raise WireError("22023", error.what, hint=f"It is {OWN[name]}.") from None
 
     # -- blocks
+
+    def keep(self) -> None:
+        """What is set now is what the connection was begun with."""
+        self.begun, self.values = self.values, {}
 
     def begin(self) -> None:
         self._before, self._marks = dict(self.values), []
@@ -221,10 +235,11 @@ class Settings:
         if (epsilon is None) == (error is None):
             what = "no price is set, and there is none by default." if epsilon is None else "two prices are set."
             hint = "SET dither.epsilon = '0.5' or SET dither.error = '100'; EXPLAIN shows price and error."
-            raise WireError("55000", what, hint=hint if epsilon is None else "RESET dither.error or dither.epsilon.")
+            raise WireError("55000", what, hint=hint if epsilon is None else "Leave one out: SET dither.error = ''.")
         found: dict[str, Any] = {"epsilon": epsilon} if epsilon is not None else {"error": error}
-        rows = self.get("dither.rows_per_owner")
-        return found if rows is None else {**found, "rows_per_owner": int(rows)}
+        rows, order = self.get("dither.rows_per_owner"), self.get("dither.limit_rows")
+        found |= {} if rows is None else {"rows_per_owner": int(rows)}
+        return found if order is None else {**found, "limit_rows": order}
 
 
 _ALIASES = {"time zone": "timezone", "names": "client_encoding", "transaction isolation level": "transaction_isolation"}

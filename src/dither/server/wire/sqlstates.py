@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dither.errors import DitherError, LedgerError, UnsupportedQuery
 from dither.escape import visible_lines
@@ -21,13 +24,29 @@ _STATES = {
     "policy_invalid": "42P01",
     "profile_missing": "55000",
     "people_frozen": "55000",
+    "analyst_frozen": "55000",
+    "account_closed": "55000",
     "budget_exceeded": "53400",
     "too_many_requests": "53300",
     "busy": "53000",
     "query_failed": "XX000",
+    "plan_unsafe": "XX000",
     "not_computed": "22000",
 }
 INTERNAL = "something went wrong here."
+_STATED = re.compile(r"\b(epsilon|error|rows_per_owner|limit_rows)=(\"?)([^\s,;)\"]*[^\s,;.:)\"])\2")
+_LESS = "SET dither.epsilon to a smaller one, or dither.error to a larger one."
+_PRICED = "RESET dither.error, and SET dither.epsilon = '0.5'"
+_ASK = "The curator decides that."
+# What is to be done, by an error's code: a setting where Python has an argument, nothing where only a curator can.
+_HINTS: Mapping[str, Callable[[Any], str]] = {
+    "parameter_invalid": lambda error: "It is a number, such as '0.1', '1e-6' or '1/3'." if error.hint else "",
+    "budget_exceeded": lambda error: _LESS,
+    "error_unpriced": lambda error: f"{_PRICED}; or have the curator make a profile." if error.by_profile else _PRICED,
+    "cap_missing": lambda error: _ASK,
+    "people_frozen": lambda error: _ASK,
+    "analyst_frozen": lambda error: _ASK,
+}
 
 
 class WireError(DitherError):
@@ -77,8 +96,23 @@ def report_of(error: Exception, text: str = "", *, severity: str = "ERROR") -> R
     position = None
     if isinstance(error, UnsupportedQuery) and error.line is not None and error.column is not None:
         position = offset_of(text, error.line, error.column) + 1
-    state = _STATES.get(error.code, "22023")
-    return Report(severity, state, error.what or str(error), error.hint, position)
+    return Report(severity, _STATES.get(error.code, "22023"), *_words(error), position)
+
+
+def in_settings(text: str) -> str:
+    """A text with the settings of a connection where Python has arguments.
+
+    >>> in_settings("With rows_per_owner=3 it fits.")
+    'With dither.rows_per_owner = 3 it fits.'
+    """
+    return _STATED.sub(r"dither.\1 = \2\3\2", text).replace('with dialect="', 'over HTTP with dialect="')
+
+
+def _words(error: DitherError) -> tuple[str, str]:
+    """What is wrong, as a whole sentence, and what can be done about it here."""
+    hint = _HINTS[error.code](error) if error.code in _HINTS else in_settings(error.hint)
+    what = error.what or str(error)
+    return (f"{what[:-1]}." if what.endswith(";") else what), hint
 
 
 def offset_of(text: str, line: int, column: int) -> int:

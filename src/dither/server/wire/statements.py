@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from dither.server.wire.sqlstates import WireError
 
@@ -137,6 +138,14 @@ class Statement:
             elif before in (("<", ">", "ALL", "("), ("!", "=", "ALL", "(")):
                 found[place] = (place - 4, last, "NOT IN")
         return found
+
+    def place_of_table(self, name: str) -> int | None:
+        """Where a table of that name is asked about."""
+        for before, token in pairwise(self.tokens):
+            named = token.kind in ("word", "name") and token.value.lower() == name.lower()
+            if named and before.word in ("FROM", "JOIN", ",", "."):
+                return token.start
+        return None
 
     @property
     def listed(self) -> set[int]:

@@ -45,6 +45,7 @@ _TYPES = {"oid": "UINTEGER", "name": "VARCHAR", "char": "VARCHAR", "bpchar": "VA
           "regrole": "VARCHAR", "cardinal_number": "INTEGER"}  # fmt: skip
 
 
+_OWN = "cte__"  # before the names of CTEs, as the worker knows them
 _REGISTERED = ("regclass", "regtype", "regnamespace", "regproc")
 
 
@@ -92,6 +93,7 @@ class _Rewriting:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._relations: dict[str, tuple[str, str]] = {}
+        self._ctes: set[str] = set()
 
     def query(self, tree: exp.Expression) -> Rewritten:
         names = {cte.alias.lower(): cte for cte in tree.find_all(exp.CTE)}
@@ -104,19 +106,21 @@ class _Rewriting:
             _without_schema(dot)
         for table in list(tree.find_all(exp.Table)):
             self._table(table, names)
+        for cte in tree.find_all(exp.CTE):
+            cte.args["alias"].set("this", exp.to_identifier(_OWN + cte.alias.lower(), quoted=True))
         holder = exp.Paren(this=tree)
         for node in reversed(list(holder.walk(bfs=False))):  # what is inside comes first
             if node is not holder:
                 self._node(node)
         if any(table.name == functions.DESCRIPTIONS for table in holder.find_all(exp.Table)):
             self._relations[functions.DESCRIPTIONS] = ("pg_catalog", "pg_description")
-        self._check(holder, names)
+        self._check(holder)
         return Rewritten(holder.this.sql("duckdb", comments=False), self._relations)
 
-    def _check(self, tree: exp.Expression, names: Mapping[str, Any]) -> None:
+    def _check(self, tree: exp.Expression) -> None:
         """Once more, of what the worker gets: it names relations of ours, and nothing else."""
         for table in tree.find_all(exp.Table):
-            known = table.name in self._relations or table.name.lower() in names or isinstance(table.this, exp.Func)
+            known = table.name in self._relations or table.name in self._ctes or isinstance(table.this, exp.Func)
             if not known or table.db:
                 raise refused("this query")
 
@@ -131,18 +135,27 @@ class _Rewriting:
             return
         relation = relation_of(table, names)
         if relation is None:
-            if table.db or table.name.lower() not in names:
+            if table.db or table.name.lower() not in names or not isinstance(table.this, exp.Identifier):
                 raise refused(f"{shortened(table.sql(), 60)} beside the catalog")
+            # A name that means nothing to the worker where the CTE is out of scope, whatever relations it has itself.
+            name = _OWN + table.name.lower()
+            self._ctes.add(name)
+            self._named(table, table.this.name, name)
             return
         if relation not in RELATIONS:
             raise refused(f"the relation {shortened('.'.join(relation), 80)}")
         name = "__".join(relation)
         self._relations[name] = relation
-        if not table.alias:
-            table.set("alias", exp.TableAlias(this=exp.to_identifier(relation[1])))
-        table.set("this", exp.to_identifier(name))
+        self._named(table, relation[1], name)
         table.set("db", None)
         table.set("catalog", None)
+
+    @staticmethod
+    def _named(table: exp.Table, known_as: str, name: str) -> None:
+        """Another name for the worker, under the one by which the query calls it."""
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(known_as)))
+        table.set("this", exp.to_identifier(name, quoted=True))
 
     def _node(self, node: Any) -> None:
         if isinstance(node, exp.Column) and node.args.get("db") is not None:
