@@ -186,7 +186,7 @@ class Ledger(Answers, History):
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
             whole, account = account_of(page.book, people, None), account_of(page.book, people, analyst)
-            free = caps.free(account, page.book.accounts.each())
+            free = caps.free(account, page.book.accounts)
         granted, spent = (exact_charge(units, account.cap) for units in (account.limit, account.spent))
         return Balance(granted, spent, *(caps.payable(units, account, whole) for units in (account.left, free)))
 
@@ -195,7 +195,7 @@ class Ledger(Answers, History):
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
             account, price = prices(page.book, people, analyst, charge)[-1]
-            return price.fits(caps.free(account, page.book.accounts.each()))
+            return price.fits(caps.free(account, page.book.accounts))
 
     def reserve(
         self,
@@ -235,7 +235,7 @@ class Ledger(Answers, History):
             for account, _ in each:
                 check_row(page, account)
             account, price = each[-1]
-            if not price.fits(rest := caps.free(account, page.book.accounts.each())):
+            if not price.fits(rest := caps.free(account, page.book.accounts)):
                 raise BudgetExceeded(does_not_fit(account, charge, rest, each[0][0]))
             for account, price in each:
                 self._charge(page, account, price, charge)
