@@ -51,6 +51,7 @@ class Endpoint:
     fields: tuple[Field, ...] = ()
     query: tuple[Field, ...] = ()
     media_types: tuple[str, ...] = ("application/json",)
+    slow: bool = False  # it may take minutes, so that it gets a thread of those that others do not need
 
     @property
     def name(self) -> str:

@@ -241,6 +241,7 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
             (SQL, *PRICE, REQUEST),
             (FORM,),
             tuple(FORMS.values()),
+            slow=True,
         ),
         Endpoint(
             "GET",

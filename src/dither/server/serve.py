@@ -36,7 +36,7 @@ from dither.server.page.sharing import Sharing
 from dither.server.questions import Questions
 from dither.server.recovery import Recovery
 from dither.server.store import Store
-from dither.server.throttle import Throttle
+from dither.server.throttle import Throttle, Turns
 from dither.server.tokens import Tokens
 from dither.server.wire.listener import Listener, Services
 from dither.server.wire.login.authentication import Gate, nonce_of, secure
@@ -162,7 +162,7 @@ class Server:
         """The listener for clients of PostgreSQL, with the tokens, limits and counts of the others."""
         tls, binding = (None, None) if settings.certificate is None else secure(settings.certificate, settings.key)
         gate = Gate(self.tokens, nonce_of(Path(settings.folder)), tls, binding)
-        services = Services(asked, self.door.throttle, self.metrics, settings.threads)
+        services = Services(asked, self.door.throttle, self.metrics)
         return Listener((settings.host, settings.pg_port or 0), gate, services, Path(settings.cancels or ""))
 
     def start(self) -> None:
@@ -190,7 +190,7 @@ def _door(tokens: Tokens, settings: Settings, metrics: Metrics, *, page: bool = 
     throttle, proofs = Throttle(settings.rate, settings.burst), CapacityLimiter(2)
     local = _loopback(settings.host) and settings.certificate is None
     shown = Page(tokens, proofs, local) if page else None
-    return Door(tokens, throttle, CapacityLimiter(settings.threads), proofs, metrics, shown)
+    return Door(tokens, throttle, Turns(settings.threads), Turns(settings.threads), proofs, metrics, shown)
 
 
 def admin_application(order: dict[str, Any], sums: Sums) -> Any:
