@@ -5,7 +5,7 @@ So a transaction's own copy, and the digest that its entries commit to, cost nex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping, ValuesView
+from collections.abc import Callable, Iterator, MutableMapping, Sequence, ValuesView
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -82,12 +82,14 @@ class Accounts(MutableMapping[Name, "Account"]):
         self._by_entry: dict[int, int] = {}
         # Shared between copies that are alike: whoever changes an account goes on with a dictionary of its own.
         self._reserved: dict[str, tuple[Account, Units]] = {}
+        self._people: dict[str | None, list[str]] = {}  # by analyst; shared between copies until there is one more
 
     def copy(self) -> Accounts:
         """Accounts of one's own, with the groups of these."""
         made = Accounts()
         made._groups, made._size = list(self._groups), self._size
-        made._by_name, made._by_entry, made._reserved = self._by_name, self._by_entry, self._reserved
+        made._by_name, made._by_entry = self._by_name, self._by_entry
+        made._reserved, made._people = self._reserved, self._people
         return made
 
     def groups(self) -> list[Group]:
@@ -104,6 +106,15 @@ class Accounts(MutableMapping[Name, "Account"]):
             units = sum((caps.reserved_by(account, people) for account in self.each()), NOTHING)
             self._reserved[people.people] = people, units
         return units
+
+    def people_of(self, analyst: str | None) -> Sequence[str]:
+        """The people with whom an analyst has an account, in the order of opening; all people for None."""
+        if not self._people:
+            found: dict[str | None, list[str]] = {}
+            for account in self.each():
+                found.setdefault(account.analyst, []).append(account.people)
+            self._people.update(found)  # at once, since others look at it
+        return self._people.get(analyst, ())
 
     def opened(self, sequence: int) -> Account | None:
         """The account that this entry opened."""
@@ -130,6 +141,7 @@ class Accounts(MutableMapping[Name, "Account"]):
             self._reserved[account.people] = people, units + caps.reserved_by(account, people) - less
         place = self._size if before is None else self._by_name[name]
         if place == self._size:
+            self._people = {}
             self._by_name[name] = self._by_entry[account.opened] = place
             self._size += 1
             if place % SIZE == 0:

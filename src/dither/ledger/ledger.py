@@ -25,7 +25,7 @@ from dither.ledger.checks import (
     prices,
     whose,
 )
-from dither.ledger.history import History
+from dither.ledger.history import History, Places
 from dither.ledger.journal import Journal
 from dither.ledger.officer.desk import Desk
 from dither.ledger.officer.refusals import AccountClosed
@@ -48,7 +48,7 @@ class Ledger(Answers, History):
     """
 
     def __init__(self, folder: Place, journal: Journal, key: bytes) -> None:
-        self._folder, self._journal, self._key = folder, journal, key
+        self._folder, self._journal, self._key, self._places = folder, journal, key, Places()
 
     @classmethod
     def open(
@@ -167,11 +167,6 @@ class Ledger(Answers, History):
                 "INSERT INTO accounts (opened, cap, cap_delta, spent, spent_delta) VALUES (?, ?, ?, ?, ?)",
                 (entry.sequence, limit.cost, limit.delta, spent.cost, spent.delta),
             )
-
-    def accounts(self) -> list[tuple[str, str | None]]:
-        """Every (people, analyst) with a budget, in the order they were opened; the people's own have analyst None."""
-        with self._journal.reading() as page:
-            return list(page.book.accounts)
 
     def terms(self, people: str, analyst: str | None = None) -> Mapping[str, str]:
         """What was recorded of the cap in force."""
