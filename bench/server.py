@@ -260,7 +260,7 @@ def memory_part(clinic: Any, stated: Any) -> Verdicts:
         sizes, asked = [0, 0], 0
         for place, goal in enumerate((stated.requests // 10, stated.requests)):
             while asked < goal:
-                for kind in ("explain", "repeat"):
+                for kind in ("explain", "repeat", "fresh"):
                     asked += served.load(kind, stated.seconds)["requests"]
             sizes[place] = served.memory
     grown = sizes[1] / sizes[0]
