@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dither.server.app import application
-from dither.server.endpoints import ASKERS, Asked, Endpoint
+from dither.server.endpoints import ASKERS, COMPUTING, QUICK, SLOW, Asked, Endpoint
 from dither.server.metrics import Sums
+from dither.server.serve import Server as Process
 from dither.server.serve import Settings, _door
 from dither.server.store import Store
 from dither.server.throttle import Turns
@@ -28,7 +29,7 @@ class Server:
         self.store, self.tokens = Store(folder), tokens
         self.go, self.begun = threading.Event(), Counter[str]()
         endpoints = (
-            Endpoint("POST", "/slow", ASKERS, "", self.wait, slow=True),
+            Endpoint("POST", "/slow", ASKERS, "", self.wait, threads=SLOW),
             Endpoint("GET", "/quick", ASKERS, "", self.quick),
         )
         self.door = _door(Tokens(self.store), Settings(str(folder), threads=4), Sums())
@@ -164,3 +165,15 @@ def test_planted_bug_turns_are_not_given_back() -> None:
     requests.turns._taken = Kept()
     with pytest.raises(AssertionError):
         anyio.run(requests.follow, [("ask", 0), ("cancel", 0), ("ask", 1)])
+
+
+def test_what_takes_long_or_computes_is_apart(unserved: Any) -> None:
+    server = Process(Settings(str(unserved.folder), remote_admin=True))
+    by_threads: dict[str, set[str]] = {}
+    for endpoint in server.endpoints:
+        by_threads.setdefault(endpoint.threads, set()).add(endpoint.name)
+    server.close()
+    long = {"query", "declare", "refresh", "verify", "history", "statement", "statement_line"}
+    assert by_threads[SLOW] - {"profile"} == long
+    assert by_threads[COMPUTING] == {"explain", "price", "share", "shared"}
+    assert {"budget", "tables", "answer", "freeze", "revoke_token", "submit", "state"} < by_threads[QUICK]

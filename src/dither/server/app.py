@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -48,8 +48,7 @@ class Door:
 
     tokens: Tokens
     throttle: Throttle
-    turns: Turns
-    slow: Turns
+    turns: Mapping[str, Turns]
     proofs: CapacityLimiter
     metrics: Metrics
     page: Page | None = None
@@ -87,7 +86,7 @@ class Door:
 
     async def _ask(self, endpoint: Endpoint, request: Request, token: Token) -> Any:
         body = await received(request.stream(), MOST_BYTES) if endpoint.fields else b""
-        turns = self.slow if endpoint.slow else self.turns
+        turns = self.turns[endpoint.threads]
         return await turns.run(key_of(token.principal), self._answer, endpoint, request, token, body)
 
     def _answer(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:

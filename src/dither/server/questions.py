@@ -34,7 +34,7 @@ from dither.ledger.storage.leave import always, charging_by
 from dither.ledger.storage.together import asking
 from dither.policy.store import declaration
 from dither.server.bodies import Field
-from dither.server.endpoints import ASKERS, AUDITOR, EVERYBODY, Asked, Endpoint, Reply
+from dither.server.endpoints import ASKERS, AUDITOR, COMPUTING, EVERYBODY, SLOW, Asked, Endpoint, Reply
 from dither.server.problems import NotFound, RequestConflict
 from dither.server.store import Store
 from dither.server.tokens import Tokens
@@ -241,7 +241,15 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
     return (
         Endpoint("GET", "/whoami", EVERYBODY, "Whose token this is.", questions.whoami),
         Endpoint("GET", "/tables", ASKERS, "The tables that you may ask about.", questions.tables),
-        Endpoint("POST", "/explain", ASKERS, "Plan, price and error of a question.", questions.explain, (SQL, *PRICE)),
+        Endpoint(
+            "POST",
+            "/explain",
+            ASKERS,
+            "Plan, price and error of a question.",
+            questions.explain,
+            (SQL, *PRICE),
+            threads=COMPUTING,
+        ),
         Endpoint(
             "POST",
             "/query",
@@ -251,7 +259,7 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
             (SQL, *PRICE, REQUEST),
             (FORM,),
             tuple(FORMS.values()),
-            slow=True,
+            threads=SLOW,
         ),
         Endpoint(
             "GET",
@@ -272,7 +280,7 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
             "Your entries in the ledger.",
             questions.history,
             query=(AFTER,),
-            slow=True,
+            threads=SLOW,
         ),
         Endpoint(
             "GET",
@@ -281,7 +289,7 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
             "One line for each question.",
             questions.statement,
             query=(AFTER,),
-            slow=True,
+            threads=SLOW,
         ),
-        Endpoint("GET", "/statement/{number}", READERS, "One question, whole.", questions.statement_line, slow=True),
+        Endpoint("GET", "/statement/{number}", READERS, "One question, whole.", questions.statement_line, threads=SLOW),
     )

@@ -27,6 +27,7 @@ from dither.server.admin_listener import listener
 from dither.server.administration import Administration
 from dither.server.app import Door, application
 from dither.server.data_files import Uploads
+from dither.server.endpoints import COMPUTING, QUICK, SLOW
 from dither.server.jobs import Jobs
 from dither.server.listening import SHUTDOWN_SECONDS, processes
 from dither.server.metrics import Metrics, Sender, Sums
@@ -43,6 +44,7 @@ from dither.server.wire.login.authentication import Gate, nonce_of, secure
 
 _VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
 _PARENT = "DITHER_SERVE_PARENT"  # and which process it ends with
+_COMPUTING = 4  # threads that compute at once: with more, all of them take longer, and so does everything else
 _AHEAD = 4  # questions that are charged at once for each worker, so that they share durable commits
 _LOOK = 1.0  # seconds between two looks at whether the process that started this one is still there
 
@@ -190,7 +192,8 @@ def _door(tokens: Tokens, settings: Settings, metrics: Metrics, *, page: bool = 
     throttle, proofs = Throttle(settings.rate, settings.burst), CapacityLimiter(2)
     local = _loopback(settings.host) and settings.certificate is None
     shown = Page(tokens, proofs, local) if page else None
-    return Door(tokens, throttle, Turns(settings.threads), Turns(settings.threads), proofs, metrics, shown)
+    turns = {QUICK: Turns(settings.threads), COMPUTING: Turns(_COMPUTING), SLOW: Turns(settings.threads)}
+    return Door(tokens, throttle, turns, proofs, metrics, shown)
 
 
 def admin_application(order: dict[str, Any], sums: Sums) -> Any:
