@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from dither.errors import BudgetExceeded, LedgerCorrupt, PolicyError
 from dither.ledger import Charge, Ledger, caps, checks, page
+from dither.ledger.accounts import SIZE, Accounts
 from dither.ledger.book import Account
 from dither.ledger.chain import VERSION, Link, canonical_json
 from dither.ledger.units import SCALE, Units, cap_units, charge_units
@@ -39,25 +41,42 @@ class Model:
     """Accounts without a disk: charges that fit the payer's own account, and whether the people's would refuse."""
 
     def __init__(self, shares: list[Fraction]) -> None:
-        self.people = account(1, None, PEOPLE)
-        self.own: list[Account] = []
+        self.accounts = Accounts()
+        self.put(account(1, None, PEOPLE))
         for number, share in enumerate(shares):
             cap = Charge(Fraction(1, 2), PEOPLE.delta * share)
-            if not caps.reserved(cap_units(cap), cap, PEOPLE).fits(caps.unreserved(self.people, self.own)):
-                continue
-            self.own.append(account(number + 2, f"a{number}", cap))
+            if caps.reserved(cap_units(cap), cap, PEOPLE).fits(self.unreserved()):
+                self.put(account(number + 2, f"a{number}", cap))
+
+    @property
+    def people(self) -> Account:
+        return self.accounts["p", None]
+
+    @property
+    def own(self) -> list[Account]:
+        return [each for each in self.accounts.each() if each.analyst is not None]
+
+    def put(self, account: Account) -> None:
+        self.accounts[account.people, account.analyst] = account
+
+    def unreserved(self) -> Units:
+        """As it is added up, and as it is defined."""
+        rest = self.people.left
+        for one in self.own:
+            rest = rest - caps.reserved(one.left, one.cap, PEOPLE)
+        assert caps.unreserved(self.people, self.accounts) == rest
+        return rest
 
     def pay(self, who: int | None, charge: Charge) -> None:
         own = None if who is None else self.own[who]
         each = caps.prices(self.people, own, charge)
         payer, price = each[-1]
-        if not price.fits(caps.free(payer, self.own)):
+        if not price.fits(caps.free(payer, self.accounts)):
             return
         assert (self.people.spent + each[0][1]).fits(self.people.limit), "others' spending shows"
-        self.people = replace(self.people, spent=self.people.spent + each[0][1])
-        if who is not None:
-            self.own[who] = replace(self.own[who], spent=self.own[who].spent + price)
-        rest = caps.unreserved(self.people, self.own)
+        for paid, units in each:
+            self.put(replace(paid, spent=paid.spent + units))
+        rest = self.unreserved()
         assert rest.cost >= 0, "more is reserved than there is"
         assert rest.delta >= 0, "more is reserved than there is"
 
@@ -180,6 +199,63 @@ def test_planted_nothing_is_reserved(ledger: Ledger, reserve: Reserve, monkeypat
     monkeypatch.setattr(caps, "unreserved", lambda people, accounts: people.left)
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         check_reserved(ledger, reserve)
+
+
+def check_reserves_follow(count: int) -> None:
+    """What is reserved, after each charge, by accounts of several groups and of two people; copies are apart."""
+    accounts = Accounts()
+    people = [Account(1, "p", None, "basic", PEOPLE, {}), Account(2, "q", None, "basic", PEOPLE, {})]
+    for number in range(count):
+        of = "pq"[number % 2]
+        accounts[of, f"a{number}"] = Account(number + 3, of, f"a{number}", "basic", Charge(Fraction(1, 9)), {})
+    for number in (0, 1, count - 1):
+        before = [caps.unreserved(one, accounts) for one in people]
+        copy, name = accounts.copy(), ("pq"[number % 2], f"a{number}")
+        copy[name] = replace(copy[name], spent=Units(5, 0))
+        gained = Units(5, 0) if number % 2 == 0 else Units(0, 0)
+        assert caps.unreserved(people[0], copy) == before[0] + gained
+        assert [caps.unreserved(one, accounts) for one in people] == before
+        larger = replace(people[0], cap=Charge(Fraction(8), PEOPLE.delta))  # another account of the same name
+        assert caps.unreserved(larger, accounts) == before[0] + Units(4 * SCALE, 0)
+
+
+def test_reserves_follow() -> None:
+    check_reserves_follow(2 * SIZE + 3)
+
+
+def test_planted_what_is_reserved_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted bug: whoever changes an account goes on with the sums of others."""
+
+    def changed(self: Accounts, name: Any, account: Account, real: Any = Accounts.__setitem__) -> None:
+        shared = self._reserved
+        real(self, name, account)
+        shared.update(self._reserved)
+
+    monkeypatch.setattr(Accounts, "__setitem__", changed)
+    with pytest.raises(AssertionError):
+        check_reserves_follow(3)
+
+
+def looked_at(count: int, reserve: Reserve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many caps the curator's own charge looks at, beside those of so many analysts."""
+    with Ledger.open(tmp_path / str(count), create=True) as ledger:
+        ledger.open_account("patients", None, kind="pure", cap=Charge(Fraction(4)), terms={})
+        with ledger._journal.writing() as page:  # all in one commit
+            monkeypatch.setattr(ledger._journal, "writing", lambda: nullcontext(page))
+            for number in range(count):
+                open_cap(ledger, f"a{number}", "1/1000")
+        monkeypatch.undo()
+        reserve(ledger, None, "1/1000")
+        seen = []
+        real = caps.reserved
+        monkeypatch.setattr(caps, "reserved", lambda *stated: seen.append(stated) or real(*stated))
+        reserve(ledger, None, "1/1000")
+        monkeypatch.undo()
+    return len(seen)
+
+
+def test_a_charge_looks_at_few_caps(reserve: Reserve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert looked_at(5, reserve, tmp_path, monkeypatch) == looked_at(SIZE, reserve, tmp_path, monkeypatch) == 0
 
 
 def check_strangers(ledger: Ledger, reserve: Reserve) -> None:

@@ -17,7 +17,7 @@ from dither.ledger.book import Book
 from dither.ledger.chain import digest
 from dither.ledger.restore import count_as_spent
 from dither.ledger.storage.anchor import Anchor, Mark
-from dither.ledger.totals import Total, unpack
+from dither.ledger.totals import Total, parted, unpack
 from dither.ledger.units import NOTHING, Units
 
 Ask = Callable[..., bytes]
@@ -312,7 +312,7 @@ def test_behind_an_anchor_of_an_older_dither_nothing_is_opened_again(written: An
 def test_planted_an_older_anchor_forgives(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: an anchor without totals is taken for one that has seen nothing."""
     monkeypatch.setattr(
-        restore, "count_as_spent", lambda page, mark, real=count_as_spent: real(page, replace(mark, totals=b""))
+        restore, "count_as_spent", lambda page, mark, real=count_as_spent: real(page, replace(mark, parts=()))
     )
     monkeypatch.setattr("dither.ledger.ledger.count_as_spent", restore.count_as_spent)
     folder = written(2)
@@ -347,7 +347,7 @@ def test_never_below_the_copys_own(ledger: Ledger, folder: Path, ask: Ask) -> No
     truth = spent(folder)
     anchor = Anchor(folder / "ledger.anchor", (folder / "ledger.key").read_bytes())
     less = [Total(total.opened, Units(1, 0), total.identity) for total in unpack(anchor.read().totals or b"")]
-    anchor.create(Mark(100, bytes(32), b"".join(total.packed for total in less)))
+    anchor.create(Mark(100, bytes(32), parted(b"".join(total.packed for total in less))))
     Ledger.restore(folder)
     assert spent(folder) == truth
 
@@ -362,7 +362,7 @@ def test_totals_that_cannot_be(ledger: Ledger, folder: Path, change: Any, words:
     ledger.close()
     anchor = Anchor(folder / "ledger.anchor", (folder / "ledger.key").read_bytes())
     wrong = b"".join(change(total).packed for total in unpack(anchor.read().totals or b""))
-    anchor.create(Mark(100, bytes(32), wrong))
+    anchor.create(Mark(100, bytes(32), parted(wrong)))
     with pytest.raises(LedgerCorrupt, match=words):
         Ledger.restore(folder)
     with pytest.raises(LedgerCorrupt, match="rolled back or cut"):
@@ -377,7 +377,7 @@ def test_an_anchor_that_has_seen_more_than_the_ledger_is_refused(ledger: Ledger,
     more = [
         Total(total.opened, total.spent + Units(1, 0), total.identity).packed for total in unpack(mark.totals or b"")
     ]
-    anchor.create(Mark(mark.sequence, mark.mac, b"".join(more)))
+    anchor.create(Mark(mark.sequence, mark.mac, parted(b"".join(more))))
     with pytest.raises(LedgerCorrupt, match="seen an account spend more"):
         Ledger.open(folder)
 

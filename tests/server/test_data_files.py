@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dither.errors import PolicyError
-from dither.server import data_files
+from dither.errors import ParameterError, PolicyError
+from dither.server import bodies, data_files
 from dither.server.data_files import below
 from dither.server.problems import BodyTooLarge
 
@@ -155,6 +155,29 @@ def check_quota(folder: Path) -> None:
     kept = [name for name in asyncio.run(both()) if name is not None]
     assert most <= 100, "all uploads together keep to the quota"
     assert [path.name for path in (folder / "uploads").iterdir()] == kept
+
+
+async def check_pauses(uploads: data_files.Uploads, most: float = 60) -> None:
+    async def sent() -> AsyncIterator[bytes]:
+        yield b"pid"
+        await asyncio.sleep(1000)
+        yield b",age"
+
+    uploads.clear()
+    with pytest.raises(ParameterError, match="did not arrive in time"):
+        await asyncio.wait_for(uploads.receive(sent(), ".csv"), most)
+    assert uploads._held() == 0
+
+
+def test_an_upload_that_pauses_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "MOST_SECONDS", 0.1)
+    asyncio.run(check_pauses(data_files.Uploads(tmp_path, 100)))
+
+
+def test_planted_bug_an_upload_may_take_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "MOST_SECONDS", 1000)
+    with pytest.raises(TimeoutError):
+        asyncio.run(check_pauses(data_files.Uploads(tmp_path, 100), 0.5))
 
 
 def test_uploads_at_the_same_time_keep_to_the_quota(tmp_path: Path) -> None:

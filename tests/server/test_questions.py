@@ -166,8 +166,11 @@ def test_history_comes_in_pages(served: Any) -> None:
         assert served.call("auditor", "GET", f"/v1/history?after={after}").json == whole[after:]
     own = served.call("alice", "GET", "/v1/history").json
     assert served.call("alice", "GET", "/v1/history?after=1").json == own[1:]
+    lines = served.call("alice", "GET", "/v1/statement").json
+    assert served.call("alice", "GET", f"/v1/statement?after={lines[0]['number']}").json == lines[1:]
     for refused in ("-1", "x", "1e3", "%C2%B2", "9" * 30):
-        assert served.call("alice", "GET", f"/v1/history?after={refused}").status == 400
+        for path in ("history", "statement"):
+            assert served.call("alice", "GET", f"/v1/{path}?after={refused}").status == 400
 
 
 def test_pages_have_a_most(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,6 +189,12 @@ def test_pages_have_a_most(served: Any, monkeypatch: pytest.MonkeyPatch) -> None
             found += page
             last = page[-1]["sequence"]
         assert [entry["sequence"] for entry in found] == [entry.sequence for entry in curator.ledger()]
+        found, last = [], 0
+        while page := asked.statement(Asked(Principal.curator(), "", query={"after": str(last)})):
+            assert len(page) <= 3
+            found += page
+            last = page[-1]["number"]
+        assert [line["number"] for line in found] == [line.number for line in curator.ledger().questions]
         store.close()
 
 

@@ -91,7 +91,10 @@ class RemoteService:
 
     def statement(self, principal: Principal) -> list[Line]:
         """One line for each question of the principal's own."""
-        return [Line.read(line) for line in self.connection.get("/statement")]
+        lines: list[Line] = []
+        while page := self.connection.get("/statement", after=str(lines[-1].number if lines else 0)):
+            lines += map(Line.read, page)
+        return lines
 
     def question(self, principal: Principal, number: int) -> WholeQuestion:
         """One of these lines, with the answer that was released."""

@@ -95,12 +95,12 @@ class Accounts:
 
     def people_of(self, analyst: str) -> list[str]:
         """The people about whom an analyst may ask: the curator gave it a cap there."""
-        return [people for people, whose in self.ledger.accounts() if whose == analyst]
+        return self.ledger.people_of(analyst)
 
     @property
     def people(self) -> list[str]:
         """All people who have a budget."""
-        return [people for people, analyst in self.ledger.accounts() if analyst is None]
+        return self.ledger.people_of(None)
 
     def known(self, people: str) -> None:
         """Refuse people who have no budget."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dither.curator.accounts import Accounts
@@ -103,33 +104,30 @@ class Service:
         analyst = None if principal.role in ROLES else self._account(principal)
         if analyst is None:
             return self._ledger.entries(after=after)
-        own = (entry for entry in self._ledger.entries() if entry.body.get("analyst") == analyst)
         hidden = ("units", "nonce")
         return (
             replace(entry, sequence=number, body={name: v for name, v in entry.body.items() if name not in hidden})
-            for number, entry in enumerate(own, 1)
-            if number > after
+            for number, entry in self._ledger.own(analyst, after=after)
         )
 
-    def statement(self, principal: Principal) -> list[Line]:
-        """One line for each question of the ledger; of an analyst, for each of the own."""
-        return [line for line, _ in self._lines(principal)]
+    def statement(self, principal: Principal, *, after: int = 0, most: int | None = None) -> list[Line]:
+        """One line for each question of the ledger, after that number; of an analyst, for each of the own."""
+        return [line for line, _ in islice(self._lines(principal, after), most)]
 
     def question(self, principal: Principal, number: int) -> WholeQuestion:
         """One of these lines, with the answer that was released."""
         from dither.curator.officer.question import whole
 
-        for line, place in self._lines(principal):
+        for line, place in islice(self._lines(principal, max(number - 1, 0)), 1):
             if line.number == number:
                 return whole(self._walk, line, self._ledger.reservation(place))
         raise PolicyError(f"there is no question {number}; the statement lists those there are.")
 
-    def _lines(self, principal: Principal) -> Iterator[tuple[Line, int]]:
+    def _lines(self, principal: Principal, after: int = 0) -> Iterator[tuple[Line, int]]:
         from dither.curator.officer.statement import lines_of
 
         analyst = None if principal.role in ROLES else self._account(principal)
-        kinds = {people: self._ledger.kind(people) for people in self._accounts.people}
-        return lines_of(self._ledger.entries(), kinds, own=analyst)
+        return lines_of(self._ledger, own=analyst, after=after)
 
     def tables(self, principal: Principal) -> list[Table | PublicTable]:
         """The declarations of all tables about which the principal may ask."""

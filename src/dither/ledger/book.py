@@ -22,7 +22,7 @@ from dither.ledger.chain import Link, canonical_json, digest
 from dither.ledger.kinds import BREAKER, WITHOUT_MEANING
 from dither.ledger.officer import changes
 from dither.ledger.officer.standing import NEW, Standing, check_standing
-from dither.ledger.totals import Total, identity_of, total_of, unpack
+from dither.ledger.totals import Parts, Total, identity_of, parted, total_of, unpack
 from dither.ledger.units import NOTHING, Units, cap_units, limit_units
 from dither.ledger.values import Charge
 
@@ -213,7 +213,7 @@ class Book:
             known = identity_of(self.key, [account.people, account.analyst], stated)
         return known
 
-    def totals(self) -> bytes:
+    def totals(self) -> Parts:
         """What every account has spent, those that are lost included, for an anchor."""
 
         def total(account: Account) -> bytes:
@@ -227,7 +227,8 @@ class Book:
         here = [*unpack(b"".join(map(total, self.accounts.each())))]
         known = {total.name for total in here}
         found = [one.at_least(self.lost.get(one.name)) for one in here]
-        return b"".join(one.packed for one in (*found, *(o for o in self.lost.values() if o.name not in known)))
+        others = [one for one in self.lost.values() if one.name not in known]
+        return parted(b"".join(one.packed for one in (*found, *others)))
 
     def interrupt(self, link: Link) -> None:
         """Follow an entry of the circuit breaker."""

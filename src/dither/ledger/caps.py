@@ -9,7 +9,6 @@ So "spent plus reserved is within the budget" stays true with every charge that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from dither.ledger.units import NOTHING, Units, cap_units, charge_units, exact_c
 from dither.ledger.values import Charge
 
 if TYPE_CHECKING:
+    from dither.ledger.accounts import Accounts
     from dither.ledger.book import Account
 
 RESERVING = 2  # the version of entries from which on analysts have accounts and their caps are reserved
@@ -47,16 +47,19 @@ def payable(rest: Units, account: Account, people: Account) -> Charge:
     return exact_charge(reserved(rest, account.cap, people.cap), people.cap)
 
 
-def unreserved(people: Account, accounts: Iterable[Account]) -> Units:
+def reserved_by(account: Account, people: Account) -> Units:
+    """The same of an account; nothing if it is no analyst's of these people."""
+    if account.analyst is None or account.people != people.people:
+        return NOTHING
+    return reserved(account.left, account.cap, people.cap)
+
+
+def unreserved(people: Account, accounts: Accounts) -> Units:
     """What is neither spent nor reserved of the people's budget; below zero where caps exceed it."""
-    rest = people.left
-    for account in accounts:
-        if account.people == people.people and account.analyst is not None:
-            rest = rest - reserved(account.left, account.cap, people.cap)
-    return rest
+    return people.left - accounts.reserved(people)
 
 
-def free(account: Account, accounts: Iterable[Account]) -> Units:
+def free(account: Account, accounts: Accounts) -> Units:
     """What its holder may spend: an analyst all that is left, the curator what is not reserved for analysts.
 
     Nothing is reserved where caps exceed the budget: as the curator allowed, or in a ledger older than this rule.
@@ -67,7 +70,7 @@ def free(account: Account, accounts: Iterable[Account]) -> Units:
     return account.left if rest.cost < 0 or rest.delta < 0 else rest
 
 
-def check(link: Link, accounts: Mapping[tuple[str, str | None], Account], spent: Units = NOTHING) -> None:
+def check(link: Link, accounts: Accounts, spent: Units = NOTHING) -> None:
     """Refuse an entry that charges somebody without an account, or another price, or what others have reserved.
 
     An account that was lost has `spent` so much of its cap already.
@@ -83,7 +86,7 @@ def check(link: Link, accounts: Mapping[tuple[str, str | None], Account], spent:
         if people is None:
             raise LedgerCorrupt(f"entry {link.sequence} of the ledger caps an analyst of people without a budget.")
         fits = people.oversubscribed or reserved(cap_units(charge) - spent, charge, people.cap).fits(
-            unreserved(people, accounts.values())
+            unreserved(people, accounts)
         )
     else:
         if people is None or own is None:
@@ -91,6 +94,6 @@ def check(link: Link, accounts: Mapping[tuple[str, str | None], Account], spent:
         each = prices(people, None if own is people else own, charge)
         if body["units"] != [[account.opened, units.cost, units.delta] for account, units in each]:
             raise LedgerCorrupt(f"entry {link.sequence} of the ledger charges another price than it states.")
-        fits = each[-1][1].fits(free(own, accounts.values()))
+        fits = each[-1][1].fits(free(own, accounts))
     if not fits:
         raise LedgerCorrupt(f"entry {link.sequence} of the ledger takes what is reserved for an analyst.")

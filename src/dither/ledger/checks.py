@@ -67,7 +67,7 @@ def check_cap(book: Book, people: str, analyst: str | None, kind: str, cap: Char
         raise PolicyError(f"the budget of {people!r} is {whole.kind}; that of {analyst!r} must be too, not {kind}.")
     if whole.oversubscribed:
         return
-    rest = caps.unreserved(whole, book.accounts.values())
+    rest = caps.unreserved(whole, book.accounts)
     if not caps.reserved(cap_units(cap) - spent, cap, whole.cap).fits(rest):
         left = exact_charge(Units(max(rest.cost, 0), max(rest.delta, 0)), whole.cap)
         raise PolicyError(

@@ -163,13 +163,26 @@ def reservation(page: Page, folder: Place, number: int) -> Reservation:
     )
 
 
+def end_of(page: Page, number: int) -> Link | None:
+    """The entry that settled a reservation; None while it is open."""
+    row = page.connection.execute("SELECT settled FROM reservations WHERE id = ?", (number,)).fetchone()
+    if row is None or (row[0] is None) != (number in page.book.pending):
+        raise LedgerCorrupt(f"the state of reservation {number} was changed.")
+    return None if row[0] is None else _settling(page, number, row[0])
+
+
+def _settling(page: Page, number: int, settled: int) -> Link:
+    entry = page.entry(settled)
+    if entry.kind not in ("settle", "fail") or entry.body["reservation"] != number:
+        raise LedgerCorrupt(f"the outcome of reservation {number} was changed.")
+    return entry
+
+
 def outcome(page: Page, folder: Place, number: int, settled: int | None) -> tuple[Any, bytes | None]:
     """State and stored answer, proven by the entry that settled the reservation."""
     if settled is None:
         return "reserved", None
-    entry = page.entry(settled)
-    if entry.kind not in ("settle", "fail") or entry.body["reservation"] != number:
-        raise LedgerCorrupt(f"the outcome of reservation {number} was changed.")
+    entry = _settling(page, number, settled)
     if entry.kind == "fail":
         return "failed", None
     name = entry.body["sha256"]

@@ -21,8 +21,7 @@ from dither.ledger.storage.protocol import Connection, Mark, Marks, Place
 from dither.ledger.storage.schema import COUNTING, LAYOUT
 from dither.ledger.storage.store import undoing
 from dither.ledger.storage.together import T, Together
-from dither.ledger.totals import unpack
-from dither.ledger.units import NOTHING
+from dither.ledger.totals import covered
 
 
 class Journal:
@@ -155,10 +154,8 @@ class Journal:
             newest = link
         if newest != page.head:
             raise LedgerCorrupt("the ledger does not lead from its anchor to its newest entry.")
-        spent = {total.name: total.spent for total in unpack(page.book.totals())}
-        for total in unpack(mark.totals or b""):
-            if not total.spent.fits(spent.get(total.name, NOTHING)):
-                raise LedgerCorrupt("the anchor has seen an account spend more than the ledger says.")
+        if not covered(mark.parts or (), page.book.totals()):
+            raise LedgerCorrupt("the anchor has seen an account spend more than the ledger says.")
 
     @contextmanager
     def reading(self) -> Iterator[Page]:

@@ -25,7 +25,7 @@ from dither.ledger.checks import (
     prices,
     whose,
 )
-from dither.ledger.history import History
+from dither.ledger.history import History, Places
 from dither.ledger.journal import Journal
 from dither.ledger.officer.desk import Desk
 from dither.ledger.officer.refusals import AccountClosed
@@ -48,7 +48,7 @@ class Ledger(Answers, History):
     """
 
     def __init__(self, folder: Place, journal: Journal, key: bytes) -> None:
-        self._folder, self._journal, self._key = folder, journal, key
+        self._folder, self._journal, self._key, self._places = folder, journal, key, Places()
 
     @classmethod
     def open(
@@ -168,11 +168,6 @@ class Ledger(Answers, History):
                 (entry.sequence, limit.cost, limit.delta, spent.cost, spent.delta),
             )
 
-    def accounts(self) -> list[tuple[str, str | None]]:
-        """Every (people, analyst) with a budget, in the order they were opened; the people's own have analyst None."""
-        with self._journal.reading() as page:
-            return list(page.book.accounts)
-
     def terms(self, people: str, analyst: str | None = None) -> Mapping[str, str]:
         """What was recorded of the cap in force."""
         return MappingProxyType(dict(self._read_account(people, analyst).terms_in_force))
@@ -186,7 +181,7 @@ class Ledger(Answers, History):
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
             whole, account = account_of(page.book, people, None), account_of(page.book, people, analyst)
-            free = caps.free(account, page.book.accounts.each())
+            free = caps.free(account, page.book.accounts)
         granted, spent = (exact_charge(units, account.cap) for units in (account.limit, account.spent))
         return Balance(granted, spent, *(caps.payable(units, account, whole) for units in (account.left, free)))
 
@@ -195,7 +190,7 @@ class Ledger(Answers, History):
         people, analyst = canonical_names(people, analyst)
         with self._journal.reading() as page:
             account, price = prices(page.book, people, analyst, charge)[-1]
-            return price.fits(caps.free(account, page.book.accounts.each()))
+            return price.fits(caps.free(account, page.book.accounts))
 
     def reserve(
         self,
@@ -235,7 +230,7 @@ class Ledger(Answers, History):
             for account, _ in each:
                 check_row(page, account)
             account, price = each[-1]
-            if not price.fits(rest := caps.free(account, page.book.accounts.each())):
+            if not price.fits(rest := caps.free(account, page.book.accounts)):
                 raise BudgetExceeded(does_not_fit(account, charge, rest, each[0][0]))
             for account, price in each:
                 self._charge(page, account, price, charge)

@@ -8,12 +8,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
+from itertools import zip_longest
 
+from dither.ledger.accounts import SIZE as GROUP
 from dither.ledger.chain import canonical_json, digest
-from dither.ledger.units import Units
+from dither.ledger.units import NOTHING, Units
 
 _RECORD = struct.Struct(">qqq32s")
 SIZE = _RECORD.size  # bytes of a total
+PART = GROUP * SIZE  # and of the totals of a group
+
+Parts = tuple[bytes, ...]  # all totals one after the other, cut every so many bytes: most are those of before
 
 
 @dataclass(frozen=True)
@@ -67,3 +72,15 @@ def unpack(content: bytes) -> Iterator[Total]:
     """The totals that an anchor has."""
     for opened, cost, delta, identity in _RECORD.iter_unpack(content):
         yield Total(opened, Units(cost, delta), identity)
+
+
+def parted(content: bytes) -> Parts:
+    """Totals in their parts."""
+    return tuple(content[start : start + PART] for start in range(0, len(content), PART))
+
+
+def covered(seen: Parts, here: Parts) -> bool:
+    """Whether no account has spent more in the first than in the second; what is the same needs no look."""
+    differing = [(before, now) for before, now in zip_longest(seen, here, fillvalue=b"") if before != now]
+    spent = {total.name: total.spent for _, now in differing for total in unpack(now)}
+    return all(total.spent.fits(spent.get(total.name, NOTHING)) for before, _ in differing for total in unpack(before))

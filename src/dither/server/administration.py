@@ -21,7 +21,7 @@ from dither.ledger.officer.orders import Order
 from dither.policy.limits import Limits, limits_from
 from dither.server.bodies import Field
 from dither.server.data_files import Uploads, below
-from dither.server.endpoints import ADMINISTRATOR, AUDITOR, CURATOR, Asked, Endpoint
+from dither.server.endpoints import ADMINISTRATOR, AUDITOR, CURATOR, SLOW, Asked, Endpoint
 from dither.server.loading import load
 from dither.server.problems import Forbidden
 from dither.server.questions import budget_document
@@ -209,8 +209,10 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
     limits = Field("limits", "object", "Those that change.", required=True)
     one, why = "/people/{people}/analysts/{analyst}/", (Field("reason", "text", "Why; it stands in the ledger."),)
     common = (
-        Endpoint("POST", "/tables", both, "Register the tables of a policy.", orders.declare, (policy, STRICT)),
-        Endpoint("POST", "/draft", both, "Columns of a file, to be declared.", orders.draft, (SOURCE,)),
+        Endpoint(
+            "POST", "/tables", both, "Register the tables of a policy.", orders.declare, (policy, STRICT), threads=SLOW
+        ),
+        Endpoint("POST", "/draft", both, "Columns of a file, to be declared.", orders.draft, (SOURCE,), threads=SLOW),
         Endpoint(
             "POST",
             "/tables/{table}/refresh",
@@ -218,9 +220,12 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
             "Replace a table's data.",
             orders.refresh,
             (SOURCE, delimiter, STRICT),
+            threads=SLOW,
         ),
         Endpoint("DELETE", "/tables/{table}", both, "Forget a table and its data.", orders.drop),
-        Endpoint("POST", "/profile", both, "Spend a share of the budget on a profile.", orders.profile, profile),
+        Endpoint(
+            "POST", "/profile", both, "Spend a share of the budget on a profile.", orders.profile, profile, threads=SLOW
+        ),
         Endpoint("GET", "/people", read, "All accounts and what they have spent.", orders.people),
         Endpoint("POST", "/people/{people}/freeze", both, "Answer nothing new about them.", orders.freeze),
         Endpoint("POST", "/people/{people}/thaw", both, "Answer questions about them again.", orders.thaw),
@@ -228,7 +233,7 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
         Endpoint("POST", one + "thaw", both, "Let this analyst ask about them again.", orders.thaw, why),
         Endpoint("GET", "/limits", both, "What one question may take.", orders.limits),
         Endpoint("PATCH", "/limits", both, "Change what one question may take.", orders.set_limits, (limits,)),
-        Endpoint("GET", "/verify", read, "Check the whole ledger.", orders.verify),
+        Endpoint("GET", "/verify", read, "Check the whole ledger.", orders.verify, threads=SLOW),
         Endpoint("GET", "/tokens", read, "All tokens, but not what they are.", orders.list_tokens),
         Endpoint("DELETE", "/tokens/{id}", both, "Revoke a token.", orders.revoke_token),
     )

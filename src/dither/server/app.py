@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ from dither.server.openapi import openapi
 from dither.server.page.page import Page
 from dither.server.problems import Forbidden, document_of, problem, status_of
 from dither.server.questions import key_of
-from dither.server.throttle import Throttle, TooMany
+from dither.server.throttle import Throttle, TooMany, Turns
 from dither.server.tokens import Token, Tokens
 
 log = logging.getLogger("dither.server")
@@ -48,7 +48,7 @@ class Door:
 
     tokens: Tokens
     throttle: Throttle
-    threads: CapacityLimiter
+    turns: Mapping[str, Turns]
     proofs: CapacityLimiter
     metrics: Metrics
     page: Page | None = None
@@ -88,7 +88,8 @@ class Door:
 
     async def _ask(self, endpoint: Endpoint, request: Request, token: Token) -> Any:
         body = await received(request.stream(), MOST_BYTES) if endpoint.fields else b""
-        return await to_thread.run_sync(self._answer, endpoint, request, token, body, limiter=self.threads)
+        turns = self.turns[endpoint.threads]
+        return await turns.run(key_of(token.principal), self._answer, endpoint, request, token, body)
 
     def _answer(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:
         empty = not body and not any(field.required for field in endpoint.fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from dither.errors import ParameterError
 from dither.server.problems import BodyTooLarge
 
 DEPTH = 16
-MOST_SECONDS = 20  # until the whole of a body is there
+MOST_SECONDS = 20  # until the whole of a body is there, or the next part of an upload
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "a text"),
     "number": ((str, int), "a number, or a text of one"),
@@ -58,6 +58,20 @@ async def received(parts: AsyncIterable[bytes], most: int) -> bytes:
     except (TimeoutError, ClientDisconnect):
         raise ParameterError("the body did not arrive in time.") from None
     return bytes(found)
+
+
+async def timely(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """The parts of a body that may be long: each there within so many seconds."""
+    coming = aiter(parts)
+    while True:
+        try:
+            with fail_after(MOST_SECONDS):
+                part = await anext(coming, None)
+        except (TimeoutError, ClientDisconnect):
+            raise ParameterError("the body did not arrive in time.") from None
+        if part is None:
+            return
+        yield part
 
 
 def read_json(data: bytes) -> Any:

@@ -12,6 +12,7 @@ from io import FileIO
 from pathlib import Path
 
 from dither.errors import PolicyError
+from dither.server.bodies import timely
 from dither.server.problems import BodyTooLarge
 
 KINDS = (".parquet", ".csv", ".csv.gz", ".tsv", ".arrow")
@@ -41,7 +42,7 @@ class Uploads:
         kept = False
         try:
             with open(descriptor, "wb", buffering=0) as file:
-                async for part in parts:
+                async for part in timely(parts):
                     self._write(file, part)
             kept = True
         finally:

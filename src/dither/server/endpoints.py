@@ -15,6 +15,8 @@ from dither.server.bodies import Field
 CURATOR, ANALYST, AUDITOR, ADMINISTRATOR = "curator", "analyst", "auditor", "administrator"
 MONITOR = "monitor"  # reads the counts of the admin listener, and nothing else
 ASKERS = (CURATOR, ANALYST)
+# Threads are apart for what is answered at once, for what computes, and for what may take minutes.
+QUICK, COMPUTING, SLOW = "quick", "computing", "slow"
 EVERYBODY = (CURATOR, ANALYST, AUDITOR, ADMINISTRATOR)
 
 
@@ -51,6 +53,7 @@ class Endpoint:
     fields: tuple[Field, ...] = ()
     query: tuple[Field, ...] = ()
     media_types: tuple[str, ...] = ("application/json",)
+    threads: str = QUICK
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ import json
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -40,8 +41,9 @@ class Jobs:
     tokens: Tokens
     metrics: Metrics
     recovery: Recovery
-    threads: int = 4
-    _running: set[str] = field(default_factory=set)
+    threads: int = 8  # of which one principal has half, so that whoever comes next waits for nobody
+    _running: dict[str, str] = field(default_factory=dict)  # jobs under way here, and whose they are
+    _taking: threading.Lock = field(default_factory=threading.Lock)
     _wake: threading.Condition = field(default_factory=threading.Condition)
     _stopping: bool = False
     _workers: list[threading.Thread] = field(default_factory=list)
@@ -105,16 +107,17 @@ class Jobs:
 
     def _work_once(self) -> bool:
         now = int(time.time())
-        row = self.store.take_job(now, now + LEASE)
-        if row is None:
-            return False
-        with self._wake:
-            self._running.add(row.id)
+        with self._taking:
+            taken = Counter([*self._running.values()])
+            many = [one for one, number in taken.items() if number >= self.threads - taken.total()]
+            row = self.store.take_job(now, now + LEASE, many)
+            if row is None:
+                return False
+            self._running[row.id] = row.principal
         try:
             self._run(row)
         finally:
-            with self._wake:
-                self._running.discard(row.id)
+            self._running.pop(row.id, None)
         return True
 
     def _run(self, row: JobRow) -> None:
@@ -139,8 +142,7 @@ class Jobs:
         self._every(LEASE / 3, self._renew_once)
 
     def _renew_once(self, now: int) -> None:
-        with self._wake:
-            running = [*self._running]
+        running = [*self._running]
         if running:
             self.store.renew_jobs(running, now + LEASE)
         self.recovery.renew(now)

@@ -34,12 +34,11 @@ from dither.ledger.storage.leave import always, charging_by
 from dither.ledger.storage.together import asking
 from dither.policy.store import declaration
 from dither.server.bodies import Field
-from dither.server.endpoints import ASKERS, AUDITOR, EVERYBODY, Asked, Endpoint, Reply
+from dither.server.endpoints import ASKERS, AUDITOR, COMPUTING, EVERYBODY, SLOW, Asked, Endpoint, Reply
 from dither.server.problems import NotFound, RequestConflict
 from dither.server.store import Store
 from dither.server.tokens import Tokens
 
-_LONGEST_NUMBER = 18  # digits
 PRICE = (
     Field("epsilon", "number", "The price, for all columns and rows together."),
     Field("rho", "number", "The price in rho, where the budget counts in it."),
@@ -62,6 +61,7 @@ FORMS = {
     "dither": "application/vnd.dither.answer",
 }
 AFTER = Field("after", "text", "The number of an entry: those that follow it are listed, at most 500.")
+READERS = (*ASKERS, AUDITOR)
 PEOPLE = Field("people", "text", "Whose budget; needed where there are several people.")
 
 LEASE = 10  # seconds that a question or a job stays with a process that does not renew it
@@ -150,23 +150,21 @@ class Questions:
 
     def history(self, asked: Asked) -> Any:
         """One page of entries; whoever wants more asks for those after the last of them."""
-        stated = asked.query.get("after", "0")
-        if not (stated.isascii() and stated.isdigit() and len(stated) <= MOST_DIGITS):
-            raise ParameterError.of("after", "is the number of an entry.")
-        entries = self.service.history(asked.principal, after=int(stated))
+        entries = self.service.history(asked.principal, after=_after(asked))
         return [
             {"sequence": entry.sequence, "kind": entry.kind, "body": dict(entry.body), "version": entry.version}
             for entry in islice(entries, MOST_ENTRIES)
         ]
 
     def statement(self, asked: Asked) -> Any:
-        return [line.document() for line in self.service.statement(asked.principal)]
+        """One page of lines, as of the history."""
+        lines = self.service.statement(asked.principal, after=_after(asked), most=MOST_ENTRIES)
+        return [line.document() for line in lines]
 
     def statement_line(self, asked: Asked) -> Any:
-        number = asked.path["number"]
-        if not (number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER):
+        if (number := _number(asked.path["number"])) is None:
             raise NotFound
-        return self.service.question(asked.principal, int(number)).document()
+        return self.service.question(asked.principal, number).document()
 
     def profile(self, asked: Asked) -> Any:
         found = self.service.profile(asked.principal, asked.path["table"])
@@ -190,6 +188,18 @@ def check_request(request: str) -> None:
         raise ParameterError.of("request", f"has 1 to {MOST_CHARACTERS} characters.")
     if "\0" in request:
         raise ParameterError.of("request", "must not have the character NUL, which not every database keeps.")
+
+
+def _after(asked: Asked) -> int:
+    """Beyond which number a page begins."""
+    if (number := _number(asked.query.get("after", "0"))) is None:
+        raise ParameterError.of("after", "is the number of an entry.")
+    return number
+
+
+def _number(stated: str) -> int | None:
+    """The number of an entry, if it can be one."""
+    return int(stated) if stated.isascii() and stated.isdigit() and len(stated) <= MOST_DIGITS else None
 
 
 def _form(asked: Asked) -> str:
@@ -231,7 +241,15 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
     return (
         Endpoint("GET", "/whoami", EVERYBODY, "Whose token this is.", questions.whoami),
         Endpoint("GET", "/tables", ASKERS, "The tables that you may ask about.", questions.tables),
-        Endpoint("POST", "/explain", ASKERS, "Plan, price and error of a question.", questions.explain, (SQL, *PRICE)),
+        Endpoint(
+            "POST",
+            "/explain",
+            ASKERS,
+            "Plan, price and error of a question.",
+            questions.explain,
+            (SQL, *PRICE),
+            threads=COMPUTING,
+        ),
         Endpoint(
             "POST",
             "/query",
@@ -241,6 +259,7 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
             (SQL, *PRICE, REQUEST),
             (FORM,),
             tuple(FORMS.values()),
+            threads=SLOW,
         ),
         Endpoint(
             "GET",
@@ -255,8 +274,22 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
         Endpoint("GET", "/budget", ASKERS, "What you have spent and have left.", questions.budget, query=(PEOPLE,)),
         Endpoint("GET", "/profile/{table}", ASKERS, "The profile of a table.", questions.profile),
         Endpoint(
-            "GET", "/history", (*ASKERS, AUDITOR), "Your entries in the ledger.", questions.history, query=(AFTER,)
+            "GET",
+            "/history",
+            READERS,
+            "Your entries in the ledger.",
+            questions.history,
+            query=(AFTER,),
+            threads=SLOW,
         ),
-        Endpoint("GET", "/statement", (*ASKERS, AUDITOR), "One line for each question.", questions.statement),
-        Endpoint("GET", "/statement/{number}", (*ASKERS, AUDITOR), "One question, whole.", questions.statement_line),
+        Endpoint(
+            "GET",
+            "/statement",
+            READERS,
+            "One line for each question.",
+            questions.statement,
+            query=(AFTER,),
+            threads=SLOW,
+        ),
+        Endpoint("GET", "/statement/{number}", READERS, "One question, whole.", questions.statement_line, threads=SLOW),
     )

@@ -28,6 +28,7 @@ from dither.server.admin_listener import listener
 from dither.server.administration import Administration
 from dither.server.app import Door, application
 from dither.server.data_files import Uploads
+from dither.server.endpoints import COMPUTING, QUICK, SLOW
 from dither.server.jobs import Jobs
 from dither.server.listening import SHUTDOWN_SECONDS, processes
 from dither.server.metrics import Metrics, Sender, Sums
@@ -37,7 +38,7 @@ from dither.server.page.sharing import Sharing
 from dither.server.questions import Questions
 from dither.server.recovery import Recovery
 from dither.server.store import Store
-from dither.server.throttle import Throttle
+from dither.server.throttle import Throttle, Turns
 from dither.server.tokens import Tokens
 from dither.server.wire.listener import Listener, Services
 from dither.server.wire.login.authentication import Gate, nonce_of, secure
@@ -45,6 +46,7 @@ from dither.server.wire.login.authentication import Gate, nonce_of, secure
 _ORIGIN = re.compile(r"https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
 _PARENT = "DITHER_SERVE_PARENT"  # and which process it ends with
+_COMPUTING = 4  # threads that compute at once: with more, all of them take longer, and so does everything else
 _AHEAD = 4  # questions that are charged at once for each worker, so that they share durable commits
 _LOOK = 1.0  # seconds between two looks at whether the process that started this one is still there
 
@@ -167,7 +169,7 @@ class Server:
         """The listener for clients of PostgreSQL, with the tokens, limits and counts of the others."""
         tls, binding = (None, None) if settings.certificate is None else secure(settings.certificate, settings.key)
         gate = Gate(self.tokens, nonce_of(Path(settings.folder)), tls, binding)
-        services = Services(asked, self.door.throttle, self.metrics, settings.threads)
+        services = Services(asked, self.door.throttle, self.metrics)
         return Listener((settings.host, settings.pg_port or 0), gate, services, Path(settings.cancels or ""))
 
     def start(self) -> None:
@@ -195,7 +197,8 @@ def _door(tokens: Tokens, settings: Settings, metrics: Metrics, *, page: bool = 
     throttle, proofs = Throttle(settings.rate, settings.burst), CapacityLimiter(2)
     local = _loopback(settings.host) and settings.certificate is None
     shown = Page(tokens, proofs, local, settings.origin) if page else None
-    return Door(tokens, throttle, CapacityLimiter(settings.threads), proofs, metrics, shown)
+    turns = {QUICK: Turns(settings.threads), COMPUTING: Turns(_COMPUTING), SLOW: Turns(settings.threads)}
+    return Door(tokens, throttle, turns, proofs, metrics, shown)
 
 
 def admin_application(order: dict[str, Any], sums: Sums) -> Any:

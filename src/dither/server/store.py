@@ -7,6 +7,7 @@ bodies of requests that have no answer yet.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -207,20 +208,21 @@ class Store:
         found = self._read("SELECT * FROM jobs WHERE id = ? AND principal = ?", (identity, principal))
         return JobRow(*found[0]) if found else None
 
-    def take_job(self, now: int, lease: int) -> JobRow | None:
-        """The next job that nobody has in hand.
+    def take_job(self, now: int, lease: int, but: Sequence[str] = ()) -> JobRow | None:
+        """The next job that nobody has in hand, of any principal but these.
 
         It is of a principal of whom fewest run, among those of the one who was served longest ago, and of that one's
         the job that came first: whoever has many waiting holds up nobody else.
         """
-        free = "state = 'queued' OR (state = 'running' AND lease < ?)"
+        others = f"principal NOT IN ({', '.join('?' * len(but))})" if but else "1 = 1"
+        free = f"(state = 'queued' OR (state = 'running' AND lease < ?)) AND {others}"
         running = "SELECT count(*) FROM jobs r WHERE r.principal = j.principal AND r.state = 'running' AND r.lease >= ?"
         last = "SELECT coalesce(max(b.begun), 0) FROM jobs b WHERE b.principal = j.principal"
-        if not self._read(f"SELECT 1 FROM jobs WHERE {free} LIMIT 1", (now,)):
+        if not self._read(f"SELECT 1 FROM jobs WHERE {free} LIMIT 1", (now, *but)):
             return None  # what every process asks each second disturbs nobody who writes
         with self._transaction() as connection:
             found = connection.execute(
-                f"SELECT * FROM jobs j WHERE {free} ORDER BY ({running}), ({last}), came, id LIMIT 1", (now, now)
+                f"SELECT * FROM jobs j WHERE {free} ORDER BY ({running}), ({last}), came, id LIMIT 1", (now, *but, now)
             ).fetchone()
             if found is None:
                 return None

@@ -1,14 +1,20 @@
-"""How often and how many at once one principal may ask: decided before a body is read."""
+"""How often and how many at once one principal may ask, decided before a body is read; and who gets a thread next."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any, TypeVar
+
+from anyio import CapacityLimiter, Event, to_thread
 
 from dither.errors import DitherError
+
+T = TypeVar("T")
 
 
 class TooMany(DitherError):
@@ -58,3 +64,56 @@ class Throttle:
         finally:
             with self._lock:
                 bucket.running -= 1
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """A request that waits for its turn."""
+
+    principal: str
+    turn: Event = field(default_factory=Event)
+
+
+class Turns:
+    """So many threads for the requests of all principals; used from one event loop.
+
+    A principal gets another thread only as long as more than it has are free. So one alone has half of them, a second
+    one half of the rest, and some are always left for who comes next, however long the requests of the others take.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._threads = most, CapacityLimiter(most)
+        self._taken = Counter[str]()
+        self._waiting: list[_Waiting] = []  # in the order they came
+
+    async def run(self, principal: str, work: Callable[..., T], *stated: Any) -> T:
+        """What `work` returns, in a thread, once it is the principal's turn."""
+        async with self._turn(principal):
+            return await to_thread.run_sync(work, *stated, limiter=self._threads)
+
+    @asynccontextmanager
+    async def _turn(self, principal: str) -> AsyncIterator[None]:
+        waiting = _Waiting(principal)
+        self._waiting.append(waiting)
+        try:
+            self._give()
+            await waiting.turn.wait()
+            yield
+        finally:
+            if waiting.turn.is_set():
+                self._taken[principal] -= 1
+            else:
+                self._waiting.remove(waiting)
+            self._give()
+
+    def _give(self) -> None:
+        """Turns to those who may have one now: first to who has the fewest, then to who came first."""
+        while True:
+            free = self._most - self._taken.total()
+            able = [one for one in self._waiting if self._taken[one.principal] < free]
+            if not able:
+                return
+            chosen = min(able, key=lambda one: self._taken[one.principal])
+            self._waiting.remove(chosen)
+            self._taken[chosen.principal] += 1
+            chosen.turn.set()

@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from dither.server.bodies import Field
-from dither.server.endpoints import EVERYBODY, Asked, Endpoint
+from dither.server.endpoints import COMPUTING, EVERYBODY, Asked, Endpoint
 
 
 def mechanisms(asked: Asked) -> Any:
@@ -40,5 +40,7 @@ def endpoints() -> tuple[Endpoint, ...]:
     delta = Field("delta", "number", "The delta at which epsilon is read, if the plan names none.")
     return (
         Endpoint("GET", "/mechanisms", EVERYBODY, "The mechanisms of the toolbox.", mechanisms),
-        Endpoint("POST", "/price", EVERYBODY, "What a plan of releases would cost.", price, (plan, delta)),
+        Endpoint(
+            "POST", "/price", EVERYBODY, "What a plan of releases would cost.", price, (plan, delta), threads=COMPUTING
+        ),
     )

@@ -83,7 +83,7 @@ def test_an_analyst_sees_the_own_alone(asked: dt.Curator) -> None:
 def test_planted_everybodys_questions(asked: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted bug: the statement forgets who reads it."""
     lines = Service._lines
-    monkeypatch.setattr(Service, "_lines", lambda self, principal: lines(self, asked._principal))
+    monkeypatch.setattr(Service, "_lines", lambda self, _, *after: lines(self, asked._principal, *after))
     with pytest.raises(AssertionError):
         check_own_alone(asked)
 

@@ -15,7 +15,7 @@ from dither.errors import LedgerCorrupt, LedgerError
 from dither.ledger import Charge, Ledger
 from dither.ledger.storage import marks as marks_module
 from dither.ledger.storage.anchor import Anchor, Mark
-from dither.ledger.totals import Total, unpack
+from dither.ledger.totals import Total, parted, unpack
 from dither.ledger.units import Units
 
 BLOCK = 4096
@@ -81,7 +81,7 @@ def wide(sequence: int, accounts: int) -> Mark:
     totals = [
         Total(number, Units(number * sequence, sequence), bytes([number % 256]) * 32) for number in range(accounts)
     ]
-    return Mark(sequence, bytes([sequence % 256]) * 32, b"".join(total.packed for total in totals))
+    return Mark(sequence, bytes([sequence % 256]) * 32, parted(b"".join(total.packed for total in totals)))
 
 
 def test_totals_of_many_accounts_read_back(anchor: Anchor) -> None:
@@ -103,7 +103,7 @@ def one_more(before: Mark, account: int) -> Mark:
     """The mark after that account spent something."""
     totals = bytearray(before.totals or b"")
     totals[56 * account + 8 : 56 * account + 16] = before.sequence.to_bytes(8, "big")
-    return Mark(before.sequence + 1, before.mac, bytes(totals))
+    return Mark(before.sequence + 1, before.mac, parted(bytes(totals)))
 
 
 def written_for(accounts: int, anchor: Anchor, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -368,7 +368,7 @@ def check_others_are_seen(path: Path) -> None:
         assert reader.read() == mark(sequence)
         assert reader.advance(mark(sequence - 1)) == mark(sequence)
     older = path.read_bytes()
-    here.advance(Mark(9, bytes(32), bytes(56)))
+    here.advance(Mark(9, bytes(32), (bytes(56),)))
     path.write_bytes(older)
     assert here.read() == mark(8)
     assert there.read() == mark(8)

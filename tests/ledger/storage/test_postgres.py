@@ -319,10 +319,10 @@ def test_planted_anchor_that_does_not_move(
 def test_an_anchor_never_goes_back(folder: Path, database: str, elsewhere: str) -> None:
     with Ledger.open(folder, create=True, ledger=database, anchor=elsewhere) as ledger:
         anchor = ledger._journal._anchor
-        anchor.advance(Mark(7, bytes(32), b""))
-        assert anchor.advance(Mark(6, bytes(32), b"")).sequence == 7
+        anchor.advance(Mark(7, bytes(32), ()))
+        assert anchor.advance(Mark(6, bytes(32), ())).sequence == 7
         with pytest.raises(LedgerError, match="has a mark"):
-            anchor.create(Mark(1, bytes(32), b""))
+            anchor.create(Mark(1, bytes(32), ()))
 
 
 def test_an_anchor_in_the_same_cluster_is_weak(folder: Path, database: str, cluster: Any) -> None:

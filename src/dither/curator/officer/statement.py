@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dither.curator.budgets import decimal_text
@@ -20,10 +21,11 @@ from dither.errors import ParameterError
 from dither.escape import spreadsheet_cell, visible
 
 if TYPE_CHECKING:
-    from dither.ledger import Entry
+    from dither.ledger import Entry, Ledger
 
 OPEN, ANSWERED, FAILED = "open", "answered", "failed"
 _ENDS = {"settle": ANSWERED, "fail": FAILED}
+_PAGE = 100  # questions whose ends are looked up at once
 _DIGITS = 12  # of an answer's id: the first ones of its SHA-256
 _COST = {"pure": "epsilon", "basic": "epsilon", "zcdp": "rho"}
 _HEAD = ("no.", "reserved (UTC)", "analyst", "price", "state", "answer", "question")
@@ -155,31 +157,26 @@ def statement_csv(lines: Iterable[Line]) -> str:
     return written.getvalue()
 
 
-def lines_of(
-    entries: Iterable[Entry], kinds: Mapping[str, str], *, own: str | None = None
-) -> Iterator[tuple[Line, int]]:
-    """The questions among all entries of a ledger, each with its entry's number.
+def lines_of(ledger: Ledger, *, own: str | None = None, after: int = 0) -> Iterator[tuple[Line, int]]:
+    """The questions of a ledger after that number, each with its entry's number.
 
-    With `own`, one analyst's alone, numbered as that analyst's history. `kinds` are those of the people's budgets.
+    With `own`, one analyst's alone, numbered as that analyst's history.
     """
-    charged: dict[int, tuple[int, Entry]] = {}
-    ends: dict[int, tuple[str, str | None]] = {}
-    number = 0
-    for entry in entries:
-        body: Any = entry.body
-        if own is None or body.get("analyst") == own:
-            number = number + 1 if own is not None else entry.sequence
-            if entry.kind == "reserve":
-                charged[entry.sequence] = number, entry
-        if entry.kind in _ENDS:
-            ends[body["reservation"]] = _ENDS[entry.kind], body.get("sha256")
-    for place, (shown, entry) in charged.items():
-        yield _line(shown, entry, kinds, *ends.get(place, (OPEN, None))), place
+    entries = ((entry.sequence, entry) for entry in ledger.entries(after=after))
+    questions = (one for one in (entries if own is None else ledger.own(own, after=after)) if one[1].kind == "reserve")
+    kinds: dict[str, str] = {}
+    while page := list(islice(questions, _PAGE)):
+        ends = ledger.ends([entry.sequence for _, entry in page])
+        for (number, entry), end in zip(page, ends, strict=True):
+            people = str(entry.body["people"])
+            kinds[people] = kinds.get(people) or ledger.kind(people)
+            yield _line(number, entry, kinds[people], end), entry.sequence
 
 
-def _line(number: int, entry: Entry, kinds: Mapping[str, str], state: str, sha256: str | None) -> Line:
+def _line(number: int, entry: Entry, kind: str, end: Entry | None) -> Line:
     body: Any = entry.body
-    price = {_COST[kinds[body["people"]]]: body["cost"]} | ({} if body["delta"] == "0" else {"delta": body["delta"]})
+    sha256: Any = None if end is None else end.body.get("sha256")
+    price = {_COST[kind]: body["cost"]} | ({} if body["delta"] == "0" else {"delta": body["delta"]})
     tables = tuple(name.rpartition("#")[0] or name for name in body["snapshot"].split(","))
     answer = None if sha256 is None else sha256[:_DIGITS]
     stated = _plan(body["plan"]).get("asked") or {}
@@ -191,7 +188,7 @@ def _line(number: int, entry: Entry, kinds: Mapping[str, str], state: str, sha25
         sql=body.get("sql") or _untold(body["question"]),
         price=price,
         asked=stated,
-        state=state,
+        state=OPEN if end is None else _ENDS[end.kind],
         answer=answer,
         tables=tables,
         request=body["request"],

@@ -121,9 +121,9 @@ def _has_room(book: Book, account: Account, body: Mapping[str, Any], limit: Unit
     gets = account.limit.fits(limit) if account.analyst is None else limit.fits(account.limit)
     if gets or people.oversubscribed:
         return True
-    changed = replace(account, now=_cap(body))
-    all_of_them = [changed if each.opened == account.opened else each for each in book.accounts.each()]
-    rest = caps.unreserved(changed if account.analyst is None else people, all_of_them)
+    changed, accounts = replace(account, now=_cap(body)), book.accounts.copy()
+    accounts[account.people, account.analyst] = changed
+    rest = caps.unreserved(changed if account.analyst is None else people, accounts)
     return rest.cost >= 0 and rest.delta >= 0
 
 

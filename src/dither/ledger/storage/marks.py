@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from dither.ledger.chain import digest, same
 from dither.ledger.storage.protocol import Mark
-from dither.ledger.totals import SIZE
+from dither.ledger.totals import PART, SIZE, parted
 
 HEAD = struct.Struct(">8sQ32sI")  # what it is, the sequence and the MAC of the entry, how many bytes follow
 MAC = 32
@@ -16,7 +18,6 @@ _LAST, WHOLE, _STEP = b"ditherA3", b"ditherM3", b"ditherS3"
 _FIRST_SLOT, SLOT = b"ditherA1", b"ditherA2"  # whole marks in files of two slots, and in rows
 _CHANGE = struct.Struct(f">Q{SIZE}s")  # the place of a total, and the total
 _LENGTH = struct.Struct(">Q")  # bytes of all totals
-_MANY = 128 * SIZE  # bytes that are compared at once
 _END = struct.Struct(">8sQQ32s")
 BLOCK = 4096
 
@@ -38,7 +39,7 @@ def unpacked(key: bytes, content: bytes, *kinds: bytes) -> Mark | None:
     text = content[:end]
     if magic not in kinds or not same(content[end : end + MAC], digest(key, b"anchor", text)):
         return None
-    return Mark(sequence, mac, None if first else text[HEAD.size :])
+    return Mark(sequence, mac, None if first else parted(text[HEAD.size :]))
 
 
 def newest_of_slots(key: bytes, content: bytes) -> Mark | None:
@@ -50,15 +51,17 @@ def newest_of_slots(key: bytes, content: bytes) -> Mark | None:
 
 def step_of(key: bytes, seal: bytes, before: Mark, after: Mark) -> bytes | None:
     """What leads from the mark with that seal to another; None if the whole is shorter, or accounts are gone."""
-    old, new = before.totals or b"", after.totals or b""
+    old, new = before.parts or (), after.parts or ()
     changes = []
-    for start in range(0, len(new) if new is not old else 0, _MANY):
-        if new[start : start + _MANY] != old[start : start + _MANY]:
-            places = range(start, min(start + _MANY, len(new)), SIZE)
-            changes += [place for place in places if new[place : place + SIZE] != old[place : place + SIZE]]
-    if len(new) < len(old) or len(changes) * _CHANGE.size > max(len(new), _MANY):
+    for number, (was, part) in enumerate(zip_longest(old, new, fillvalue=b"")):
+        if part != was:
+            places = range(0, len(part), SIZE)
+            found = ((place, part[place : place + SIZE]) for place in places)
+            changes += [(number * PART + place, now) for place, now in found if now != was[place : place + SIZE]]
+    length = _size(new)
+    if length < _size(old) or len(changes) * _CHANGE.size > max(length, PART):
         return None
-    body = _LENGTH.pack(len(new)) + b"".join(_CHANGE.pack(place, new[place : place + SIZE]) for place in changes)
+    body = _LENGTH.pack(length) + b"".join(_CHANGE.pack(place, now) for place, now in changes)
     text = HEAD.pack(_STEP, after.sequence, after.mac, len(body)) + body
     return text + digest(key, b"anchor step", seal, text)
 
@@ -91,7 +94,7 @@ def ends_of(key: bytes, content: bytes) -> list[End]:
 
 def followed(key: bytes, mark: Mark, since: End, content: bytes, end: End) -> Mark | None:
     """The mark at one end, from the mark at an earlier one and the steps between; None if they do not lead there."""
-    totals, place, seal, sequence, mac = bytearray(mark.totals or b""), 0, since.seal, mark.sequence, mark.mac
+    totals, place, seal, sequence, mac = list(mark.parts or ()), 0, since.seal, mark.sequence, mark.mac
     while content.startswith(_STEP, place) and len(content) >= place + HEAD.size:
         _, sequence, mac, size = HEAD.unpack_from(content, place)
         text = content[place : place + HEAD.size + size]
@@ -100,8 +103,14 @@ def followed(key: bytes, mark: Mark, since: End, content: bytes, end: End) -> Ma
             return None
         seal = content[place - MAC : place]
         (length,) = _LENGTH.unpack_from(text, HEAD.size)
-        totals.extend(bytes(length - len(totals)))
+        if length > _size(totals):
+            totals = [*parted(b"".join(totals).ljust(length, b"\0"))]
         for at, total in _CHANGE.iter_unpack(text[HEAD.size + _LENGTH.size :]):
-            totals[at : at + SIZE] = total
+            number, start = divmod(at, PART)
+            totals[number] = totals[number][:start] + total + totals[number][start + SIZE :]
     reached = (since.place + place, sequence) == (end.place, end.sequence) and same(seal, end.seal)
-    return Mark(sequence, mac, bytes(totals)) if reached else None
+    return Mark(sequence, mac, tuple(totals)) if reached else None
+
+
+def _size(parts: Iterable[bytes]) -> int:
+    return sum(map(len, parts))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from dither.errors import LedgerError
+from dither.ledger.totals import Parts
 
 
 class LedgerAway(LedgerError):
@@ -54,7 +55,12 @@ class Mark:
 
     sequence: int
     mac: bytes
-    totals: bytes | None = field(default=None, compare=False)
+    parts: Parts | None = field(default=None, compare=False)
+
+    @property
+    def totals(self) -> bytes | None:
+        """All of them together."""
+        return None if self.parts is None else b"".join(self.parts)
 
 
 class Marks(Protocol):

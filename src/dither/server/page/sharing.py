@@ -14,7 +14,7 @@ from typing import Any
 
 from dither.curator.principal import Principal
 from dither.errors import Busy, DitherError, LedgerError
-from dither.server.endpoints import ASKERS, Asked, Endpoint
+from dither.server.endpoints import ASKERS, COMPUTING, Asked, Endpoint
 from dither.server.problems import BodyTooLarge, NotFound
 from dither.server.questions import PRICE, SQL, Questions, key_of
 
@@ -66,7 +66,9 @@ def endpoints(sharing: Sharing) -> tuple[Endpoint, ...]:
     """Questions that are shared."""
     about = "Share a question by an id, under which it can be read and not run."
     return (
-        Endpoint("POST", "/questions", ASKERS, about, sharing.share, (SQL, *PRICE)),
-        Endpoint("GET", "/questions/{id}", ASKERS, "A question that somebody shares.", sharing.shared),
+        Endpoint("POST", "/questions", ASKERS, about, sharing.share, (SQL, *PRICE), threads=COMPUTING),
+        Endpoint(
+            "GET", "/questions/{id}", ASKERS, "A question that somebody shares.", sharing.shared, threads=COMPUTING
+        ),
         Endpoint("DELETE", "/questions/{id}", ASKERS, "Share one of yours no more.", sharing.unshare),
     )

@@ -43,7 +43,6 @@ class Services:
     questions: Questions
     throttle: Throttle
     metrics: Metrics
-    threads: int = 40
 
 
 class Listener:
@@ -56,7 +55,7 @@ class Listener:
         self._threads: dict[Thread, Channel] = {}
         self._connections: dict[bytes, Connection] = {}
         self._closing = False
-        self._pool = ThreadPoolExecutor(services.threads, "dither-pg-work")
+        self._pool = ThreadPoolExecutor(MOST_CONNECTIONS, "dither-pg-work")
         self._catalog = Catalog(services.questions.service)
         self._cancels = Cancels(cancels, self._cancel)
         self._socket = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
