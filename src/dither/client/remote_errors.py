@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dither.errors import BudgetExceeded, DitherError, ParameterError
+from dither.errors import DitherError, ParameterError
 from dither.ledger.officer import refusals  # noqa: F401 - so that these classes are known
 
 
@@ -25,9 +25,6 @@ def error_from(body: bytes) -> DitherError:
         setattr(made, name, value)
     if isinstance(made, ParameterError) and made.name is not None:
         made.rule = made.what.removeprefix(f"{made.name} ")
-    if isinstance(made, BudgetExceeded):
-        stated = ", ".join(f"{name}={value}" for name, value in (made.asked or {}).items())
-        made.predicate = message.removeprefix(f"the price {stated} ")
     if kind is None:
         made.code = code
     return made  # type: ignore[no-any-return]
