@@ -82,7 +82,7 @@ def test_logarithms_of_large_numbers(factor):
 
 
 def test_planted_numbers_of_any_reach_are_multiplied(monkeypatch):
-    monkeypatch.setattr(fixed_point, "_ROOM", 2**126)
+    monkeypatch.setattr(fixed_point, "_ROOM", 2**200)
     with pytest.raises(UnsafePlan):
         test_logarithms_of_large_numbers(2**110)
 
@@ -185,6 +185,22 @@ def test_a_root_is_refused_where_it_is_written_or_proven_by_the_guard(bench, pow
     node = bench.bind(text).node
     columns = {part.name: part for part in node.walk() if isinstance(part, Stored)}
     assert interval(node, columns)[1] >= 2 ** (power // 2)
+
+
+@pytest.mark.parametrize("power", [60, 70, 76, 82, 90, 110, 120, 124, 125])
+@pytest.mark.parametrize(
+    "form", ["SQRT({})", "LN({})", "LOG(2, {})", "EXP({})", "POWER({}, 2)", "POWER(GREATEST({}, 0), 0.5)"]
+)
+@pytest.mark.parametrize("far", ["LEAST({}, 3)", "LEAST(CAST({} AS DECIMAL(38, 2)), 3)"])
+def test_numbers_far_below_zero_are_refused_where_they_are_written_or_proven_by_the_guard(bench, far, form, power):
+    """Bounded above, they have a root and a power; what they are computed from may reach as far down as numbers do."""
+    text = form.format(far.format(f"CASE WHEN n = 1 THEN -{2**power} ELSE n END"))
+    try:
+        node = bench.bind(text).node
+    except UnsupportedQuery:
+        assert power > 60 or form == "POWER({}, 2)"
+        return
+    interval(node, {part.name: part for part in node.walk() if isinstance(part, Stored)})
 
 
 def test_the_guard_proves_what_is_stated_of_a_local_number():

@@ -27,7 +27,7 @@ DECIMALS = 6
 BITS = 52  # that errors are far below the sixth decimal, and products far below 126 bits
 ONE = 2**BITS
 _FINER = 40  # bits more, where a product has room
-_ROOM = 2**73  # below which a number may be multiplied by ONE
+_ROOM = 2**125  # below which the product of a clamped number stays
 _UNIT = 10**DECIMALS
 _TWO, _TEN = Fraction(2), Fraction(10)
 _SMALLEST = -24 * ONE  # the logarithm to base 2 of what is rounded to 0
@@ -61,6 +61,13 @@ def series(value: Numeric, coefficients: Sequence[Fraction]) -> Numeric:
     return found
 
 
+def _multiplied(clamped: Numeric, factor: Numeric) -> Numeric:
+    """By a name of its own where it needs one: a clamp counts by all that its operand may reach."""
+    if clamped.reach * factor.high < _ROOM:
+        return simplifier.multiply(clamped, factor)
+    return let("clamped", clamped, lambda value: simplifier.multiply(value, factor))
+
+
 def folded(value: Numeric) -> Numeric:
     """A number that depends on no column, as the constant that it is."""
     if value.uses or isinstance(value, Constant):
@@ -85,7 +92,7 @@ def root(value: Numeric) -> Numeric:
 
     def of(number: Numeric) -> Numeric:
         above = clamped(number, 0, max(0, number.high))
-        square = cut_divide(simplifier.multiply(above, Constant(finer)), coarser)
+        square = cut_divide(_multiplied(above, Constant(finer)), coarser)
         double = let("square", square, lambda square: _isqrt(square, most))
         half = let("double", double, lambda double: Divide(simplifier.add(double, Constant(1)), Constant(2)))
         return _where(simplifier.compare("<=", Constant(0), number), half, needed=value.low < 0)
@@ -124,11 +131,7 @@ def binary_logarithm(value: Numeric) -> Numeric:
     def of(number: Numeric) -> Numeric:
         power = Steps(number, starts, tuple(places))
         up = Steps(number, starts, tuple(2 ** max(0, BITS - place) for place in places))
-        small = clamped(number, 1, ONE)
-        if small.reach < _ROOM:
-            scaled = simplifier.multiply(small, up)
-        else:  # by a name of its own: a clamp counts by all that its operand may reach
-            scaled = let("small", small, lambda small: simplifier.multiply(small, up))
+        scaled = _multiplied(clamped(number, 1, ONE), up)
         if number.high > ONE:
             down = Steps(number, starts, tuple(2 ** max(0, place - BITS) for place in places))
             large = simplifier.compare("<", Constant(ONE), number)
