@@ -155,7 +155,7 @@ def _epsilon_bounds(
         if lost < smallest + _SHARE:
             high = min(high, least_above(reading, _target(smallest, lost), reading.epsilon + _BEYOND / reading.theta))
             low = max(low, min(high, most_below(reading, largest, high))) if high < math.inf else low
-        if high - low <= WANTED * high or high <= enough:
+        if high - low <= WANTED * high < math.inf or high <= enough:
             return min(low, high), high
     plain = plain_bounds.epsilon_bounds(losses, smallest, largest)
     low, high = max(low, plain[0]), min(high, plain[1])
