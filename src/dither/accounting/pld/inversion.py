@@ -220,7 +220,7 @@ def _near(
         ways = _ways(kept, high, smallest, lost, left_out)
         first = next(ways)
         target = _target(smallest, first[1])
-        if 0 < enough < high and first[0].log_above(enough) <= target:
+        if 0 < enough < high and first[0].rough().log_above(enough) <= target:
             return 0.0, enough
         before, high = high, min(high, least_above(first[0], target, high))
         if high <= enough or not before - high > 0 or exhausted():
