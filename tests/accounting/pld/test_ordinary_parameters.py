@@ -103,6 +103,14 @@ def test_many_places_at_once():
         GDP(1).delta_at([-1])
 
 
+def test_a_line_that_does_not_reach_a_place_says_nothing_there():
+    """The line of the first delta leaves out more than the second one allows."""
+    guarantee = sampled(1, "0.01") * 10
+    for deltas in (["1e-5", "1e-6"], ["1e-6", "1e-5"], ["1e-4", "1e-8", "1e-20", "1e-5"]):
+        alone = [guarantee.epsilon_at(delta) for delta in deltas]
+        assert guarantee.epsilon_at(deltas) == pytest.approx(alone, rel=1e-3)
+
+
 def sampled_laplace_delta(epsilon, rate, at):
     """Both orders, from densities on a fine grid and the two atoms."""
     u = np.linspace(-epsilon, epsilon, 200_001)

@@ -155,7 +155,7 @@ def _epsilon_bounds(
         if lost < smallest + _SHARE:
             high = min(high, least_above(reading, _target(smallest, lost), reading.epsilon + _BEYOND / reading.theta))
             low = max(low, min(high, most_below(reading, largest, high))) if high < math.inf else low
-        if high - low <= WANTED * high or high <= enough:
+        if high - low <= WANTED * high < math.inf or high <= enough:
             return min(low, high), high
     plain = plain_bounds.epsilon_bounds(losses, smallest, largest)
     low, high = max(low, plain[0]), min(high, plain[1])
@@ -220,7 +220,7 @@ def _near(
         ways = _ways(kept, high, smallest, lost, left_out)
         first = next(ways)
         target = _target(smallest, first[1])
-        if 0 < enough < high and first[0].log_above(enough) <= target:
+        if 0 < enough < high and first[0].rough().log_above(enough) <= target:
             return 0.0, enough
         before, high = high, min(high, least_above(first[0], target, high))
         if high <= enough or not before - high > 0 or exhausted():
