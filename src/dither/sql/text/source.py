@@ -10,7 +10,6 @@ from sqlglot.tokenizer_core import TokenType
 
 from dither.errors import UnsupportedQuery
 
-
 # Words of hints that are PostgreSQL's alone, or have another form in some dialect.
 _OURS = ("EXTRACT(EPOCH", "INTERVAL '", "day + 7", "LOG(2", "NUMERIC(", "TIMESTAMPTZ", "for a backslash")
 
