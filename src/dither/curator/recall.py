@@ -87,6 +87,16 @@ def check_labels(ledger: Ledger, reservation: Reservation, priced: PricedQuestio
             )
 
 
+def relabelled(priced: PricedQuestion, known: Reservation) -> bytes | None:
+    """A stored release, under the labels that this text gives to the same codes of the same data."""
+    if known.answer is None or known.snapshot != priced.snapshot:
+        return known.answer
+    released = Released.from_bytes(known.answer)
+    if released.labels in (None, priced.question.labels):
+        return known.answer
+    return replace(released, labels=priced.question.labels).to_bytes()
+
+
 def profile_for(ledger: Ledger, question: Question) -> Profile | None:
     """The profile of the table that each row of a question is made of, with what it tells of the columns in use."""
     limit = certifiable(Limits(None).limited(question.source))

@@ -135,7 +135,7 @@ class Walk:
         self, analyst: str | None, priced: PricedQuestion, request: str | None
     ) -> tuple[str, PricedQuestion, bytes | None]:
         """What the ledger calls this question, the noise recorded for its request id, and an answer paid for before."""
-        from dither.curator.recall import as_recorded, at_charge, check_labels, keeps_to, repriced
+        from dither.curator.recall import as_recorded, at_charge, check_labels, keeps_to, relabelled, repriced
         from dither.ledger import Charge
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
@@ -151,7 +151,7 @@ class Walk:
                     self._ledger.fail(known.id)
                 priced = at_charge(priced, known)
             answered = self._reserve(analyst, priced, request, question) if known.state == "settled" else known
-            return question, priced, answered.answer
+            return question, priced, relabelled(priced, answered)
         if request is not None and self.repeats is not None:
             bound = self.repeats.find(analyst, request, priced)
             if bound is not None:
@@ -163,7 +163,7 @@ class Walk:
             repeated = self._ledger.paid(people, analyst, question, snapshot, charge)
         if repeated is not None and request is not None and self.repeats is not None:
             repeated = self.repeats.bind(analyst, request, priced, repeated)
-        return question, priced, None if repeated is None else repeated.answer
+        return question, priced, None if repeated is None else relabelled(priced, repeated)
 
     def _reserve(
         self,

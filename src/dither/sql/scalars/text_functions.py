@@ -115,7 +115,7 @@ def _concat(scalars: Scalars, node: exp.Expr) -> Value:
         if value.kind == "text" and isinstance(value.node, Textual) and value.node.nullable:
             value = Value("text", TextCoalesce((value.node, TextConstant(""))))
         elif value.kind == "category" and value.node.nullable:
-            hint = "Write COALESCE(x, 'label'), with one of its labels, or x || y."
+            hint = "Write COALESCE(x, 'label'), with one of its labels, or x || y, which is NULL then."
             raise scalars.refusal(item, "CONCAT would write nothing for NULL, which is no label.", hint)
         joined = value if joined is None else _both(scalars, node, [joined, value])
     if joined is None:

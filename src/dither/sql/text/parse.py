@@ -142,7 +142,8 @@ def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, s
         return called[0].replace("{name}", _name(node, source)), called[1]
     if isinstance(node, exp.AggFunc):
         return f"{_name(node, source)} is not supported.", advice.fill(grammar.AGGREGATES)
-    return f"{_words(node, source)} is not supported.", grammar.OTHERWISE
+    hint = "The page on dialects lists what is." if source.dialect else grammar.OTHERWISE
+    return f"{_words(node, source)} is not supported.", hint
 
 
 def _argument(node: exp.Expr, value: object) -> exp.Expr:

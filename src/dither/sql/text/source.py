@@ -10,6 +10,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from dither.errors import UnsupportedQuery
 
+# Words of hints that are PostgreSQL's alone, or have another form in some dialect.
+_OURS = ("EXTRACT(EPOCH", "INTERVAL '", "day + 7", "LOG(2", "NUMERIC(", "TIMESTAMPTZ", "for a backslash")
+
 
 @dataclass(frozen=True)
 class Source:
@@ -29,7 +32,9 @@ class Source:
         return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
     def refusal(self, at: exp.Expr | int, what: str, hint: str = "") -> UnsupportedQuery:
-        """The error to raise about a piece of syntax or a character."""
+        """The error to raise about a piece of syntax or a character; a hint in PostgreSQL's words says so elsewhere."""
+        if self.dialect and any(words in hint for words in _OURS) and "dialect" not in f"{what} {hint}":
+            hint = f"{hint} That is PostgreSQL's dialect."
         line, column = self.place(at if isinstance(at, int) else self.offset(at))
         return UnsupportedQuery(what, line=line, column=column, hint=hint)
 
