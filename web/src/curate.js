@@ -2,6 +2,7 @@
 import { call } from "./api.js";
 import { h, show, table } from "./dom.js";
 import { rounded } from "./numbers.js";
+import { orders } from "./orders.js";
 import { View } from "./view.js";
 
 const FILES = { parquet: "application/vnd.apache.parquet", csv: "text/csv", arrow: "application/vnd.apache.arrow.stream" };
@@ -133,9 +134,9 @@ function reports(found) {
 const written = (value) => (Array.isArray(value) ? value.join("; ") : value && typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name} ${one}`).join(", ") : String(value ?? ""));
 
 export class People extends View {
-  constructor({ acts }) {
+  constructor({ acts, grants }) {
     super("People and budgets");
-    this.acts = acts;
+    Object.assign(this, { acts, grants });
   }
 
   async start() {
@@ -147,7 +148,7 @@ export class People extends View {
       const granted = Object.entries(one.granted).map(([what, amount]) => `${what} ${rounded(amount)}`).join(", ");
       return [one.people, one.analyst ?? "all", granted, `${rounded(one.spent[name])} ${name}`, `${rounded(one.left[name])} ${name}`, bar(one.spent[name] / one.granted[name]), one.state, this.acts ? h("span", { class: "buttons" }, order("freeze"), order("thaw")) : ""];
     });
-    show(this.body, table("Accounts", ["people", "analyst", "granted", "spent", "left", "share", "state", "actions"], rows));
+    show(this.body, table("Accounts", ["people", "analyst", "granted", "spent", "left", "share", "state", "actions"], rows), this.grants && orders("people", this));
   }
 }
 
@@ -156,15 +157,20 @@ function bar(share) {
 }
 
 export class Tokens extends View {
-  constructor({ acts }) {
+  constructor({ acts, grants }) {
     super("Tokens");
-    this.acts = acts;
+    Object.assign(this, { acts, grants });
   }
 
   async start() {
     const day = (seconds) => new Date(1000 * seconds).toISOString().slice(0, 10);
     const found = await call("GET", "/tokens");
     const rows = found.toReversed().map((one) => [one.id, one.role, one.name ?? "", one.label, day(one.made), day(one.until), one.state, this.acts && one.state === "valid" ? h("button", { type: "button", class: "small", onclick: () => this.act("Revoking", () => call("DELETE", `/tokens/${one.id}`)) }, "Revoke") : ""]);
-    show(this.body, table("All tokens, but not what they are", ["id", "role", "name", "label", "made", "ends", "state", "actions"], rows), h("p", { class: "muted" }, "Make one on the server: dither token make FOLDER --analyst NAME."));
+    show(this.body, table("All tokens, but not what they are", ["id", "role", "name", "label", "made", "ends", "state", "actions"], rows), this.grants ? orders("tokens", this, ({ token }) => this.body.prepend(shownOnce(token))) : h("p", { class: "muted" }, "Make one on the server: dither token make FOLDER --analyst NAME."));
   }
+}
+
+function shownOnce(token) {
+  const field = h("input", { type: "text", readonly: true, size: 70, "aria-label": "New token", value: token, onfocus: () => field.select() });
+  return h("p", {}, "The new token, which is shown this once: ", field);
 }

@@ -11,7 +11,7 @@ import { tour } from "./tour.js";
 const VISITORS = ["analyst", "curator", "auditor", "administrator"];
 
 function views({ role }) {
-  const acts = role !== "auditor";
+  const [acts, grants] = [role !== "auditor", role === "administrator"];
   const all = {};
   if (["analyst", "curator"].includes(role)) {
     const ask = (all.Ask = new Ask());
@@ -20,9 +20,9 @@ function views({ role }) {
   }
   if (role !== "analyst") {
     if (role === "curator") all.Tables = new Tables();
-    all.People = new People({ acts });
+    all.People = new People({ acts, grants });
     all.Ledger = new Ledger({ verify: true });
-    all.Tokens = new Tokens({ acts });
+    all.Tokens = new Tokens({ acts, grants });
     if (acts) all.Limits = new Limits();
   }
   return all;

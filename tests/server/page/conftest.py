@@ -84,3 +84,15 @@ def visitor(clinic: Any, browser: Browser, request: Any) -> Iterator[Visitor]:
     yield made
     context.close()
     assert not made.problems, "the console has errors"
+
+
+@pytest.fixture
+def administrator(served: Any, browser: Browser) -> Iterator[Visitor]:
+    """Of a server that was started with --remote-admin."""
+    context = browser.new_context()
+    context.set_default_timeout(60_000)
+    made = Visitor(context.new_page(), served)
+    made.sign_in("administrator")
+    yield made
+    context.close()
+    assert not made.problems, "the console has errors"

@@ -158,6 +158,45 @@ def test_a_curator_revokes_a_token(visitor: Any) -> None:
     assert visitor.server.call("monitor", "GET", "/v1/whoami").status == 401
 
 
+def order(visitor: Any, words: str, **stated: str) -> None:
+    visitor.page.click(f"summary:text-is('{words}')")
+    for name, value in stated.items():
+        visitor.page.get_by_label(f"{words}: {name}").fill(value)
+    visitor.check_accessible()
+    visitor.page.get_by_role("button", name=words, exact=True).click()
+    said(visitor, f"{words}: done")
+
+
+def test_an_administrator_makes_people_analysts_and_tokens(administrator: Any) -> None:
+    visitor = administrator
+    visitor.page.on("dialog", lambda dialog: dialog.accept())
+    order(visitor, "Open people", name="guests", epsilon="2", delta="1e-7")
+    order(visitor, "Make an analyst", name="bob", people="guests", epsilon="1", delta="1e-8")
+    view(visitor, "Tokens")
+    order(visitor, "Make a token", role="analyst", name="bob", days="3")
+    token = visitor.page.get_by_label("New token").input_value()
+    assert visitor.server.call(token, "GET", "/v1/whoami").json == {"role": "analyst", "name": "bob"}
+    view(visitor, "People")
+    order(visitor, "Give an account less", people="guests", analyst="bob", epsilon="0.5", delta="1e-8", reason="less")
+    order(visitor, "Close an account for good", people="guests", analyst="bob", reason="gone")
+    row = visitor.page.locator("tr", has_text="guests").filter(has_text="bob")
+    expect(row).to_contain_text("closed")
+    visitor.page.click("summary:text-is('Make an analyst')")
+    for name, value in {"name": "alice", "people": "nobody", "epsilon": "1"}.items():
+        visitor.page.get_by_label(f"Make an analyst: {name}").fill(value)
+    visitor.page.get_by_role("button", name="Make an analyst", exact=True).click()
+    said(visitor, "there is no budget for people 'nobody'")
+
+
+def test_granting_from_afar_is_said_to_be_off(visitor: Any) -> None:
+    visitor.sign_in("administrator")
+    visitor.page.click("summary:text-is('Open people')")
+    visitor.page.get_by_label("Open people: name").fill("guests")
+    visitor.page.get_by_label("Open people: epsilon").fill("1")
+    visitor.page.get_by_role("button", name="Open people", exact=True).click()
+    said(visitor, "it was started without --remote-admin")
+
+
 def test_an_auditor_verifies_and_changes_nothing(visitor: Any) -> None:
     visitor.sign_in("auditor")
     asked: list[str] = []
