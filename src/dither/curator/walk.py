@@ -63,10 +63,10 @@ class Walk:
         level, over_groups = probability(confidence, "confidence"), over_groups_of(coverage)
         self._engine.warm()
         named = {"dialect": dialect, "confidence": level, "over_groups": over_groups, **stated}
-        pricing = partial(self.price, text, analyst, **named)
-        priced, stored, charged = self.answer(analyst, pricing, request, text)
+        priced, stored, charged = self.answer(analyst, partial(self.price, text, analyst, **named), request, text)
         ways: dict[str, Any] = {"rows_per_owner": stated.get("rows_per_owner"), "over_groups": over_groups}
-        shown = present(priced.question, stored, level, charged=charged, **ways)
+        with self.computing(analyst):
+            shown = present(priced.question, stored, level, charged=charged, **ways)
         return replace(shown, bought=(bought(shown.price, self._accounts.budget(priced.question.people)),))
 
     def explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:

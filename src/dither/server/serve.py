@@ -140,10 +140,10 @@ class Server:
         folder = Path(settings.folder)
         anchor: dict[str, Any] = {"anchor": settings.anchor, "weak_anchor": settings.weak_anchor}
         self.curator = Curator.open(folder, create=False, **anchor)
-        self.curator.charge_ahead(_AHEAD, computing(_COMPUTING))
+        self.curator.charge_ahead(_AHEAD, turns := computing(_COMPUTING))
         self.store = Store(folder)
         self.tokens = Tokens(self.store)
-        asked = self.questions = Questions(self.curator.service, self.store, self.tokens)
+        asked = self.questions = Questions(self.curator.service, self.store, self.tokens, computing=turns)
         self.metrics = Sender(settings.counts)
         recovery = Recovery(self.curator.service.pending, asked, self.store)
         self.jobs = Jobs(asked, self.store, self.tokens, self.metrics, recovery)
