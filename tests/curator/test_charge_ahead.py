@@ -13,6 +13,7 @@ from dither.curator.walk import Walk
 from dither.engines.duckdb import workers
 from dither.errors import LedgerError
 from dither.ledger import Ledger
+from dither.server.throttle import computing
 
 COUNT = "SELECT COUNT(*) FROM visits WHERE age > "
 
@@ -35,7 +36,7 @@ class Blocks:
 def check_charged_while_others_run(clinic: dt.Curator, patience: float = 60) -> None:
     """With one worker, four questions are charged at once and run one after the other; the fifth is not charged."""
     clinic.limits(dt.Limits(workers=1, wait_seconds=60))
-    clinic.charge_ahead(4)
+    clinic.charge_ahead(4, computing(2))
     engine = clinic._engine = Blocks(clinic._engine)  # type: ignore[assignment]
     found: list[Any] = []
 
@@ -75,7 +76,7 @@ def test_planted_bug_no_more_places_than_workers(clinic: dt.Curator, monkeypatch
 def test_whoever_has_paid_is_not_refused(clinic: dt.Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker can be started after the charge: nothing depends on data, so it is answered when it is asked again."""
     clinic.limits(dt.Limits(workers=1))
-    clinic.charge_ahead(4)
+    clinic.charge_ahead(4, computing(2))
 
     def none(*_: object) -> Any:
         raise dt.PolicyError("no worker process could be started to run the question; nothing was charged.")

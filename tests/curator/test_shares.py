@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dither as dt
+from dither.server.throttle import computing
 
 COUNT = "SELECT COUNT(*) FROM visits"
 
@@ -65,7 +66,7 @@ def test_slow_questions_of_one_analyst_leave_a_worker_to_others(clinic: dt.Curat
 
 
 def test_the_same_where_questions_are_charged_ahead(clinic: dt.Curator) -> None:
-    clinic.charge_ahead(4)
+    clinic.charge_ahead(4, computing(2))
     check_others_are_answered(clinic)
 
 

@@ -129,7 +129,7 @@ LEAK = "d = app.document_of; app.document_of = lambda e: {'error': {**d(e)['erro
 LATE = """
 def query(self, asked):
     answer = self.asked(asked.principal, asked.body)
-    return self._shown(questions.key_of(asked.principal), answer, questions._form(asked))
+    return self._shown(asked.principal, answer, questions._form(asked))
 questions.Questions.query = query
 """
 

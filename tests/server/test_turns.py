@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dither as dt
+from dither.curator.principal import Principal
 from dither.server.app import application
 from dither.server.endpoints import ASKERS, COMPUTING, QUICK, SLOW, Asked, Endpoint
 from dither.server.metrics import Sums
@@ -20,6 +22,7 @@ from dither.server.serve import Settings, _door
 from dither.server.store import Store
 from dither.server.throttle import Turns
 from dither.server.tokens import Tokens
+from dither.sql.binding.reading import Readings
 
 
 class Server:
@@ -165,6 +168,57 @@ def test_planted_bug_turns_are_not_given_back() -> None:
     requests.turns._taken = Kept()
     with pytest.raises(AssertionError):
         anyio.run(requests.follow, [("ask", 0), ("cancel", 0), ("ask", 1)])
+
+
+class Pricing:
+    """A curator whose readings of alice's texts take until they are let go."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.server, self.go = Process(Settings(str(folder))), threading.Event()
+        self.begun = threading.Semaphore(0)
+        self.done = Counter[str]()
+
+        def read(readings: Readings, analyst: str | None, *stated: Any, real: Any = Readings.read, **named: Any) -> Any:
+            if analyst == "alice":
+                self.begun.release()
+                assert self.go.wait(120)
+            return real(readings, analyst, *stated, **named)
+
+        monkeypatch.setattr(Readings, "read", read)
+
+    def ask(self, who: str) -> None:
+        """Refused, since it costs more than anybody has."""
+        service = self.server.curator.service
+        with pytest.raises(dt.BudgetExceeded):
+            service.ask(Principal.analyst(who), "SELECT COUNT(*) FROM visits", epsilon=900, request=who)
+        self.done[who] += 1
+
+    def check(self, seconds: float) -> None:
+        """alice computes one text and has four wait; bob's turn comes all the same."""
+        several = [threading.Thread(target=self.ask, args=("alice",), daemon=True) for _ in range(5)]
+        several.append(threading.Thread(target=self.ask, args=("bob",), daemon=True))
+        try:
+            for thread in several[:-1]:
+                thread.start()
+            assert self.begun.acquire(timeout=60)
+            several[-1].start()
+            several[-1].join(seconds)
+            assert self.done == {"bob": 1}, "others wait"
+        finally:
+            self.go.set()
+            for thread in several:
+                thread.join(60)
+            self.server.close()
+
+
+def test_expensive_texts_of_one_leave_turns_to_others(unserved: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Pricing(unserved.folder, monkeypatch).check(60)
+
+
+def test_planted_bug_one_turn_for_all(unserved: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dither.server.serve._COMPUTING", 1)
+    with pytest.raises(AssertionError, match="others wait"):
+        Pricing(unserved.folder, monkeypatch).check(1)
 
 
 def test_what_takes_long_or_computes_is_apart(unserved: Any) -> None:

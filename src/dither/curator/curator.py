@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -263,14 +264,15 @@ class Curator(Asker, Overseen):
         """Start a worker, so that the first question does not wait for one."""
         self._engine.warm()
 
-    def charge_ahead(self, times: int) -> None:
+    def charge_ahead(self, times: int, computing: Callable[[str | None], AbstractContextManager[object]]) -> None:
         """Charge so many times more questions at once than there are workers, so that they share durable commits.
 
         For servers, where each question has a request id: what waits for a worker is charged already, and if the
-        process dies it is answered under that id. Servers keep the ids of free repeats themselves.
+        process dies it is answered under that id. Servers keep the ids of free repeats themselves. Whoever asks reads
+        and prices within a turn of `computing`.
         """
         self._engine.charge_ahead(times)
-        self._walk.repeats = None
+        self._walk.repeats, self._walk.computing = None, computing
 
     def close(self) -> None:
         self._engine.close()

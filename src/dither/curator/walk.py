@@ -7,7 +7,7 @@ read -> price -> a place and the shared lock -> reserve (durable) -> a worker ->
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -43,6 +43,7 @@ class Walk:
         self._accounts, self._readings = Accounts(ledger), Readings()
         self.catalogs = Catalogs(policy, self._accounts)
         self.repeats: Repeats | None = Repeats(policy.folder, ledger)  # None where a server keeps the ids
+        self.computing: Callable[[str | None], AbstractContextManager[object]] = lambda analyst: nullcontext()
 
     def ask(
         self,
@@ -62,10 +63,10 @@ class Walk:
         level, over_groups = probability(confidence, "confidence"), over_groups_of(coverage)
         self._engine.warm()
         named = {"dialect": dialect, "confidence": level, "over_groups": over_groups, **stated}
-        pricing = partial(self.price, text, analyst, **named)
-        priced, stored, charged = self.answer(analyst, pricing, request, text)
+        priced, stored, charged = self.answer(analyst, partial(self.price, text, analyst, **named), request, text)
         ways: dict[str, Any] = {"rows_per_owner": stated.get("rows_per_owner"), "over_groups": over_groups}
-        shown = present(priced.question, stored, level, charged=charged, **ways)
+        with self.computing(analyst):
+            shown = present(priced.question, stored, level, charged=charged, **ways)
         return replace(shown, bought=(bought(shown.price, self._accounts.budget(priced.question.people)),))
 
     def explain(self, analyst: str | None, text: str, **stated: Any) -> Explanation:
@@ -98,7 +99,8 @@ class Walk:
         return self.price_question(question, analyst, **stated)
 
     def read(self, analyst: str | None, text: str, dialect: str | None = None) -> Question:
-        return self._readings.read(analyst, text, self.catalogs.of(analyst), dialect=dialect)
+        with self.computing(analyst):
+            return self._readings.read(analyst, text, self.catalogs.of(analyst), dialect=dialect)
 
     def price_question(self, question: Question, analyst: str | None, **stated: Any) -> PricedQuestion:
         """The same for a question that was read already."""
@@ -109,8 +111,9 @@ class Walk:
 
         self._accounts.budget(question.people, analyst)  # refuses an analyst whom the curator gave no cap there
         currency = Currency.of(self._accounts.budget(question.people))
-        priced = price(question, currency, profile=profile_for(self._ledger, question), **stated)
-        admit(priced, self._policy.read().limits, self._engine.dialect_of(question.engine))
+        with self.computing(analyst):
+            priced = price(question, currency, profile=profile_for(self._ledger, question), **stated)
+            admit(priced, self._policy.read().limits, self._engine.dialect_of(question.engine))
         return priced
 
     def answer(
@@ -178,13 +181,11 @@ class Walk:
         from dither.ledger import Charge
 
         people, charge = priced.question.people, Charge(priced.price.cost, priced.price.delta)
-        snapshot, plan = priced.snapshot, priced.recipe()
+        asked: dict[str, Any] = {"question": question, "snapshot": priced.snapshot, "plan": priced.recipe()}
         try:
             # The time is for who reads the ledger, and decides nothing: this clock may say what it likes.
-            asked: dict[str, Any] = {"request": request, "sql": text, "time": max(int(self._clock.date()), 0)}
-            reservation = self._ledger.reserve(
-                people, analyst, charge, question=question, snapshot=snapshot, plan=plan, **asked
-            )
+            asked |= {"request": request, "sql": text, "time": max(int(self._clock.date()), 0)}
+            reservation = self._ledger.reserve(people, analyst, charge, **asked)
         except BudgetExceeded:
             raise self._accounts.refusal(people, analyst, priced.asked, charge) from None
         if reservation.answer is not None:

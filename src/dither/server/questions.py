@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -84,6 +85,7 @@ class Questions:
     store: Store
     tokens: Tokens
     running: set[tuple[str, str]] = field(default_factory=set)  # principals and request ids that this process answers
+    computing: Callable[[str | None], AbstractContextManager[object]] = lambda analyst: nullcontext()
 
     def explain(self, asked: Asked) -> Any:
         stated = dict(asked.body)
@@ -92,7 +94,7 @@ class Questions:
     def query(self, asked: Asked) -> Reply:
         """Ask and pay; under a request id that has its answer already, that very answer."""
         form = _form(asked)
-        return self._shown(key_of(asked.principal), self.asked(asked.principal, asked.body, asked.token), form)
+        return self._shown(asked.principal, self.asked(asked.principal, asked.body, asked.token), form)
 
     def asked(self, principal: Principal, body: Mapping[str, Any], token: str | None = None) -> str:
         """The id of the answer, which is made once under a request id.
@@ -118,7 +120,8 @@ class Questions:
         try:
             with asking(), charging_by(always if token is None else partial(self.tokens.check, token)):
                 answer = self.service.ask(principal, stated.pop("sql"), request=request, **stated)
-                document = to_bytes(answer)
+                with self.computing(principal.name):
+                    document = to_bytes(answer)
                 return self.store.keep(whose, request, secrets.token_hex(16), document, free=not answer.charged)
         except LedgerError:
             raise  # it may be charged
@@ -133,13 +136,15 @@ class Questions:
         return self.store.bind(whose, request, digest, text, int(time.time()) + LEASE)
 
     def answer(self, asked: Asked) -> Reply:
-        return self._shown(key_of(asked.principal), asked.path["id"], _form(asked))
+        return self._shown(asked.principal, asked.path["id"], _form(asked))
 
-    def _shown(self, whose: str, identity: str, form: str) -> Reply:
-        found = self.store.answer(whose, identity)
+    def _shown(self, principal: Principal, identity: str, form: str) -> Reply:
+        found = self.store.answer(key_of(principal), identity)
         if found is None:
             raise NotFound
-        return Reply(_written(identity, found, form), FORMS[form], headers={"dither-answer": identity})
+        with self.computing(principal.name):
+            written = _written(identity, found, form)
+        return Reply(written, FORMS[form], headers={"dither-answer": identity})
 
     def tables(self, asked: Asked) -> Any:
         return [declaration(table) for table in self.service.tables(asked.principal)]

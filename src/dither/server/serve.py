@@ -38,7 +38,7 @@ from dither.server.page.sharing import Sharing
 from dither.server.questions import Questions
 from dither.server.recovery import Recovery
 from dither.server.store import Store
-from dither.server.throttle import Throttle, Turns
+from dither.server.throttle import Throttle, Turns, computing
 from dither.server.tokens import Tokens
 from dither.server.wire.listener import Listener, Services
 from dither.server.wire.login.authentication import Gate, nonce_of, secure
@@ -46,7 +46,7 @@ from dither.server.wire.login.authentication import Gate, nonce_of, secure
 _ORIGIN = re.compile(r"https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
 _PARENT = "DITHER_SERVE_PARENT"  # and which process it ends with
-_COMPUTING = 4  # threads that compute at once: with more, all of them take longer, and so does everything else
+_COMPUTING = 2  # threads that compute at once: with more, all of them take longer, and so does everything else
 _AHEAD = 4  # questions that are charged at once for each worker, so that they share durable commits
 _LOOK = 1.0  # seconds between two looks at whether the process that started this one is still there
 
@@ -145,10 +145,10 @@ class Server:
         folder = Path(settings.folder)
         anchor: dict[str, Any] = {"anchor": settings.anchor, "weak_anchor": settings.weak_anchor}
         self.curator = Curator.open(folder, create=False, **anchor)
-        self.curator.charge_ahead(_AHEAD)
+        self.curator.charge_ahead(_AHEAD, turns := computing(_COMPUTING))
         self.store = Store(folder)
         self.tokens = Tokens(self.store)
-        asked = self.questions = Questions(self.curator.service, self.store, self.tokens)
+        asked = self.questions = Questions(self.curator.service, self.store, self.tokens, computing=turns)
         self.metrics = Sender(settings.counts)
         recovery = Recovery(self.curator.service.pending, asked, self.store)
         self.jobs = Jobs(asked, self.store, self.tokens, self.metrics, recovery)

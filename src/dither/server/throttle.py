@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, Event, to_thread
 
+from dither.engines.duckdb.slots import Slots
 from dither.errors import DitherError
 
 T = TypeVar("T")
@@ -64,6 +65,21 @@ class Throttle:
         finally:
             with self._lock:
                 bucket.running -= 1
+
+
+def computing(most: int) -> Callable[[str | None], AbstractContextManager[None]]:
+    """Turns of analysts (None: the curator) at computing, of whom so many do at once; those with fewest come next."""
+    slots = Slots(lambda: most)
+
+    @contextmanager
+    def turn(analyst: str | None) -> Iterator[None]:
+        slots.take(analyst, None)
+        try:
+            yield
+        finally:
+            slots.give(analyst)
+
+    return turn
 
 
 @dataclass(eq=False)
