@@ -276,7 +276,7 @@ def entries_part(clinic: Any, stated: Any) -> Verdicts:
 
 def accounts_part(clinic: Any, stated: Any) -> Verdicts:
     for what, few, many in many_accounts(clinic[0].parent, 10, 10_000):
-        said = f"{many:,.0f} charges and answers a second {what} with 10,000 accounts, {few:,.0f} with 10"
+        said = f"{many:,.0f} charges and answers a second of computing {what} with 10,000 accounts, {few:,.0f} with 10"
         yield said, many >= LEAST_CHARGES * few
 
 
