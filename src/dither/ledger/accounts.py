@@ -52,7 +52,7 @@ class Group:
         """With an account in that place, which may be the next."""
         each = (*self.accounts[:place], account, *self.accounts[place + 1 :])
         made = Group(each, _with(self.rows, place, account.packed))
-        made._totals.update({key: (content, places | {place}) for key, (content, places) in self._totals.items()})
+        made._totals.update({key: (content, places | {place}) for key, (content, places) in [*self._totals.items()]})
         return made
 
 

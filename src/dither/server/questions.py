@@ -275,6 +275,7 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
             (),
             (FORM,),
             tuple(FORMS.values()),
+            threads=SLOW,
         ),
         Endpoint("GET", "/budget", ASKERS, "What you have spent and have left.", questions.budget, query=(PEOPLE,)),
         Endpoint("GET", "/profile/{table}", ASKERS, "The profile of a table.", questions.profile),

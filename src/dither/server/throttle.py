@@ -94,7 +94,8 @@ class Turns:
     """So many threads for the requests of all principals; used from one event loop.
 
     A principal gets another thread only as long as more than it has are free. So one alone has half of them, a second
-    one half of the rest, and some are always left for who comes next, however long the requests of the others take.
+    one half of the rest, and so on, however long the requests of the others take; with few threads the last are soon
+    taken, and whoever has the fewest comes next.
     """
 
     def __init__(self, most: int) -> None:

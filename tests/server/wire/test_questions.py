@@ -199,8 +199,8 @@ PYTHON = re.compile(r"\b\w+=|\w\(\)|Fraction|Decimal")
     [
         ("epsilon = '100'", COUNT, "SET dither.epsilon to a smaller one"),
         ("error = '0.001'", COUNT, "dither.error to a larger one"),
-        ("error = '1'", "SELECT AVG(age) FROM visits", "RESET dither.error, and SET dither.epsilon = '0.5'"),
-        ("error = '1'", "SELECT MEDIAN(age) FROM visits", "RESET dither.error, and SET dither.epsilon = '0.5'"),
+        ("error = '1'", "SELECT AVG(age) FROM visits", "SET dither.error = '' and SET dither.epsilon = '0.5'"),
+        ("error = '1'", "SELECT MEDIAN(age) FROM visits", "SET dither.error = '' and SET dither.epsilon = '0.5'"),
         ("epsilon = 'abc'", COUNT, "It is the price of a question"),
         ("limit_rows = 'first'", COUNT, "It is after_where"),
     ],

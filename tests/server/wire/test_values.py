@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from psycopg.adapt import Transformer
 from psycopg.pq import Format
@@ -122,6 +122,8 @@ def test_what_is_no_value_is_refused(value: bytes, oid: int, binary: bool) -> No
 
 
 @given(st.integers(0, 2**32 - 1))
+@example(0x7F7FFFFF)  # the largest
+@example(0xFF7FF8AC)
 def test_a_float_in_four_bytes_is_its_shortest_decimal(bits: int) -> None:
     value = struct.pack("!I", bits)
     (number,) = struct.unpack("!f", value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import re
 import struct
@@ -172,8 +173,8 @@ def _float(value: bytes, oid: int, binary: bool) -> str:
         return _numeric(repr(struct.unpack("!d", value)[0]).encode(), oid, False)
     if binary:  # the shortest decimal that is this number in four bytes, as its text has it
         (number,) = struct.unpack("!f", value)
-        each = (f"{number:.{digits}g}" for digits in range(1, 10))
-        found = next((one for one in each if struct.pack("!f", float(one)) == value), "no number")
+        each = (f"{number:.{digits}g}" for digits in range(1, 10))  # the next double may be beyond four bytes
+        found = next((one for one in each if ctypes.c_float(float(one)).value == number), "no number")
         return _numeric(found.encode(), oid, False)
     return _numeric(value, oid, False)
 

@@ -36,7 +36,7 @@ _STATES = {
 INTERNAL = "something went wrong here."
 _STATED = re.compile(r"\b(epsilon|error|rows_per_owner|limit_rows)=(\"?)([^\s,;)\"]*[^\s,;.:)\"])\2")
 _LESS = "SET dither.epsilon to a smaller one, or dither.error to a larger one."
-_PRICED = "RESET dither.error, and SET dither.epsilon = '0.5'"
+_PRICED = "SET dither.error = '' and SET dither.epsilon = '0.5'"
 _ASK = "The curator decides that."
 # What is to be done, by an error's code: a setting where Python has an argument, nothing where only a curator can.
 _HINTS: Mapping[str, Callable[[Any], str]] = {
