@@ -227,7 +227,7 @@ def test_what_takes_long_or_computes_is_apart(unserved: Any) -> None:
     for endpoint in server.endpoints:
         by_threads.setdefault(endpoint.threads, set()).add(endpoint.name)
     server.close()
-    long = {"query", "declare", "refresh", "verify", "history", "statement", "statement_line"}
+    long = {"query", "answer", "declare", "draft", "refresh", "verify", "history", "statement", "statement_line"}
     assert by_threads[SLOW] - {"profile"} == long
     assert by_threads[COMPUTING] == {"explain", "price", "share", "shared"}
-    assert {"budget", "tables", "answer", "freeze", "revoke_token", "submit", "state"} < by_threads[QUICK]
+    assert {"budget", "tables", "freeze", "revoke_token", "submit", "state"} < by_threads[QUICK]
