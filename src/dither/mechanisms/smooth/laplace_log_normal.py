@@ -8,7 +8,7 @@ from fractions import Fraction
 from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError
 from dither.exact.balls import Ball, ball, bounds, dyadic_up
-from dither.exact.parameters import Number, positive, sqrt_down
+from dither.exact.parameters import Number, positive, sqrt_down, sqrt_up
 from dither.mechanisms.smooth.smooth_noise import SmoothNoise, below, read_beta, read_output, usable
 from dither.neighbours import Relation
 from dither.noise.reals.laplace_log_normal import LaplaceLogNormal
@@ -19,14 +19,14 @@ class SmoothLaplaceLogNormal(SmoothNoise):
     """rho-zCDP for a value with a beta-smooth upper bound S of its local sensitivity, under the same relation.
 
     Noise (S / divisor) eta, eta = X e^(sigma Y), X standard Laplace, Y standard normal; variance 2 e^(2 sigma^2).
-    rho = e^2/2 with e = beta/sigma + e^(3 sigma^2/2) divisor. Give rho= (and beta= or sigma= if you like: by default
-    a quarter of e, and the sigma of smallest variance), or all of divisor=, beta= and sigma= and read the price off.
+    rho = (beta^2/sigma^2 + e^(3 sigma^2) divisor^2)/2. Give rho= (and beta= or sigma= if you like: by default a quarter
+    of sqrt(2 rho), and the sigma of smallest variance), or all of divisor=, beta= and sigma= and read the price off.
 
-    Bun and Steinke 2019; docs/proofs/smoothlaplacelognormal.md.
+    Noise of Bun and Steinke 2019, with less of it for a rho; docs/proofs/smoothlaplacelognormal.md.
 
     >>> m = SmoothLaplaceLogNormal(divisor="0.1", beta="0.1", sigma="0.5")
     >>> round(float(m.guarantee.rho), 12)
-    0.059684828375
+    0.030585000083
     """
 
     rho: Fraction
@@ -48,8 +48,8 @@ class SmoothLaplaceLogNormal(SmoothNoise):
             stated = positive(rho, "rho")
             e = usable(sqrt_down(2 * stated))
             t, width = _choice(e, beta, sigma)
-            left = e - t / width
-            s = below(lambda: ball(left) / _slope(width))
+            left = e**2 - (t / width) ** 2
+            s = below(lambda: ball(left).sqrt() / _slope(width))
         elif rho is None and divisor is not None and beta is not None and sigma is not None:
             s, t, width = positive(divisor, "divisor"), positive(beta, "beta"), _width(sigma)
             stated = dyadic_up(bounds(lambda: _price(s, t, width))[1], 64)
@@ -72,7 +72,7 @@ def _slope(sigma: Fraction) -> Ball:
 
 
 def _price(divisor: Fraction, beta: Fraction, sigma: Fraction) -> Ball:
-    return (ball(beta) / ball(sigma) + _slope(sigma) * ball(divisor)) ** 2 / 2
+    return ((ball(beta) / ball(sigma)) ** 2 + (_slope(sigma) * ball(divisor)) ** 2) / 2
 
 
 def _choice(epsilon: Fraction, beta: Number | None, sigma: Number | None) -> tuple[Fraction, Fraction]:
@@ -92,10 +92,6 @@ def _width(sigma: Number) -> Fraction:
 
 
 def _least_variance(epsilon: Fraction, beta: Fraction) -> Fraction:
-    """About the root of 5 e sigma^3 - 5 t sigma^2 - t, which makes e^(sigma^2)/s smallest. Any choice is private."""
-    share = beta / epsilon
-    low, high = share, share + 2
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if 5 * middle**3 < share * (5 * middle**2 + 1) else (low, middle)
-    return dyadic_up(high, 24)
+    """About the sigma that makes e^(sigma^2)/s smallest. Any above beta/epsilon is private."""
+    share = (beta / epsilon) ** 2
+    return dyadic_up(sqrt_up(share / 2 + sqrt_up(share**2 / 4 + share / 5)), 24)
