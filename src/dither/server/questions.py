@@ -280,13 +280,7 @@ def endpoints(questions: Questions) -> tuple[Endpoint, ...]:
         Endpoint("GET", "/budget", ASKERS, "What you have spent and have left.", questions.budget, query=(PEOPLE,)),
         Endpoint("GET", "/profile/{table}", ASKERS, "The profile of a table.", questions.profile),
         Endpoint(
-            "GET",
-            "/history",
-            READERS,
-            "Your entries in the ledger.",
-            questions.history,
-            query=(AFTER,),
-            threads=SLOW,
+            "GET", "/history", READERS, "Your entries in the ledger.", questions.history, query=(AFTER,), threads=SLOW
         ),
         Endpoint(
             "GET",
