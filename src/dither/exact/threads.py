@@ -1,4 +1,4 @@
-"""What FLINT keeps for each thread, some 230 kB of room for numbers of more than 62 bits, is freed when the thread ends.
+"""What FLINT keeps for each thread, some 230 kB of room for large numbers, is freed when the thread ends.
 
 FLINT frees nothing by itself when a thread ends: a process whose threads come and go would grow with every one of them.
 """
@@ -9,7 +9,7 @@ import threading
 
 
 class _Room:
-    """FLINT's room for one thread; what is at the end of a thread's own values is dropped by that thread as it ends."""
+    """FLINT's room for one thread, which drops what is its own as it ends."""
 
     def __init__(self) -> None:
         from flint import ctx
