@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dither.exact.precision import precision
+from dither.exact.threads import freed_at_end
 
 Ball = Any  # flint.arb: the package has no type stubs
 
@@ -25,6 +26,7 @@ def ball(value: Fraction | int) -> Ball:
     """A ball that holds `value`: the number itself if it is whole, else as narrow as the working precision allows."""
     from flint import arb, fmpq
 
+    freed_at_end()
     if isinstance(value, int):
         return arb(value)
     number = Fraction(value)

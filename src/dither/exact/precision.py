@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dither.exact.threads import freed_at_end
+
 _lock = threading.RLock()
 
 
@@ -27,6 +29,7 @@ def precision(bits: int) -> Iterator[None]:
     """
     from flint import ctx
 
+    freed_at_end()
     with _lock:
         before = ctx.prec
         ctx.prec = bits

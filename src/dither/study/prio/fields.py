@@ -10,6 +10,7 @@ from itertools import accumulate
 from operator import mul
 from typing import TYPE_CHECKING
 
+from dither.exact.threads import freed_at_end
 from dither.study.errors import InvalidReport
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Points:
         """The matrix that takes values here to values there."""
         from flint import fmpz_mod_ctx, fmpz_mod_mat
 
+        freed_at_end()
         rows = [self.at(point) for point in points]
         return fmpz_mod_mat(
             len(rows), self.length, [entry for row in rows for entry in row], fmpz_mod_ctx(self.field.modulus)

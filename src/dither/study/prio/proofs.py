@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from dither.exact.threads import freed_at_end
 from dither.study.errors import InvalidReport
 from dither.study.prio.circuits import Circuit
 from dither.study.prio.fields import Points, Vector, power_of_two
@@ -68,6 +69,7 @@ class Proofs:
         """The random values, one a wire, and the gadget's polynomial on the wires'."""
         from flint import fmpz_mod_ctx, fmpz_mod_mat
 
+        freed_at_end()
         circuit, step = self.circuit, self._gadget.group // self._wire.length
         rows = [seeds, *circuit.wires(encoded, joint, 1)]
         rows += [[0] * circuit.arity] * (self._wire.length - len(rows))
