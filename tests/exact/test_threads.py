@@ -26,9 +26,7 @@ class Memory(ctypes.Structure):
 
 def bytes_in_use() -> int:
     """Bytes that were allocated outside of Python's own objects, and are not freed."""
-    count = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if count is None:
-        pytest.skip("only glibc 2.33 or newer says how much is in use")
+    count = ctypes.CDLL(None).mallinfo2
     count.restype = Memory
     found = count()
     return int(found.uordblks + found.hblkhd)
