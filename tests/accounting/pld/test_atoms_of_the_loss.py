@@ -10,6 +10,7 @@ import pytest
 
 from dither.accounting import PLD, ApproxDP, PureDP, compose
 from dither.accounting.guarantees.responses import ResponseDP
+from dither.accounting.pld.pairs import enumeration
 
 WIDE = 1e-3
 
@@ -188,3 +189,12 @@ def test_a_pmf_at_an_atom():
             low, high = (PLD.from_pmf(p, q, one_sided=True) * count).bounds_at(epsilon=power * math.log(2))
             assert low * (1 - 1e-9) <= exact <= high * (1 + 1e-9)
             assert high - low <= WIDE * high
+
+
+def test_products_of_long_ratios_are_not_enumerated():
+    """A sum of hundreds of losses is told from others by a ratio of thousands of digits, and there are 600 of them."""
+    p = [Fraction(299, 1000), Fraction(701, 1000)]
+    q = [Fraction(191, 300), Fraction(109, 300)]
+    long = PLD.from_pmf(p, q, one_sided=True).distributions
+    assert enumeration._orders([(part, 12) for part, _ in long])
+    assert not enumeration._orders([(part, 600) for part, _ in long])

@@ -45,6 +45,13 @@ class ExactAtoms:
             return math.comb(count + len(keys) - 1, count)
         return (max(keys) - min(keys)) * count // math.gcd(*(key - keys[0] for key in keys)) + 1 if keys[1:] else 1
 
+    def length(self, count: int) -> int:
+        """How many times as long as those of small numbers products of so many keys take, at most."""
+        if self.step is not None:
+            return 1
+        bits: int = max(key.numerator.bit_length() + key.denominator.bit_length() for key in self.masses())
+        return 1 + count * bits // 256
+
     def repeated(self, count: int) -> dict[Any, Ball]:
         """The sums of `count` such losses, by the sum or the product of their keys."""
         together = operator.mul if self.step is None else operator.add

@@ -63,7 +63,7 @@ def _orders(counted: Counted) -> list[tuple[Parts, tuple[Fraction, Fraction]]]:
         orders.append(tuple((distribution.swapped(), count) for distribution, count in counted))
     for order in orders:
         parts = [(atoms, count) for distribution, count in order if (atoms := distribution.exact_atoms()) is not None]
-        sizes = [atoms.size(count) for atoms, count in parts]
+        sizes = [atoms.size(count) * atoms.length(count) for atoms, count in parts]
         if len(parts) < len(order) or sum(size * size // 3 for size in sizes) + math.prod(sizes) > _MOST:
             return []
         losses = Sum(order, 0.0)
