@@ -22,12 +22,7 @@ class _Room:
             self._free()
 
 
-class _Own(threading.local):
-    def __init__(self) -> None:
-        self.room = _Room()
-
-
-_own = _Own()
+_own = threading.local()
 
 
 def freed_at_end() -> None:
@@ -35,4 +30,5 @@ def freed_at_end() -> None:
 
     Numbers that outlive their thread stay as they are.
     """
-    _own.room  # noqa: B018 - made by the first look of a thread
+    if not hasattr(_own, "room"):
+        _own.room = _Room()
