@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from dither.escape import markup, shortened
 from dither.exact.digits import decimal, decimal_text
@@ -21,13 +21,21 @@ _USUAL = "add_remove"  # the relation that is not mentioned
 
 
 class ShortForm:
-    """Written as its stated parameters, those left at their defaults omitted: `Laplace(epsilon=0.5, sensitivity=1)`."""
+    """Written as its stated parameters, those left at their defaults omitted: `Laplace(epsilon=0.5, sensitivity=1)`.
+
+    What changes while it is used, as an account does, names what is shown instead.
+    """
+
+    SHOWN: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={figure(value)}" for name, value in self._stated())
         return f"{type(self).__name__}({shown})"
 
     def _stated(self) -> Iterator[tuple[str, Any]]:
+        if self.SHOWN:
+            yield from ((name, getattr(self, name)) for name in self.SHOWN)
+            return
         kept: list[str] = [each.name for each in fields(self) if each.repr] if is_dataclass(self) else []
         for name, parameter in inspect.signature(type(self)).parameters.items():
             value = getattr(self, name, None) if name in kept else None

@@ -22,6 +22,7 @@ from dither.accounting.guarantees.pure import PureDP
 from dither.accounting.guarantees.zcdp import ZCDP
 from dither.errors import ParameterError, RelationMismatch
 from dither.exact.parameters import Number, ceil_units, floor_units, non_negative, positive
+from dither.exact.short_forms import ShortForm
 from dither.neighbours import Relation
 
 Kind = Literal["pure", "zcdp", "basic"]
@@ -39,8 +40,8 @@ _NOT_FILTERS = {
 }
 
 
-@dataclass(frozen=True)
-class Price:
+@dataclass(frozen=True, repr=False)
+class Price(ShortForm):
     """An amount of a currency: epsilon or rho, and additive delta."""
 
     cost: Fraction

@@ -12,16 +12,17 @@ from dither.accounting.guarantees.conversion import COST_UNIT
 from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import BudgetExceeded
 from dither.exact.parameters import ceil_units, floor_units
+from dither.exact.short_forms import ShortForm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Balance(Price):
     """A price in rho, and beside it the same in epsilons that add; None once a step had no finite epsilon."""
 
     epsilon: Fraction | None = None
 
 
-class Filter:
+class Filter(ShortForm):
     """Everything that `spend` let through, together, keeps the budget's guarantee, under full adaptivity.
 
     Sums of epsilon, of (epsilon, delta) and of (rho, delta) against caps fixed in advance are privacy filters (Rogers,
@@ -37,7 +38,11 @@ class Filter:
     Fraction(7, 10)
     >>> account.left.cost
     Fraction(3, 10)
+    >>> account
+    Filter(budget=PureDP(epsilon=1), spent=Price(cost=0.7))
     """
+
+    SHOWN = ("budget", "spent")
 
     def __init__(self, budget: Guarantee) -> None:
         self.budget = budget

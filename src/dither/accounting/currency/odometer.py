@@ -10,10 +10,11 @@ from dither.accounting.guarantees.guarantee import Guarantee
 from dither.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dither.exact.balls import ball, bounds, float_up
 from dither.exact.parameters import Number, non_negative, positive, probability
+from dither.exact.short_forms import ShortForm
 from dither.neighbours import Relation
 
 
-class Odometer:
+class Odometer(ShortForm):
     """At all moments together: with probability 1 - delta the privacy loss so far is at most `epsilon`.
 
     Valid under full adaptivity, also for deciding when to stop. rho adds up; grid points rho_0 2^j are fixed in
@@ -27,7 +28,11 @@ class Odometer:
     >>> meter.spend(PureDP("0.1"))
     >>> meter.epsilon
     0.1
+    >>> meter
+    Odometer(epsilon=0.1, delta=1e-6)
     """
+
+    SHOWN = ("epsilon", "delta")
 
     def __init__(
         self,

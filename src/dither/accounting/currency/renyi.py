@@ -16,6 +16,7 @@ from dither.accounting.guarantees.rdp import additive_delta
 from dither.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dither.exact.balls import ball, bounds, dyadic_up, float_up
 from dither.exact.parameters import Number, ceil_units, exact, non_negative, probability
+from dither.exact.short_forms import ShortForm
 from dither.neighbours import Relation
 
 Amounts = tuple[Fraction | None, ...]  # None is infinite
@@ -24,8 +25,8 @@ ORDERS: tuple[Number, ...] = (2, 3, 4, 6, 8, 12, 16, 32, 64)
 _LONGEST = 1024
 
 
-@dataclass(frozen=True)
-class RenyiSums:
+@dataclass(frozen=True, repr=False)
+class RenyiSums(ShortForm):
     """What all steps so far add up to: divergences by order, epsilons, additive deltas. None is infinite, for good."""
 
     orders: tuple[Fraction, ...]
@@ -64,7 +65,7 @@ class RenyiSums:
         )
 
 
-class RenyiFilter:
+class RenyiFilter(ShortForm):
     """A budget of (epsilon, delta) for sampled noise and all else; as `Filter`, under full adaptivity.
 
     `additive_delta` of delta, a thousandth unless stated, pays what steps have of their own, as the cut tails of
@@ -77,6 +78,8 @@ class RenyiFilter:
     >>> account = RenyiFilter(ApproxDP(2, "1e-6"), orders=(6, 8, 12, 16))
     >>> account.spend(PLD.subsampled_gaussian(1, "0.01") * 100)
     """
+
+    SHOWN = ("budget", "spent")
 
     def __init__(
         self, budget: ApproxDP, *, orders: Iterable[Number] = ORDERS, additive_delta: Number | None = None
@@ -145,7 +148,7 @@ class RenyiFilter:
         return RenyiSums(spent.orders, rest, _minus(self.budget.epsilon, spent.epsilon), self._additive - spent.delta)
 
 
-class RenyiOdometer:
+class RenyiOdometer(ShortForm):
     """At all moments together: with probability 1 - delta the privacy loss so far is at most `epsilon`.
 
     As `Odometer`, for sampled noise too: the best order of those fixed in advance, and the sum of epsilons while all
@@ -158,6 +161,8 @@ class RenyiOdometer:
     >>> meter.epsilon < 2.3
     True
     """
+
+    SHOWN = ("epsilon", "delta")
 
     def __init__(
         self,
