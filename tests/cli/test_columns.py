@@ -56,7 +56,7 @@ def test_declarations(text: str, expected: Column) -> None:
         ("member=bool:1", "no arguments"),
         ("member=bool default maybe", "true or false"),
         ("day=date:yesterday:2024-01-01", "2024-12-31"),
-        ("at=timestamp:2023-01-01", "at=timestamp:FIRST/LAST"),
+        ("at=timestamp:2023-01-01", "at=timestamp:LOWER/UPPER"),
         ("region=category", "at least|between 1 and"),
         ("region=category:a,a", "differ"),
         ("region=category:a,b default c", "'c' is not one of"),

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dither.answer.columns import Key
 from dither.errors import PolicyError
-from dither.policy.columns import Bool, Category, Coded, Column, Date, Timestamp
-from dither.policy.columns.key_domains import Computed, Shown
+from dither.policy.columns import Bool, Category, Coded, Column, Shown
+from dither.policy.columns.key_domains import Computed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,8 +90,7 @@ def _shown(column: Coded, codes: NDArray[Any], null: NDArray[Any] | None) -> pa.
         return pa.array(codes, mask=null).cast(pa.bool_())
     if isinstance(column, Computed):
         return _typed(column.numbers(codes), null, column.shown, column.shown_decimals)
-    kinds: dict[type[Coded], Shown] = {Date: "date", Timestamp: "timestamp"}
-    return _typed(codes, null, kinds.get(type(column), "number"), column.decimals)
+    return _typed(codes, null, column.shown, column.decimals)
 
 
 def _typed(numbers: NDArray[Any], null: NDArray[Any] | None, shown: Shown, decimals: int) -> pa.Array:

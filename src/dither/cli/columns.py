@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from dither.errors import DitherError, OutsideDeclared, PolicyError
-from dither.policy.columns import Bool, Category, Column, Date, Fixed, Int, Text, Timestamp, column_from
+from dither.policy.columns import KINDS, Category, Column, column_from
 
 SYNTAX = """\
 column declarations, one --column each (values that do not fit become NULL):
@@ -45,12 +45,12 @@ def column(text: str) -> tuple[str, Column]:
     name, source, stated = found.groups()
     stated, has_default, default = stated.rpartition(" default ") if " default " in stated else (stated, "", "")
     kind, _, arguments = stated.partition(":")
-    if kind not in _READERS:
-        raise PolicyError(f"column {name!r}: unknown kind {kind!r}; known are {', '.join(_READERS)}.")
+    if kind not in KINDS:
+        raise PolicyError(f"column {name!r}: unknown kind {kind!r}; known are {', '.join(KINDS)}.")
     with _naming(name, stated):
         rest: dict[str, Any] = {"nullable": False, "default": _default(kind, default)} if has_default else {}
         rest |= {} if source is None else {"source": source}
-        return name, _READERS[kind](arguments, f"{name}={kind}:", rest)
+        return name, KINDS[kind](**_read(kind, arguments, f"{name}={kind}:"), **rest)
 
 
 @contextmanager
@@ -92,50 +92,31 @@ def _from_json(name: str, declaration: dict[str, Any]) -> Column:
         return column_from(declaration)
 
 
-def _parts(arguments: str, start: str, separator: str, form: str) -> list[str]:
-    parts = arguments.split(separator)
-    if len(parts) != form.count(separator) + 1 or not all(parts):
+def _read(kind: str, arguments: str, start: str) -> dict[str, Any]:
+    """The fields that the arguments of a kind state."""
+    family = KINDS[kind]
+    if family is Category:
+        return {"values": _labels(arguments)}
+    if not arguments and not family.stated:
+        return {}
+    names = family.stated or family.optional
+    if not names:
+        raise PolicyError(f"a {kind} has no arguments; got {arguments!r}.")
+    parts = arguments.split(family.separator)
+    if len(parts) != len(names) or not all(parts):
+        form = family.separator.join(names).upper()
         raise PolicyError(f"declare it as {start}{form}; got {start}{arguments}".removesuffix(":") + ".")
-    return parts
+    numbers = {one.name for one in fields(family) if one.type == "int"}
+    return {name: _whole(part) if name in numbers else part for name, part in zip(names, parts, strict=True)}
 
 
-def _int(arguments: str, start: str, rest: dict[str, Any]) -> Column:
-    lower, upper = _parts(arguments, start, ":", "LOWER:UPPER")
-    return Int(_whole(lower), _whole(upper), **rest)
-
-
-def _fixed(arguments: str, start: str, rest: dict[str, Any]) -> Column:
-    lower, upper, decimals = _parts(arguments, start, ":", "LOWER:UPPER:DECIMALS")
-    return Fixed(lower, upper, decimals=_whole(decimals), **rest)
-
-
-def _bool(arguments: str, start: str, rest: dict[str, Any]) -> Column:
-    if arguments:
-        raise PolicyError(f"a bool has no arguments; got {arguments!r}.")
-    return Bool(**rest)
-
-
-def _date(arguments: str, start: str, rest: dict[str, Any]) -> Column:
-    lower, upper = _parts(arguments, start, ":", "FIRST:LAST")
-    return Date(lower, upper, **rest)
-
-
-def _timestamp(arguments: str, start: str, rest: dict[str, Any]) -> Column:
-    lower, upper = _parts(arguments, start, "/", "FIRST/LAST")
-    return Timestamp(lower, upper, **rest)
-
-
-def _category(arguments: str, start: str, rest: dict[str, Any]) -> Column:
-    if arguments.startswith("@"):
-        try:
-            return replace(Category.read(arguments[1:]), **rest)
-        except (OSError, UnicodeDecodeError):
-            raise PolicyError(f"{arguments[1:]} cannot be read as UTF-8 text.") from None
-    return Category(tuple(arguments.split(",")) if arguments else (), **rest)
-
-
-def _text(arguments: str, start: str, rest: dict[str, Any]) -> Column:
-    return Text(max_length=_whole(arguments), **rest) if arguments else Text(**rest)
+def _labels(arguments: str) -> tuple[str, ...]:
+    if not arguments.startswith("@"):
+        return tuple(arguments.split(",")) if arguments else ()
+    try:
+        return Category.read(arguments[1:]).values
+    except (OSError, UnicodeDecodeError):
+        raise PolicyError(f"{arguments[1:]} cannot be read as UTF-8 text.") from None
 
 
 def _whole(text: str) -> int:
@@ -153,14 +134,3 @@ def _default(kind: str, text: str) -> Any:
             raise PolicyError(f"the default of a bool is true or false; got {text!r}.")
         return text == "true"
     return text
-
-
-_READERS: dict[str, Callable[[str, str, dict[str, Any]], Column]] = {
-    "int": _int,
-    "fixed": _fixed,
-    "bool": _bool,
-    "date": _date,
-    "timestamp": _timestamp,
-    "category": _category,
-    "text": _text,
-}

@@ -133,20 +133,16 @@ def column_text(column: Column) -> str:
     stated: dict[str, Any] = column.declaration()
     default = "" if column.nullable else f" default {_plain(stated['default'])}"
     source = "" if column.source is None else f"  (from {column.source})"
-    return column.kind + _arguments(column.kind, stated) + default + source
+    return column.kind + _arguments(column, stated) + default + source
 
 
-def _arguments(kind: str, stated: dict[str, Any]) -> str:
-    if kind == "category":
+def _arguments(column: Column, stated: dict[str, Any]) -> str:
+    if column.kind == "category":
         labels = stated["values"]
         more = f",... ({len(labels):,} labels)" if len(labels) > _MOST_LABELS else ""
         return ":" + ",".join(labels[:_MOST_LABELS]) + more
-    if kind == "text":
-        return f":{stated['max_length']}"
-    if kind == "bool":
-        return ""
-    bounds = ("/" if kind == "timestamp" else ":").join(str(stated[end]) for end in ("lower", "upper"))
-    return f":{bounds}" + (f":{stated['decimals']}" if kind == "fixed" else "")
+    parts = [str(stated[name]) for name in (*column.stated, *column.optional)]
+    return f":{column.separator.join(parts)}" if parts else ""
 
 
 def _plain(value: object) -> str:

@@ -13,15 +13,6 @@ from dither.policy.columns import Column
 
 LOUD = "WARNING: "
 _ONE_IN = 20  # from this share on, the declaration rather than the records is probably wrong
-_EXPECTED = {
-    "int": "whole numbers",
-    "fixed": "numbers such as 1234.50, with a decimal point and nothing between thousands",
-    "bool": "true or false, 1 or 0",
-    "date": "days such as 2024-12-31",
-    "timestamp": "times such as 2024-12-31 23:59:59",
-    "category": "exactly the declared labels (letter case and spaces around them matter)",
-    "text": "text within its max_length",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +96,7 @@ class LoadReport:
 
 def expectations(columns: Mapping[str, Column], replaced: Mapping[str, int]) -> dict[str, str]:
     """Of the columns of which some values did not fit: what does."""
-    return {name: _EXPECTED[columns[name].kind] for name, count in replaced.items() if count}
+    return {name: columns[name].expected for name, count in replaced.items() if count}
 
 
 def _many(count: int, of: int) -> bool:

@@ -5,34 +5,25 @@ from __future__ import annotations
 from dither.curator.policy_files.places import Place
 from dither.policy.columns import KINDS, Category, Column
 
-# What each kind must and may say, besides nullable, default and source.
-_FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "int": (("lower", "upper"), ()),
-    "fixed": (("lower", "upper", "decimals"), ()),
-    "bool": ((), ()),
-    "date": (("lower", "upper"), ()),
-    "timestamp": (("lower", "upper"), ()),
-    "category": ((), ("labels", "labels_file")),
-    "text": ((), ("max_length",)),
-}
-
 
 def read_column(place: Place) -> Column:
     """The declaration that stands here."""
     if "kind" not in place.entries():
-        place.wrong(f"'kind' is missing; it is one of {', '.join(_FIELDS)}.")
-    kind = place.entries()["kind"].choice(_FIELDS)
-    required, optional = _FIELDS[kind]
-    found = place.fields(("kind", *required), (*optional, "nullable", "default", "source"))
-    taken = (*required, "max_length", "default", "source")
+        place.wrong(f"'kind' is missing; it is one of {', '.join(KINDS)}.")
+    kind = place.entries()["kind"].choice(KINDS)
+    family = KINDS[kind]
+    optional = (*family.optional, "default", "source")
+    labels = ("labels", "labels_file") if family is Category else ()
+    found = place.fields(("kind", *family.stated), (*optional, *labels, "nullable"))
+    taken = (*family.stated, *optional)
     stated = {name: inner.value for name, inner in found.items() if name in taken}
     if "nullable" in found or "default" in found:
         # A default is only ever used where there are no NULLs, so stating one says that.
         stated["nullable"] = found["nullable"].truth() if "nullable" in found else False
-    if kind == "category":
+    if family is Category:
         stated["values"] = _labels(place, found)
     with place.naming():
-        return KINDS[kind](**stated)
+        return family(**stated)
 
 
 def _labels(place: Place, found: dict[str, Place]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from dither.errors import PolicyError
-from dither.policy.columns.column import Coded, Column
+from dither.policy.columns.column import Coded, Column, Shown
 from dither.policy.columns.numbers import Bool, Fixed, Int
 from dither.policy.columns.texts import Category, Text
 from dither.policy.columns.times import Date, Timestamp
@@ -51,6 +51,7 @@ __all__ = [
     "Date",
     "Fixed",
     "Int",
+    "Shown",
     "Text",
     "Timestamp",
     "column_from",

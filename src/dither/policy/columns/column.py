@@ -6,12 +6,14 @@ import datetime
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dither.errors import OutsideDeclared, ParameterError, PolicyError
 from dither.exact.frozen import Frozen
 
 LARGEST = 2**62  # every stored integer fits a signed 64-bit word with room for one subtraction
+# What values are, in questions and in answers; "local" is a wall clock's time, without zone.
+Shown = Literal["number", "boolean", "date", "timestamp", "local", "text"]
 _BY_POSITION = ("lower", "upper", "values")
 _MOST_FORMATTED = 8
 
@@ -21,6 +23,10 @@ class Column(Frozen):
     """A declaration. A nullable column keeps NULL; any other stores the declared default in its place."""
 
     kind: ClassVar[str]
+    stated: ClassVar[tuple[str, ...]] = ()  # the fields that a declaration in a file or a shell has to state
+    optional: ClassVar[tuple[str, ...]] = ()  # those that it may state
+    separator: ClassVar[str] = ":"  # of the fields in a shell
+    expected: ClassVar[str]  # what values that fit look like
     nullable: bool = True
     default: Any = None
     source: str | None = field(default=None, compare=False)  # what the source calls it, if that is not its name here
@@ -45,6 +51,11 @@ class Column(Frozen):
     def encode(self, value: object) -> int | str:
         """The stored form of a public value (a default, a literal, a key); anything else is refused."""
         raise PolicyError(f"{type(self).__name__} declares no values.")
+
+    @property
+    def shown(self) -> Shown:
+        """What the values are."""
+        return "text"
 
     @property
     def stored_default(self) -> int | str | None:
@@ -76,6 +87,7 @@ class Column(Frozen):
 class Coded(Column):
     """A column stored as an integer in [low, high]."""
 
+    shown: Shown = "number"
     decimals: int = 0
     _listed: ClassVar[bool] = False  # whether every code is a public value that a group can have
     _beyond: ClassVar[str] = "above"

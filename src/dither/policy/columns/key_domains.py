@@ -20,9 +20,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dither.policy.columns import Coded
+from dither.policy.columns.column import Coded, Shown
 
-Shown = Literal["number", "date", "timestamp", "local"]  # local: a wall clock's time, without zone
 Unit = Literal["year", "quarter", "month", "week", "day", "hour", "minute", "second"]
 
 DAY = 86_400_000_000  # microseconds
@@ -34,7 +33,6 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 class Computed(Coded):
     """A declaration that a query made, of values that are shown in one of a few ways."""
 
-    shown: Shown = "number"
     shown_decimals: int = 0
 
     def __post_init__(self) -> None:

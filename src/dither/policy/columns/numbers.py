@@ -16,6 +16,8 @@ class Int(Coded):
     """Whole numbers in [lower, upper]; others are clamped when loaded."""
 
     kind = "int"
+    stated = ("lower", "upper")
+    expected = "whole numbers"
     _listed = True
     lower: int
     upper: int
@@ -42,6 +44,8 @@ class Fixed(Coded):
     """Decimal numbers in [lower, upper], kept as whole multiples of 10**-decimals."""
 
     kind = "fixed"
+    stated = ("lower", "upper", "decimals")
+    expected = "numbers such as 1234.50, with a decimal point and nothing between thousands"
     lower: Number
     upper: Number
     decimals: int = field(default=2, kw_only=True)
@@ -76,6 +80,8 @@ class Bool(Coded):
     """True or false."""
 
     kind = "bool"
+    shown = "boolean"
+    expected = "true or false, 1 or 0"
     _listed = True
 
     @property

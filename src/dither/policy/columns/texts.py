@@ -18,6 +18,8 @@ class Category(Coded):
     """One of a public list of labels, in the declared order."""
 
     kind = "category"
+    shown = "text"
+    expected = "exactly the declared labels (letter case and spaces around them matter)"
     _listed = True
     values: tuple[str, ...]
 
@@ -64,6 +66,8 @@ class Text(Column):
     """Free text: can be compared and matched. It has no public list of values: groups by it show only if frequent."""
 
     kind = "text"
+    optional = ("max_length",)
+    expected = "text within its max_length"
     max_length: int = field(default=1000, kw_only=True)
 
     def _normalise(self) -> None:

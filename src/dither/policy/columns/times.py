@@ -17,6 +17,9 @@ class Date(Coded):
     """Days in [lower, upper], given as dates or ISO text."""
 
     kind = "date"
+    shown = "date"
+    stated = ("lower", "upper")
+    expected = "days such as 2024-12-31"
     _listed = True
     _beyond = "after"
     lower: datetime.date | str
@@ -47,6 +50,10 @@ class Timestamp(Coded):
     """Instants in [lower, upper], to the microsecond; a time without zone is read as UTC."""
 
     kind = "timestamp"
+    shown = "timestamp"
+    stated = ("lower", "upper")
+    separator = "/"
+    expected = "times such as 2024-12-31 23:59:59"
     _beyond = "after"
     lower: datetime.datetime | str
     upper: datetime.datetime | str

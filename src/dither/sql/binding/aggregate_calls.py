@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from dither.policy.columns import Bool, Category, Column, Fixed, Int
+from dither.policy.columns import Bool, Category, Column
 from dither.sql.binding.computed_columns import column_of, nullable
 from dither.sql.expressions import Boolean, Constant, Null, Numeric, Textual, simplifier
 from dither.sql.plan.aggregates import (
@@ -172,8 +172,7 @@ def _at_rank(
     if not isinstance(value, Numeric) or isinstance(column, (Category, Bool)):
         hint = "Use a number, a date or a moment."
         raise scalars.refusal(at, "only values that have an order in numbers have ranks.", hint)
-    shown = None if isinstance(column, (Int, Fixed)) else column
-    return ChosenQuantile(value, rank.numerator, rank.denominator, shown)
+    return ChosenQuantile(value, rank.numerator, rank.denominator, _declared(column))
 
 
 def _mode(scalars: Scalars, at: exp.Expr, argument: exp.Expr, condition: Boolean | None) -> Aggregator:
@@ -181,7 +180,12 @@ def _mode(scalars: Scalars, at: exp.Expr, argument: exp.Expr, condition: Boolean
     if not isinstance(value, Numeric) or value.high - value.low >= MOST_CANDIDATES:
         hint = "Use a Category, Bool, Int or Date column with fewer declared values."
         raise scalars.refusal(at, f"MODE chooses among at most {MOST_CANDIDATES} declared values.", hint)
-    return ChosenMode(value, None if isinstance(column, (Int, Fixed)) else column)
+    return ChosenMode(value, _declared(column))
+
+
+def _declared(column: Column) -> Column | None:
+    """What says how values are shown that are no plain numbers."""
+    return None if column.shown == "number" else column
 
 
 def _within_group(scalars: Scalars, node: exp.Expr, condition: Boolean | None) -> tuple[Aggregator, str]:

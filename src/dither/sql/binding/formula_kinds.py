@@ -8,7 +8,6 @@ from typing import Literal
 from sqlglot import exp
 
 from dither.policy.columns import Column
-from dither.policy.columns.key_domains import Computed
 from dither.sql.plan.aggregates.aggregator import Aggregator
 from dither.sql.postprocess.formulas import terms
 from dither.sql.postprocess.formulas.terms import Condition, Term
@@ -29,22 +28,11 @@ class Bound:
     labels: tuple[str, ...] = ()  # that a key's text can be
 
 
-_KINDS: dict[str, Kind] = {
-    "int": "number",
-    "fixed": "number",
-    "number": "number",
-    "bool": "boolean",
-    "date": "date",
-    "timestamp": "timestamp",
-    "local": "timestamp",
-}
-
-
 def kind_of(declaration: Column | None) -> Kind:
     """What values of a declaration are compared as; without one they are numbers."""
     if declaration is None:
         return "number"
-    return _KINDS.get(declaration.shown if isinstance(declaration, Computed) else declaration.kind, "text")
+    return "timestamp" if declaration.shown == "local" else declaration.shown
 
 
 def part_bound(place: int, aggregate: Aggregator) -> Bound:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dither.policy.catalog import MOST_CODE, MOST_GROUPS
-from dither.policy.columns import Bool, Column, Date, Int, Text, Timestamp
-from dither.policy.columns.key_domains import MICROSECONDS, Computed, Listed, Periods, Shown, Unit, Unlisted
+from dither.policy.columns import Bool, Column, Date, Int, Shown, Text, Timestamp
+from dither.policy.columns.key_domains import MICROSECONDS, Computed, Listed, Periods, Unit, Unlisted
 from dither.sql.binding.computed_columns import column_of, declared
 from dither.sql.binding.public_values import public_code
 from dither.sql.expressions import (

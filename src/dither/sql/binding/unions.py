@@ -83,14 +83,14 @@ def _common(binder: Binder, query: exp.Expr, called: str, columns: list[Column])
     coded = [column for column in columns if isinstance(column, Coded)]
     if same and isinstance(first, Category) and all(c.values == first.values for c in coded if isinstance(c, Category)):
         return nullable(first, may_be_null, first.values[0])
-    numbers = all(column.kind in ("int", "fixed") for column in columns)
+    numbers = all(column.shown == "number" for column in columns)
     if numbers and len(coded) == len(columns):
         decimals = max(column.decimals for column in coded)
         ends = [end * 10 ** (decimals - c.decimals) for c in coded for end in (c.low, c.high)]
         return number(min(ends), max(ends), decimals, may_be_null)
-    if same and isinstance(first, Coded) and first.kind in ("date", "timestamp", "bool"):
-        if first.kind == "bool":
-            return nullable(first, may_be_null, False)
+    if same and first.shown == "boolean":
+        return nullable(first, may_be_null, False)
+    if same and first.shown in ("date", "timestamp"):
         lower = min((c for c in coded), key=lambda c: c.low)
         upper = max((c for c in coded), key=lambda c: c.high)
         wide = replace(first, lower=lower.decode(lower.low), upper=upper.decode(upper.high))  # type: ignore[call-arg]

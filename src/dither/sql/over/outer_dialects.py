@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from dither.errors import UnsupportedQuery
 from dither.policy.catalog import PublicTable
-from dither.policy.columns import Bool, Category, Column, Fixed, Int, Text
+from dither.policy.columns import Category, Column, Shown, Text
 from dither.sql.over.outer_grammar import RANKS
 from dither.sql.over.over_question import Part
 from dither.sql.text.collations import check_apart, check_order
@@ -63,10 +63,8 @@ def check_dialect(
 
 
 def _kind(column: Column | None) -> Kind:
-    if isinstance(column, (Category, Text, Bool)):
-        return "truth" if isinstance(column, Bool) else "text"
-    number = column is None or isinstance(column, (Int, Fixed)) or getattr(column, "shown", "") == "number"
-    return "number" if number else "other"
+    kinds: dict[Shown, Kind] = {"number": "number", "boolean": "truth", "text": "text"}
+    return "number" if column is None else kinds.get(column.shown, "other")
 
 
 def _texts(outer: exp.Query, columns: Sequence[tuple[str, Column]]) -> list[str] | None:

@@ -5,7 +5,8 @@ A moment is first cut into its day and the time of that day, so that one calenda
 
 from __future__ import annotations
 
-from dither.policy.columns.key_domains import DAY, MICROSECONDS, Shown, Unit
+from dither.policy.columns import Shown
+from dither.policy.columns.key_domains import DAY, MICROSECONDS, Unit
 from dither.sql.expressions import (
     FIRST_DAY,
     LAST_DAY,

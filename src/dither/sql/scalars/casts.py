@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from dither.policy.columns.key_domains import Shown
+from dither.policy.columns import Shown
 from dither.sql.expressions import Boolean, Constant, Numeric, TextConstant, simplifier
 from dither.sql.scalars import calendar, literals, rounding
 from dither.sql.scalars.scalar import Kind, Scalars, Value, article

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dither.policy.columns import Category, Coded, Column, Date, Int
-from dither.policy.columns.key_domains import Listed, Shown
+from dither.policy.columns.key_domains import Listed
 from dither.sql import expressions as e
 from dither.sql.expressions.simplifier import united
 from dither.sql.plan.nodes import Filter, JoinOwner, JoinPublic, Node, OwnerAggregate, OwnerWindow, Project, SemiJoin
@@ -60,8 +60,7 @@ def narrowed_key(column: e.Stored, declared: Column, runs: Runs) -> tuple[e.Nume
         labels = tuple(declared.values[code] for code in codes)
         return _placed(present, codes), Category(labels, nullable=False, default=labels[0])
     if isinstance(declared, (Int, Date)) and apart and len(runs) > 1:
-        shown: Shown = "date" if isinstance(declared, Date) else "number"
-        return _placed(present, codes), Listed(tuple(codes), shown, 0, nullable=False)
+        return _placed(present, codes), Listed(tuple(codes), declared.shown, 0, nullable=False)
     if isinstance(declared, Int):
         return e.Clamp(present, low, high), Int(low, high, nullable=False, default=low)
     if isinstance(declared, Date):

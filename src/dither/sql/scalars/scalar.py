@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dither.errors import UnsupportedQuery
 from dither.policy.catalog import MOST_ROWS
-from dither.policy.columns import Bool, Category, Coded, Column, Date, Text, Timestamp
+from dither.policy.columns import Category, Coded, Text
 from dither.policy.columns.key_domains import Computed, Listed, Periods
 from dither.sql.expressions import (
     LONGEST,
@@ -191,9 +191,6 @@ def article(kind: str) -> str:
 # One rule a kind of syntax
 
 
-_KINDS: dict[type[Column], Kind] = {Date: "date", Timestamp: "timestamp"}
-
-
 def _column(scalars: Scalars, node: exp.Expr) -> Value:
     name, column = scalars.scope.find(node)  # type: ignore[arg-type]
     if isinstance(column, Text):
@@ -203,13 +200,11 @@ def _column(scalars: Scalars, node: exp.Expr) -> Value:
     if isinstance(column, Computed):
         return decoded(name, column)
     stored = Stored(name, column.low, column.high, column.decimals, column.nullable)
-    if name in scalars.kept and not isinstance(column, (Bool, Category)):
-        return Value(_KINDS.get(type(column), "number"), narrowed(stored, scalars.kept[name]))
-    if isinstance(column, Bool):
-        return Value("boolean", simplifier.among(stored, ((1, 1),)))
     if isinstance(column, Category):
         return Value("category", stored, column)
-    return Value(_KINDS.get(type(column), "number"), stored)
+    if column.shown == "boolean":
+        return Value("boolean", simplifier.among(stored, ((1, 1),)))
+    return Value(column.shown, narrowed(stored, scalars.kept[name]) if name in scalars.kept else stored)
 
 
 def decoded(name: str, column: Computed) -> Value:

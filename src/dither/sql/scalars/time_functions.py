@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from dither.policy.columns.key_domains import DAY, MICROSECONDS, Shown, Unit
+from dither.policy.columns import Shown
+from dither.policy.columns.key_domains import DAY, MICROSECONDS, Unit
 from dither.sql.expressions import Constant, Numeric, Shifted, TextConstant, simplifier
 from dither.sql.scalars import calendar, zones
 from dither.sql.scalars.casts import as_moment, shown
