@@ -39,7 +39,9 @@ async function signedIn(who) {
   const place = h("main", { id: "view", tabindex: "-1" });
   const links = names.map((name) => h("a", { href: `#${name}` }, name));
   const leave = async () => (await signOut().catch(() => {}), door());
+  let turns = 0;
   const turn = async () => {
+    const own = (turns += 1);
     const [stated, shared] = location.hash.slice(1).split("/");
     if (stated === "Tour") {
       history.replaceState(null, "", `#${names[0]}`);
@@ -47,8 +49,12 @@ async function signedIn(who) {
     }
     const name = names.includes(stated) ? stated : names[0];
     links.forEach((link, i) => (names[i] === name ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current")));
+    place.setAttribute("aria-busy", "true");
     show(place, all[name].element);
-    await all[name].start(shared).catch((error) => show(place, h("p", { class: "bad", role: "alert" }, error.message)));
+    const failed = await all[name].start(shared).then(() => null, (error) => error);
+    if (own !== turns) return; // another view is there by now
+    if (failed) show(place, h("p", { class: "bad", role: "alert" }, failed.message));
+    place.setAttribute("aria-busy", "false");
   };
   show(
     document.body,

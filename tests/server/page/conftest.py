@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 expect.set_options(timeout=60_000)  # far beyond what anything takes on any machine
 
@@ -47,9 +48,26 @@ class Visitor:
 
     def sign_in(self, who: str) -> None:
         self.page.goto(self.address)
+        self.enter(who)
+        self.settle()
+
+    def enter(self, who: str) -> None:
+        """Give a token at the door."""
         self.page.fill("input[name=token]", self.server.tokens.get(who, who))
         self.page.click("button[type=submit]")
-        self.page.wait_for_selector("header nav")
+
+    def settle(self) -> None:
+        """Until the view is whole: what is looked at before that may be missing, or of the view before it."""
+        expect(self.page.locator("main#view")).to_have_attribute("aria-busy", "false")
+
+    def view(self, name: str) -> Locator:
+        """Go to another view."""
+        current = self.page.locator("nav a[aria-current=page]")
+        assert current.inner_text() != name, "that view is there already"
+        self.page.click(f"nav >> text={name}")
+        expect(current).to_have_text(name)
+        self.settle()
+        return self.page.locator("main")
 
     def write(self, text: str) -> None:
         """Type a question in place of what is there."""
@@ -71,8 +89,11 @@ class Visitor:
             (PICTURES / f"{name}.png").write_bytes(shown)
 
     def run(self) -> None:
-        self.page.click("text=Ask and pay")
-        self.page.wait_for_selector("section[aria-label=Answer]")
+        """Ask, until the new answer is there: an earlier one is shown meanwhile."""
+        with self.page.expect_response(re.compile("/v1/answers/")):
+            self.page.click("text=Ask and pay")
+        expect(self.page.locator("form.price button.primary")).to_be_enabled()
+        expect(self.page.locator("section[aria-label=Answer]")).to_be_visible()
 
 
 @pytest.fixture

@@ -16,11 +16,6 @@ NURSES = """{"tables": {"shifts": {"people": "patients", "owner": "nurse", "max_
     "columns": {"hours": {"kind": "int", "lower": 0, "upper": 24}}}}}"""
 
 
-def view(visitor: Any, name: str) -> Any:
-    visitor.page.click(f"nav >> text={name}")
-    return visitor.page.locator("main")
-
-
 def said(visitor: Any, words: str) -> None:
     expect(visitor.page.locator("[role=status]")).to_contain_text(words)
 
@@ -34,9 +29,9 @@ def test_a_curator_sees_tables_people_ledger_tokens_and_limits(visitor: Any) -> 
         "Tokens": "auditor",
         "Limits": "max_cells",
     }.items():
-        expect(view(visitor, name)).to_contain_text(words)
+        expect(visitor.view(name)).to_contain_text(words)
         visitor.check_accessible()
-    view(visitor, "Tables")
+    visitor.view("Tables")
     visitor.page.click("summary >> text=columns")
     expect(visitor.page.get_by_label("Policy of visits")).to_contain_text('"max_rows_per_owner"')
     visitor.check_accessible()
@@ -46,7 +41,7 @@ def test_a_curator_sees_tables_people_ledger_tokens_and_limits(visitor: Any) -> 
 def test_a_curator_with_a_narrow_screen(visitor: Any) -> None:
     visitor.sign_in("curator")
     for name in ("Tables", "People", "Ledger", "Tokens", "Limits"):
-        expect(view(visitor, name).locator("section h2").first).to_be_visible()
+        expect(visitor.view(name).locator("section h2").first).to_be_visible()
         for summary in visitor.page.locator("summary >> text=Register").all():
             summary.click()
         assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
@@ -55,7 +50,7 @@ def test_a_curator_with_a_narrow_screen(visitor: Any) -> None:
 
 def test_a_curator_freezes_people_and_one_analyst(visitor: Any) -> None:
     visitor.sign_in("curator")
-    view(visitor, "People")
+    visitor.view("People")
     for whom, code in {"patients": "people_frozen", "alice": "analyst_frozen"}.items():
         visitor.page.click(f"text=freeze {whom}")
         said(visitor, f"freeze {whom}: done")
@@ -70,7 +65,7 @@ def test_a_curator_loads_and_refreshes_and_reads_the_reports(visitor: Any, tmp_p
     (tmp_path / "shifts.csv").write_text("nurse,hours\n1,8\n1,99\n,7\n")
     (visitor.server.root / "later.csv").write_text("nurse,hours\n1,8\n2,6\n3,5\n")
     visitor.sign_in("curator")
-    view(visitor, "Tables")
+    visitor.view("Tables")
     visitor.page.click("text=Register by a policy")
     visitor.page.get_by_label("Policy", exact=True).fill(NURSES)
     visitor.page.set_input_files("input[aria-label='Data of the policy']", tmp_path / "shifts.csv")
@@ -99,7 +94,7 @@ def test_a_curator_registers_a_table_by_a_form(visitor: Any, tmp_path: Path) -> 
     """Columns are drafted from the file; what is left blank is refused, and what is filled in is loaded."""
     (tmp_path / "Stays.csv").write_text("patient;nights;Ward Name\n1;2;a\n2;9;b\n")
     visitor.sign_in("curator")
-    view(visitor, "Tables")
+    visitor.view("Tables")
     visitor.page.click("summary >> text=Register a table")
     form = visitor.page.locator("form", has=visitor.page.get_by_label("Table name"))
     form.get_by_label("Table name").fill("stays")
@@ -139,7 +134,7 @@ def test_names_are_quoted_as_questions_need_it() -> None:
 
 def test_a_curator_changes_a_limit(visitor: Any) -> None:
     visitor.sign_in("curator")
-    view(visitor, "Limits")
+    visitor.view("Limits")
     visitor.page.get_by_label("max_cells", exact=True).fill("12345")
     visitor.page.click("text=Change max_cells")
     said(visitor, "Changing max_cells: done")
@@ -153,7 +148,7 @@ def test_a_curator_changes_a_limit(visitor: Any) -> None:
 def test_a_curator_revokes_a_token(visitor: Any) -> None:
     visitor.sign_in("curator")
     assert visitor.server.call("monitor", "GET", "/v1/whoami").status == 403  # it is known
-    view(visitor, "Tokens").locator("tr", has_text="monitor").get_by_text("Revoke").click()
+    visitor.view("Tokens").locator("tr", has_text="monitor").get_by_text("Revoke").click()
     said(visitor, "Revoking: done")
     assert visitor.server.call("monitor", "GET", "/v1/whoami").status == 401
 
@@ -172,11 +167,11 @@ def test_an_administrator_makes_people_analysts_and_tokens(administrator: Any) -
     visitor.page.on("dialog", lambda dialog: dialog.accept())
     order(visitor, "Open people", name="guests", epsilon="2", delta="1e-7")
     order(visitor, "Make an analyst", name="bob", people="guests", epsilon="1", delta="1e-8")
-    view(visitor, "Tokens")
+    visitor.view("Tokens")
     order(visitor, "Make a token", role="analyst", name="bob", days="3")
     token = visitor.page.get_by_label("New token").input_value()
     assert visitor.server.call(token, "GET", "/v1/whoami").json == {"role": "analyst", "name": "bob"}
-    view(visitor, "People")
+    visitor.view("People")
     order(visitor, "Give an account less", people="guests", analyst="bob", epsilon="0.5", delta="1e-8", reason="less")
     order(visitor, "Close an account for good", people="guests", analyst="bob", reason="gone")
     row = visitor.page.locator("tr", has_text="guests").filter(has_text="bob")
@@ -201,15 +196,15 @@ def test_an_auditor_verifies_and_changes_nothing(visitor: Any) -> None:
     visitor.sign_in("auditor")
     asked: list[str] = []
     visitor.page.on("request", lambda request: asked.append(request.method))
-    view(visitor, "Ledger")
+    visitor.view("Ledger")
     visitor.page.click("text=Verify the whole ledger")
     expect(visitor.page.locator(".good")).to_contain_text("entries are intact")
     visitor.check_accessible()
     for name, words in {"People": "alice", "Tokens": "curator"}.items():
-        expect(view(visitor, name)).to_contain_text(words)
-        expect(visitor.page.locator("main button")).to_have_count(0)  # once the view before it is gone
+        expect(visitor.view(name)).to_contain_text(words)
+        expect(visitor.page.locator("main button")).to_have_count(0)
         visitor.check_accessible()
     assert visitor.page.locator("nav a").all_text_contents() == ["People", "Ledger", "Tokens"]
     assert set(asked) == {"GET"}
-    view(visitor, "People")
+    visitor.view("People")
     visitor.picture("auditor")

@@ -59,7 +59,7 @@ def test_the_history_reads_again_for_free(visitor: Any) -> None:
     visitor.run()
     paid = spent(visitor)
     visitor.page.fill("input[aria-label=Price]", "0.5")
-    visitor.page.click("nav >> text=History")
+    visitor.view("History")
     entry = visitor.page.locator(".timeline li", has_text=text).first
     entry.get_by_text("Read the answer").click()
     expect(entry.get_by_label("Answer")).to_contain_text("price: epsilon 0.03")
@@ -223,8 +223,7 @@ def test_a_token_that_is_revoked_ends_the_session(visitor: Any) -> None:
     visitor.page.context.clear_cookies()
     visitor.write(QUESTION)
     expect(visitor.page.locator(".door")).to_contain_text("Your session has ended")
-    visitor.page.fill("input[name=token]", "dither_0123456789abcdef_" + "a" * 43)
-    visitor.page.click("button[type=submit]")
+    visitor.enter("dither_0123456789abcdef_" + "a" * 43)
     expect(visitor.page.locator(".door .bad")).to_contain_text("a valid token is needed")
 
 
@@ -252,17 +251,15 @@ def test_a_token_that_expires_ends_the_session(visitor: Any) -> None:
     end_token(visitor, token)
     visitor.page.fill("input[aria-label=Price]", "0.2")
     expect(visitor.page.locator(".door")).to_contain_text("Your session has ended")
-    visitor.page.fill("input[name=token]", token)
-    visitor.page.click("button[type=submit]")
+    visitor.enter(token)
     expect(visitor.page.locator(".door .bad")).to_contain_text("a valid token is needed")
     visitor.page.reload()
     expect(visitor.page.locator(".door")).to_be_visible()
     visitor.sign_in("alice")
 
 
-def asked_and_left(visitor: Any) -> tuple[int, str]:
-    """Alice asks, the connection is lost, she leaves, and the curator signs in: what was sent, and what is shown."""
-    sent: list[str] = []
+def ask_and_leave(visitor: Any) -> None:
+    """Alice asks, the connection is lost, and she leaves."""
     visitor.sign_in("alice")
     visitor.page.route(re.compile("/v1/jobs"), lambda route: route.abort())
     visitor.write("SELECT COUNT(*) AS n FROM visits WHERE age > 71")
@@ -271,18 +268,17 @@ def asked_and_left(visitor: Any) -> tuple[int, str]:
     visitor.page.click("text=Sign out")
     visitor.page.wait_for_selector(".door")
     visitor.page.unroute_all(behavior="ignoreErrors")
-    visitor.page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
-    visitor.page.fill("input[name=token]", visitor.server.tokens["curator"])
-    visitor.page.click("button[type=submit]")
-    visitor.page.wait_for_selector("section[aria-label=Tables], aside.tables details")
-    visitor.page.wait_for_timeout(1500)  # beyond the longest pause between two attempts
-    return len([url for url in sent if url.endswith("/jobs")]), visitor.page.locator(".middle").inner_text()
 
 
 def test_nobody_asks_what_another_has_asked(visitor: Any) -> None:
-    sent, shown = asked_and_left(visitor)
-    assert sent == 0
-    assert "Answer" not in shown
+    ask_and_leave(visitor)
+    sent: list[str] = []
+    visitor.page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    visitor.enter("curator")
+    visitor.settle()
+    visitor.page.wait_for_timeout(1500)  # beyond the longest pause between two attempts
+    assert not [url for url in sent if url.endswith("/jobs")]
+    assert "Answer" not in visitor.page.locator(".middle").inner_text()
 
 
 def test_planted_bug_what_is_pending_is_anybodys(visitor: Any) -> None:
@@ -290,7 +286,9 @@ def test_planted_bug_what_is_pending_is_anybodys(visitor: Any) -> None:
         Storage.prototype.getItem = function (name) {
             return get.call(this, Object.keys(this).find((one) => one.startsWith("dither.pending")) ?? name);
         };""")
-    assert asked_and_left(visitor)[0] > 0
+    ask_and_leave(visitor)
+    with visitor.page.expect_request(re.compile("/v1/jobs$")):
+        visitor.enter("curator")
 
 
 def charged_from_another_tab(visitor: Any, text: str) -> bool:
@@ -324,8 +322,7 @@ def test_planted_bug_a_page_that_does_not_say_for_whom_it_asks(visitor: Any) -> 
 
 def test_a_monitor_has_no_page(visitor: Any) -> None:
     visitor.page.goto(visitor.address)
-    visitor.page.fill("input[name=token]", visitor.server.tokens["monitor"])
-    visitor.page.click("button[type=submit]")
+    visitor.enter("monitor")
     expect(visitor.page.locator(".door .bad")).to_contain_text("has nothing to see here")
     assert visitor.page.context.cookies() == []
 
@@ -345,8 +342,7 @@ def test_a_shared_question_is_opened_and_not_asked(visitor: Any) -> None:
     visitor.page.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
     visitor.page.goto("about:blank")
     visitor.page.goto(link)
-    visitor.page.fill("input[name=token]", visitor.server.tokens["curator"])
-    visitor.page.click("button[type=submit]")
+    visitor.enter("curator")
     expect(visitor.page.get_by_label("SQL question")).to_have_text(text)
     expect(visitor.page.locator("input[aria-label=Price]")).to_have_value("0.25")
     expect(visitor.page.locator("main")).to_contain_text("Nothing was asked or paid")
@@ -365,7 +361,7 @@ def test_everything_by_keyboard(visitor: Any) -> None:
     visitor.page.wait_for_selector(".door")
     visitor.page.keyboard.insert_text(visitor.server.tokens["alice"])
     visitor.page.keyboard.press("Enter")
-    visitor.page.wait_for_selector(".ask")
+    visitor.settle()
     for _ in range(60):
         if visitor.page.evaluate("document.activeElement.className") == "editor":
             break
@@ -416,8 +412,7 @@ def test_the_tour(visitor: Any) -> None:
 
 def test_the_address_of_the_demo_begins_with_the_tour(visitor: Any) -> None:
     visitor.page.goto(f"{visitor.address}#Tour")
-    visitor.page.fill("input[name=token]", visitor.server.tokens["alice"])
-    visitor.page.click("button[type=submit]")
+    visitor.enter("alice")
     expect(visitor.page.locator("dialog")).to_contain_text("Two tables that differ by one person")
     visitor.page.reload()
     visitor.page.wait_for_selector(".ask")
