@@ -25,6 +25,7 @@ from dither.sql.lowering import blocks, lower, writer
 from dither.sql.lowering.dialect import Dialect
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.lowering.postgresql_dialect import POSTGRESQL
+from dither.sql.lowering.spark_dialect import SPARK
 from dither.sql.lowering.statement import Statement
 from dither.sql.plan.nodes import Aggregate, Retruncate
 
@@ -165,13 +166,20 @@ def test_nothing_is_inherited_that_an_engine_might_mean_otherwise() -> None:
     with pytest.raises(TypeError, match="summed"):
         partial("Partial", "BIGINT", 2**63, "NUMERIC", 2**126, (), "TEXT")
     for name, method in inspect.getmembers(Dialect, inspect.isfunction):
-        assert name.startswith("__") or name in ("cast", "null", "stored") or method.__isabstractmethod__
+        assert name.startswith("__") or name in ("cast", "null", "outside", "stored") or method.__isabstractmethod__
 
 
 def test_columns_are_stored_in_the_smallest_type() -> None:
     columns = (Int(0, 127), Int(-129, 0), Int(0, 2**31), Category(["a", "b"]), Text())
     assert [DUCKDB.stored(one) for one in columns] == ["TINYINT", "SMALLINT", "BIGINT", "TINYINT", "VARCHAR"]
     assert [POSTGRESQL.stored(one) for one in columns] == ["SMALLINT", "SMALLINT", "BIGINT", "SMALLINT", "TEXT"]
+
+
+def test_values_outside_a_declaration_are_counted() -> None:
+    number, text = Int(0, 9, nullable=False, default=0), Text(max_length=5)
+    assert DUCKDB.outside("a", number) == 'COUNT(*) FILTER (WHERE "a" IS NULL OR "a" < 0 OR "a" > 9)'
+    assert POSTGRESQL.outside("a", text) == 'COUNT(*) FILTER (WHERE LENGTH("a") > 5)'
+    assert SPARK.outside("a", text) == "COUNT(*) FILTER (WHERE char_length(`a`) > 5)"
 
 
 # PostgreSQL

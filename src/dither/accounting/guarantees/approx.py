@@ -50,13 +50,17 @@ class ApproxDP(Guarantee):
     ) -> None:
         if composition not in ("zcdp", "basic"):
             raise ParameterError(f'composition must be "zcdp" or "basic"; got {composition!r}.')
-        object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
-        object.__setattr__(self, "delta", probability(delta, "delta"))
-        object.__setattr__(self, "composition", cast(CompositionRule, composition))
-        object.__setattr__(self, "relation", Relation.read(relation))
+        self._keep(
+            epsilon=non_negative(epsilon, "epsilon"),
+            delta=probability(delta, "delta"),
+            composition=cast(CompositionRule, composition),
+            relation=Relation.read(relation),
+        )
         mu_squared = None if proven_mu_squared is None else non_negative(proven_mu_squared, "proven_mu_squared")
-        object.__setattr__(self, "proven_mu_squared", mu_squared)
-        object.__setattr__(self, "proven_rho", None if proven_rho is None else non_negative(proven_rho, "proven_rho"))
+        self._keep(
+            proven_mu_squared=mu_squared,
+            proven_rho=None if proven_rho is None else non_negative(proven_rho, "proven_rho"),
+        )
 
     @property
     def gaussian_mu_squared(self) -> Fraction | None:

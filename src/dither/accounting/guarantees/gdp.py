@@ -42,8 +42,7 @@ class GDP(Guarantee):
         if not square <= LARGEST:
             raise ParameterError("mu^2 must be at most 1e300.")
         # A larger mu promises less: what is smaller than any price is rounded up.
-        object.__setattr__(self, "mu_squared", max(square, 2 * SMALLEST) if square else square)
-        object.__setattr__(self, "relation", Relation.read(relation))
+        self._keep(mu_squared=max(square, 2 * SMALLEST) if square else square, relation=Relation.read(relation))
 
     def _stated(self) -> Iterator[tuple[str, Any]]:
         for name, value in super()._stated():

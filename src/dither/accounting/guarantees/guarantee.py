@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from dither.errors import ParameterError
+from dither.exact.frozen import Frozen
 from dither.exact.parameters import Number, non_negative
-from dither.exact.short_forms import ShortForm
 from dither.neighbours import Relation
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _array(values: Sequence[float]) -> Reals:
     return np.array(values, dtype=np.float64)
 
 
-class Guarantee(ShortForm, ABC):
+class Guarantee(Frozen, ABC):
     """A proven bound on how much the output distribution can differ between two neighbours."""
 
     relation: Relation

@@ -40,11 +40,13 @@ class PureDP(Guarantee):
         proven_rho: Fraction | None = None,
         proven_laplace_steps: int | None = None,
     ) -> None:
-        object.__setattr__(self, "epsilon", non_negative(epsilon, "epsilon"))
-        object.__setattr__(self, "relation", Relation.read(relation))
-        object.__setattr__(self, "proven_rho", None if proven_rho is None else non_negative(proven_rho, "proven_rho"))
+        self._keep(
+            epsilon=non_negative(epsilon, "epsilon"),
+            relation=Relation.read(relation),
+            proven_rho=None if proven_rho is None else non_negative(proven_rho, "proven_rho"),
+        )
         steps = None if proven_laplace_steps is None else whole(proven_laplace_steps, "proven_laplace_steps")
-        object.__setattr__(self, "proven_laplace_steps", steps)
+        self._keep(proven_laplace_steps=steps)
 
     @property
     def delta(self) -> Fraction:

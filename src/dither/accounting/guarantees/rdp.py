@@ -51,10 +51,12 @@ class RDP(Guarantee):
         *,
         log_moments: Callable[[Reals], Reals] | None = None,
     ) -> None:
-        object.__setattr__(self, "_log_moments", log_moments)
-        object.__setattr__(self, "curve", _table(curve) if isinstance(curve, Mapping) else curve)
-        object.__setattr__(self, "delta", read_delta(delta))
-        object.__setattr__(self, "relation", Relation.read(relation))
+        self._keep(
+            _log_moments=log_moments,
+            curve=_table(curve) if isinstance(curve, Mapping) else curve,
+            delta=read_delta(delta),
+            relation=Relation.read(relation),
+        )
 
     @classmethod
     def of(cls, guarantee: Guarantee) -> RDP:

@@ -38,7 +38,7 @@ class ResponseDP(PureDP):
         proven_rho: Fraction | None = None,
     ) -> None:
         super().__init__(epsilon, relation, proven_rho=proven_rho)
-        object.__setattr__(self, "values", whole(values, "values", least=2))
+        self._keep(values=whole(values, "values", least=2))
 
     def _epsilon_at(self, delta: Number) -> float:
         return self.bounds_at(delta=delta)[1]

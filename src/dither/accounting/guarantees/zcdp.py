@@ -38,11 +38,9 @@ class ZCDP(Guarantee):
         *,
         proven_mu_squared: Fraction | None = None,
     ) -> None:
-        object.__setattr__(self, "rho", non_negative(rho, "rho"))
-        object.__setattr__(self, "delta", read_delta(delta))
-        object.__setattr__(self, "relation", Relation.read(relation))
+        self._keep(rho=non_negative(rho, "rho"), delta=read_delta(delta), relation=Relation.read(relation))
         mu_squared = None if proven_mu_squared is None else non_negative(proven_mu_squared, "proven_mu_squared")
-        object.__setattr__(self, "proven_mu_squared", mu_squared)
+        self._keep(proven_mu_squared=mu_squared)
 
     @property
     def gaussian_mu_squared(self) -> Fraction | None:

@@ -51,9 +51,9 @@ class PLD(Guarantee):
 
     def __post_init__(self) -> None:
         if self.mu_squared or not isinstance(self.mu_squared, Fraction):
-            object.__setattr__(self, "mu_squared", non_negative(self.mu_squared, "mu_squared"))
+            self._keep(mu_squared=non_negative(self.mu_squared, "mu_squared"))
         if not isinstance(self.relation, Relation):
-            object.__setattr__(self, "relation", Relation.read(self.relation))
+            self._keep(relation=Relation.read(self.relation))
         for distribution, count in self.distributions:
             if not isinstance(distribution, LossDistribution):
                 raise ParameterError(

@@ -21,7 +21,7 @@ from dither.engines.postgres.session import away, connect
 from dither.engines.protocol import Progress
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
-from dither.policy.columns import Coded, Column, Text
+from dither.policy.columns import Column
 from dither.sql.lowering.postgresql_dialect import POSTGRESQL
 from dither.sql.lowering.statement import OWNER, RANK
 
@@ -173,9 +173,8 @@ def _verify(connection: psycopg.Connection[Any], table: Table | PublicTable, pla
     """Read back what statements rely on: bounds, NULLs, keys, owners, ranks. Anything else is refused."""
     columns = _declared(table)
     own = [POSTGRESQL.name(OWNER)] if isinstance(table, Table) else []
-    (count, *wrong) = _row(
-        connection, f"SELECT {', '.join(['COUNT(*)', *map(_outside, columns.items())])} FROM {place}"
-    )
+    asked = ["COUNT(*)", *(POSTGRESQL.outside(*item) for item in columns.items())]
+    (count, *wrong) = _row(connection, f"SELECT {', '.join(asked)} FROM {place}")
     if table.key:
         by = ", ".join([*own, *map(POSTGRESQL.name, table.key)])
         wrong += _row(
@@ -200,17 +199,6 @@ def _misranked(connection: psycopg.Connection[Any], place: str) -> list[int]:
     pairs = f'SELECT 1 FROM {place} WHERE "{RANK}" > {_BITS} GROUP BY "{OWNER}", "{RANK}" HAVING COUNT(*) > 1'
     missing = f'SELECT COUNT(*) FROM {place} WHERE "{OWNER}" IS NULL OR "{RANK}" IS NULL'
     return [_row(connection, sql)[0] for sql in (missing, ranks, f"SELECT COUNT(*) FROM ({pairs}) AS a")]
-
-
-def _outside(item: tuple[str, Column]) -> str:
-    """SQL counting stored values that break the declaration."""
-    name, column = POSTGRESQL.name(item[0]), item[1]
-    broken = [] if column.nullable else [f"{name} IS NULL"]
-    if isinstance(column, Coded):
-        broken.append(f"{name} < {column.low} OR {name} > {column.high}")
-    if isinstance(column, Text):
-        broken.append(f"LENGTH({name}) > {column.max_length}")
-    return f"COUNT(*) FILTER (WHERE {' OR '.join(broken) or 'FALSE'})"
 
 
 def _row(connection: psycopg.Connection[Any], sql: str) -> list[int]:

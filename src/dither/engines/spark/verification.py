@@ -7,7 +7,6 @@ from typing import Any
 
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
-from dither.policy.columns import Coded, Column, Text
 from dither.sql.lowering.spark_dialect import SPARK
 from dither.sql.lowering.statement import OWNER
 
@@ -21,7 +20,7 @@ def verify(one: Callable[[str], tuple[Any, ...]], table: Table, view: str, rows:
         "COUNT(*) FILTER (WHERE `_rank` = 1)",
         f"COUNT(*) FILTER (WHERE `_rank` > {table.max_rows_per_owner})",
         f"COUNT({OWNER})",
-        *(_outside(name, column) for name, column in table.columns.items()),
+        *(SPARK.outside(name, column) for name, column in table.columns.items()),
     ]
     stored, owners, beyond, owned, *wrong = one(f"SELECT {_listed(asked)} FROM {view}")
     # Ranks from 1 up to their number, no two alike, are each of them once.
@@ -46,7 +45,7 @@ def verify(one: Callable[[str], tuple[Any, ...]], table: Table, view: str, rows:
 
 def verify_public(one: Callable[[str], tuple[Any, ...]], table: PublicTable, view: str, rows: int) -> None:
     """The same for a public table: its values, and that no two rows have one key."""
-    asked = ["COUNT(*)", *(_outside(name, column) for name, column in table.stored.items())]
+    asked = ["COUNT(*)", *(SPARK.outside(name, column) for name, column in table.stored.items())]
     stored, *wrong = one(f"SELECT {_listed(asked)} FROM {view}")
     alike = ", ".join(map(_name, table.key))
     wrong += one(f"SELECT COUNT(*) AS n FROM (SELECT 1 FROM {view} GROUP BY {alike} HAVING COUNT(*) > 1)")
@@ -61,14 +60,3 @@ def refused(table: Table | PublicTable) -> PolicyError:
 
 def _listed(asked: list[str]) -> str:
     return ", ".join(f"{sql} AS n{place}" for place, sql in enumerate(asked))
-
-
-def _outside(name: str, column: Column) -> str:
-    """SQL counting stored values that break the declaration."""
-    own = _name(name)
-    broken = [] if column.nullable else [f"{own} IS NULL"]
-    if isinstance(column, Coded):
-        broken.append(f"{own} < {column.low} OR {own} > {column.high}")
-    if isinstance(column, Text):
-        broken.append(f"char_length({own}) > {column.max_length}")
-    return f"COUNT(*) FILTER (WHERE {' OR '.join(broken) or 'FALSE'})"

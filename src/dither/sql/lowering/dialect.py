@@ -60,6 +60,16 @@ class Dialect(ABC):
                     return name
         raise PolicyError(f"{type(column).__name__} has no stored form.")
 
+    def outside(self, name: str, column: Column) -> str:
+        """How many stored values break the column's declaration."""
+        own = self.name(name)
+        broken = [] if column.nullable else [f"{own} IS NULL"]
+        if isinstance(column, Coded):
+            broken.append(f"{own} < {column.low} OR {own} > {column.high}")
+        if isinstance(column, Text):
+            broken.append(f"{self.length(own)} > {column.max_length}")
+        return f"COUNT(*) FILTER (WHERE {' OR '.join(broken) or 'FALSE'})"
+
     def cast(self, value: str, type_: str) -> str:
         """A value as one of a type that is known to hold it."""
         return f"CAST({value} AS {type_})"

@@ -15,7 +15,7 @@ from dither.engines.duckdb.sources.sources import Source, open_sources
 from dither.engines.protocol import Progress
 from dither.errors import DitherError, PolicyError, RecordsRefused
 from dither.exact.digits import counted
-from dither.policy.columns import Category, Coded, Column, Text
+from dither.policy.columns import Category, Column
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 
 if TYPE_CHECKING:
@@ -189,16 +189,6 @@ def unread(lines: int) -> str:
 def stored_column(name: str, column: Column) -> str:
     """A declared column as the snapshot's table defines it."""
     return f"{quoted(name)} {DUCKDB.stored(column)}{'' if column.nullable else ' NOT NULL'}"
-
-
-def outside(name: str, column: Column) -> str:
-    """SQL counting stored values that break the declaration."""
-    broken = [] if column.nullable else [f"{quoted(name)} IS NULL"]
-    if isinstance(column, Coded):
-        broken.append(f"{quoted(name)} < {column.low} OR {quoted(name)} > {column.high}")
-    if isinstance(column, Text):
-        broken.append(f"length({quoted(name)}) > {column.max_length}")
-    return f"COUNT(*) FILTER ({' OR '.join(broken) or 'false'})"
 
 
 def named(names: tuple[str, ...] | list[str]) -> str:

@@ -17,7 +17,6 @@ from dither.engines.duckdb.snapshots.loading import (
     Settings,
     loading,
     named,
-    outside,
     stored_column,
     unfit,
     unread,
@@ -30,6 +29,7 @@ from dither.errors import PolicyError
 from dither.exact.digits import counted
 from dither.policy.catalog import PublicTable, code_of
 from dither.policy.columns import Text
+from dither.sql.lowering.duckdb_dialect import DUCKDB
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,7 +61,7 @@ def write_public(
         columns = dict(listed.stored)
         load.do(f"CREATE TABLE {ROWS} ({', '.join(stored_column(*item) for item in columns.items())})")
         load.watch("copying", 0.4, 0.95, f"INSERT INTO {ROWS} {_with_codes(listed)}")
-        asked = ", ".join(["COUNT(*)", *(outside(*item) for item in columns.items())])
+        asked = ", ".join(["COUNT(*)", *(DUCKDB.outside(*item) for item in columns.items())])
         stored, *wrong = load.one(f"SELECT {asked} FROM {ROWS}")
         if stored != rows or any(wrong):
             raise PolicyError(

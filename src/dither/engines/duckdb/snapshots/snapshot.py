@@ -17,7 +17,6 @@ from dither.engines.duckdb.snapshots.loading import (
     Staged,
     loading,
     named,
-    outside,
     stored_column,
     unfit,
     unread,
@@ -30,6 +29,7 @@ from dither.engines.protocol import Progress, check_rows
 from dither.errors import PolicyError
 from dither.exact.digits import counted
 from dither.policy.catalog import Table
+from dither.sql.lowering.duckdb_dialect import DUCKDB
 
 __all__ = ["Settings", "verified", "write_snapshot"]
 
@@ -176,7 +176,7 @@ class _Load:
             f'COUNT(*) FILTER ("_rank" > {self.table.max_rows_per_owner})',
         ]
         asked += ['COALESCE(MIN("_rank"), 0)', 'COUNT("_owner")']
-        asked += [outside(name, column) for name, column in self.table.columns.items()]
+        asked += [DUCKDB.outside(name, column) for name, column in self.table.columns.items()]
         rows, owners, beyond, first, owned, *wrong = self.load.one(f"SELECT {', '.join(asked)} FROM {ROWS}")
         counted, misranked = self.load.one(_RANKS)
         wrong += self.load.one(f"SELECT COUNT(*) FROM ({_PAIRS} HAVING COUNT(*) > 1)")
