@@ -294,6 +294,13 @@ def test_sums_may_not_reach_beyond_the_field(made: Made) -> None:
         )
 
 
+@pytest.mark.parametrize("epsilon", ["5000", "1e-20"])
+def test_noise_that_cannot_be_drawn_is_refused_before_anybody_takes_part(made: Made, epsilon: str) -> None:
+    """Not as the study closes, when epsilon is charged already."""
+    with pytest.raises(ParameterError, match="the scale of its noise"):
+        made(questions=[{"name": "smokes", "kind": "yes/no"}], epsilon=epsilon)
+
+
 def test_a_batch_has_no_more_reports_than_sums_hold(made: Made) -> None:
     with pytest.raises(ParameterError, match="most_reports"):
         made(most_reports=59)  # sixty are invited

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy.stats import nbinom
 
 from dither.noise import discrete_laplace
+from dither.study import noise_shares
 from dither.study.noise_shares import NoiseShare, negative_binomial, reach
 
 
@@ -20,16 +22,27 @@ def pmf(scale: float, shape: float, most: int) -> list[float]:
     return [float(one[d : d + 3 * most] @ one[: 3 * most]) for d in range(most)]
 
 
+def chi_square(drawn: list[int], parts: int, scale: Fraction) -> float:
+    """Over twelve cells at most, each with about as many draws, or with all those of one number."""
+    stop = -math.expm1(-1 / float(scale))
+    ends = np.unique(nbinom.ppf(np.arange(1, 12) / 12, 1 / parts, stop))
+    expected = len(drawn) * np.diff([0, *nbinom.cdf(ends, 1 / parts, stop), 1])
+    counts = np.bincount(np.searchsorted(ends, [float(number) for number in drawn]), minlength=len(expected))
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
 @pytest.mark.parametrize("parts", [1, 2, 5])
-def test_negative_binomials_have_their_distribution(parts: int) -> None:
-    """Chi-square over 12 cells, far below its 1e-9 point."""
-    size, scale = 20_000, Fraction(5)
-    drawn = negative_binomial(parts, scale, size)
-    expected = [size * nbinom.pmf(k, 1 / parts, -math.expm1(-1 / 5)) for k in range(11)]
-    expected.append(size - sum(expected))
-    counts = [sum(number == k for number in drawn) for k in range(11)]
-    counts.append(size - sum(counts))
-    assert sum((count - mean) ** 2 / mean for count, mean in zip(counts, expected, strict=True)) < 66
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5), Fraction(700), Fraction(10**13, 7), Fraction(1 << 60)])
+def test_negative_binomials_have_their_distribution(parts: int, scale: Fraction) -> None:
+    """Far below the 1e-9 point of 11 degrees of freedom, and soon, however wide the range of what is summed is."""
+    assert chi_square(negative_binomial(parts, scale, 4_000), parts, scale) < 66
+
+
+def test_planted_noise_under_a_hat_that_is_too_low(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = noise_shares._pieces
+    lower = lambda parts, scale: (*real(parts, scale)[:-1], replace(real(parts, scale)[-1], height=1))  # noqa: E731
+    monkeypatch.setattr(noise_shares, "_pieces", lower)
+    assert chi_square(negative_binomial(2, Fraction(700), 4_000), 2, Fraction(700)) > 66
 
 
 def test_parts_of_one_noise_add_up_to_it() -> None:

@@ -8,16 +8,22 @@ number is the difference of two geometric ones, and a geometric number the sum o
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from dither.errors import ParameterError
+from dither.exact.balls import Ball, ball, ceil_of, floor_of
 from dither.noise import discrete_laplace, geometric, uniform_below
+from dither.noise.integers.bernoulli import is_below
+from dither.noise.lazy_uniform import LazyUniform
 
 _FINEST = 1024  # steps of a scale in which the distribution of a sum is computed
+_WORD = 64  # bits of a height under the hat; more are drawn where these do not decide
 _OUTWARD = 1e-9  # relative; more than the error of the sums of floats below
 
 
@@ -56,20 +62,64 @@ class NoiseShare:
         return count * math.ceil(scale * math.ceil(math.log(2 * count / missed) + 1))
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """A part of the hat under which negative binomials are drawn, for numbers from `first` on: `count` numbers with this
+    height, in units of 2^-64; or, without an end, all that follow with falling heights that add up to it."""
+
+    first: int
+    count: int | None
+    height: int
+
+    @property
+    def weight(self) -> int:
+        return (self.count or 1) * self.height
+
+
 def negative_binomial(parts: int, scale: Fraction, size: int) -> list[int]:
     """Exact draws of shape 1/parts: P[k] is C(k + 1/parts - 1, k) q^k (1 - q)^(1/parts), q = exp(-1/scale).
 
-    A geometric number k is kept with probability prod over i <= k of (i - 1 + 1/parts) / i, which is rational.
+    P falls. A number is drawn under a hat, which is flat from each power of two to the next up to the scale and falls as
+    q^k beyond, and kept if a uniform height under the hat lies below P. How long that takes hardly depends on the scale.
     """
-    kept: list[int] = []
+    pieces = _pieces(parts, scale)
+    ends, kept = [*accumulate(piece.weight for piece in pieces)], list[int]()
+    known: dict[tuple[int, bool], int] = {}
     while len(kept) < size:
-        numbers = np.asarray(geometric(scale, max(64, 2 * (size - len(kept)))))
-        alive, factor = np.ones(numbers.size, bool), 1
-        while (tossed := np.flatnonzero(alive & (numbers >= factor))).size:
-            alive[tossed] = uniform_below(parts * factor, tossed.size) < parts * (factor - 1) + 1
-            factor += 1
-        kept += numbers[alive].tolist()
+        places = uniform_below(ends[-1], max(64, 2 * (size - len(kept)))).tolist()
+        for place, more in zip(places, np.asarray(geometric(scale, len(places))).tolist(), strict=True):
+            piece = pieces[number := bisect_right(ends, place)]
+            within, word = divmod(ends[number] - 1 - place, piece.height)
+            number = piece.first + (more if piece.count is None else within)
+            relative = partial(_relative, parts, scale, number, piece.first if piece.count is None else None)
+            last = known.get((number, piece.count is None))
+            if last is None:
+                last = known[number, piece.count is None] = floor_of(lambda chance=relative: chance() * ball(1 << _WORD))
+            if word < last or (word == last and is_below(LazyUniform(word, _WORD), relative)):
+                kept.append(number)
     return kept[:size]
+
+
+@lru_cache(maxsize=64)
+def _pieces(parts: int, scale: Fraction) -> tuple[_Piece, ...]:
+    """From 0, from 1, from 2, from 4 and so on up to the first power of two that is no smaller than the scale."""
+
+    def height(number: int, first: int | None = None) -> int:
+        return ceil_of(lambda: _relative(parts, scale, number, first) * ball(1 << _WORD))
+
+    powers = [1 << place for place in range((math.ceil(scale) - 1).bit_length() + 1)]
+    flat = [_Piece(first, end - first, height(first)) for first, end in pairwise([0, *powers])]
+    return (*flat, _Piece(powers[-1], None, height(powers[-1], powers[-1])))
+
+
+def _relative(parts: int, scale: Fraction, number: int, first: int | None) -> Ball:
+    """P[number] / P[0]; where the hat falls from `first` on, over what is (1 - q) q^k there, k from 0 on."""
+    if not number:
+        return ball(1)
+    shape = ball(Fraction(1, parts))
+    ways = (shape + number).lgamma() - shape.lgamma() - ball(number + 1).lgamma()
+    chance = (ways - ball((number if first is None else first) / scale)).exp()
+    return chance if first is None else -chance / ball(-1 / scale).expm1()
 
 
 @lru_cache(maxsize=1024)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from dither.errors import ParameterError
 from dither.exact.parameters import positive
+from dither.noise.request import scale_in_range
 from dither.study.noise_shares import NoiseShare
 from dither.study.prio import Prio3
 from dither.study.questions import Question, read_question
@@ -62,6 +63,7 @@ class Study:
         if self.report_bytes > MOST_BYTES:
             raise ParameterError("a report of so many questions and labels is too long; ask less, or in two studies.")
         for question in self.questions:
+            scale_in_range(self.scale(question), f"{question.name}: the scale of its noise")  # nothing is refused later
             # A sum is read between -p/2 and p/2: it must not reach beyond, with its noise.
             reached = self.most_reports * question.largest + self.noise.bound(self.scale(question), _TAIL)
             if 2 * reached >= question.circuit.field.modulus:
