@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dither as dt
-from dither.curator.time_grid import Clock, doubled
+from dither.curator.time_grid import Clock, Release, doubled
 from dither.curator.walk import Walk
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -77,7 +77,7 @@ def test_the_time_of_an_answer_follows_from_its_plan(clinic: dt.Curator, time: T
 def test_planted_answers_as_soon_as_they_are_there(
     clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dither.curator.walk.release_after", lambda priced, limits: None)
+    monkeypatch.setattr("dither.curator.walk.release_of", lambda priced, limits: None)
     with pytest.raises(AssertionError, match="time shows"):
         check_times(clinic, time)
 
@@ -153,11 +153,34 @@ def test_waiting_for_a_worker_is_no_incident(clinic: dt.Curator, time: Time) -> 
 def test_planted_waiting_counts(clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
     sound = Walk._settled
 
-    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, after: Any) -> bytes:
-        return sound(walk, reservation, drawn, asked, asked, after)
+    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, due: Any) -> bytes:
+        return sound(walk, reservation, drawn, asked, asked, due)
 
     monkeypatch.setattr(Walk, "_settled", settled)
     assert "incident" in _waits_for_a_worker(clinic, time)
+
+
+def check_own_time_is_hidden(clinic: dt.Curator, time: Time) -> None:
+    """After a wait that leaves less of the first multiple of the grid than the statement may take."""
+    sound, times = clinic._engine, set()
+    for number, seconds in enumerate([0, 0.25, 1, 3], 1):
+        clinic._engine = Busy(sound, time, 3.5)  # type: ignore[assignment]
+        times.add(asked(clinic, time, seconds, f"0.0{number}"))
+    clinic._engine = sound
+    assert times == {8.0}, "time shows how long the statement took"
+
+
+def test_after_a_wait_its_own_time_does_not_show(clinic: dt.Curator, time: Time) -> None:
+    check_own_time_is_hidden(clinic, time)
+    assert "incident" not in [entry.kind for entry in clinic.ledger()]
+
+
+def test_planted_release_at_the_first_multiple_that_is_left(
+    clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Release, "after", lambda self, waited: doubled(self.grid, self.bound))
+    with pytest.raises(AssertionError, match="time shows"):
+        check_own_time_is_hidden(clinic, time)
 
 
 def test_multiples_of_the_grid_are_powers_of_two() -> None:

@@ -99,7 +99,7 @@ def test_answers_and_failures_leave_on_the_grid(here: Here) -> None:
 
 
 def test_planted_bug_answers_leave_as_soon_as_they_are_there(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dither.curator.walk.release_after", lambda priced, limits: None)
+    monkeypatch.setattr("dither.curator.walk.release_of", lambda priced, limits: None)
     with pytest.raises(AssertionError, match="time shows"):
         check_times(here)
 
@@ -143,7 +143,7 @@ def test_planted_bug_a_retry_gets_what_was_drawn_at_once(here: Here, monkeypatch
     """A walk that settles first and waits afterwards."""
     from dither.curator.walk import Walk
 
-    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, after: Any) -> Any:
+    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, due: Any) -> Any:
         answer = sound(walk, reservation, drawn, asked, begun, None)
         walk._clock.sleep(4.0 - (walk._clock.now() - asked))
         return answer

@@ -253,7 +253,7 @@ THREATS: dict[str, tuple[Callable[[http.Served], None], str, Planted]] = {
     "30": (
         grid,
         "does not follow",
-        {"no grid": lambda patch: patch.setattr("dither.curator.walk.release_after", lambda *_: None)},
+        {"no grid": lambda patch: patch.setattr("dither.curator.walk.release_of", lambda *_: None)},
     ),
     "45": (clocks, "stays spent", {"a year": lambda patch: patch.setattr(Ledger, "reserve", _pools(_year))}),
     "46": (failures, "stays charged", {"refunds": lambda patch: patch.setattr(Walk, "_stored", Refunds._stored)}),

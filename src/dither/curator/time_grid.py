@@ -1,8 +1,9 @@
 """When an answer is given, if the curator asks for that: at a time that follows from its plan alone.
 
 The answer is stored and returned at the smallest power-of-two multiple of the grid that its work is bound to fit in,
-counted from when it was asked for. Until then nobody can see that it is there: not its asker, not a repeat, not the
-ledger.
+counted from when it was asked for; if it waited for others, that its wait and its work are bound to fit in together, so
+that how long its own statements ran never shows. Until then nobody can see that it is there: not its asker, not a
+repeat, not the ledger.
 """
 
 from __future__ import annotations
@@ -27,11 +28,23 @@ class Clock:
     date: Callable[[], float] = lambda: time.time()  # seconds since 1970, UTC
 
 
-def release_after(priced: PricedQuestion, limits: Limits) -> Fraction | None:
-    """Seconds from the question to its answer; None if it is given as soon as it is there."""
+@dataclass(frozen=True)
+class Release:
+    """When answers to a question may be given: multiples of the grid, none before its work must be done."""
+
+    grid: Fraction
+    bound: Fraction
+
+    def after(self, waited: Fraction) -> Fraction:
+        """Seconds from the question to its answer, of which it waited so many before its first statement."""
+        return doubled(self.grid, waited + self.bound)
+
+
+def release_of(priced: PricedQuestion, limits: Limits) -> Release | None:
+    """None if an answer is given as soon as it is there."""
     if limits.answer_on_grid is None:
         return None
-    return doubled(Fraction(limits.answer_on_grid), seconds_bound(priced, limits))
+    return Release(Fraction(limits.answer_on_grid), seconds_bound(priced, limits))
 
 
 def doubled(seconds: Fraction, least: Fraction) -> Fraction:

@@ -19,7 +19,7 @@ from dither.curator.accounts import Accounts
 from dither.curator.catalogs import Catalogs
 from dither.curator.repeats import Repeats
 from dither.curator.stated import EACH, OVER_GROUPS, over_groups_of
-from dither.curator.time_grid import Clock, doubled, release_after
+from dither.curator.time_grid import Clock, Release, doubled, release_of
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.exact.parameters import Number, probability
 from dither.lazy import importing
@@ -126,13 +126,13 @@ class Walk:
             question, priced, stored = self._recalled(analyst, pricing(), request)
             if stored is not None:
                 return priced, stored, False
-            after = release_after(priced, declared.limits)
+            due = release_of(priced, declared.limits)
             # In this order: whoever waits for a place holds up no refresh, and whoever pays has a worker or is next.
             with self._engine.place(analyst, priced.question.engine), self._policy.shared():
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn, begun = self._stored(analyst, priced, request, question, text)
                     break
-        return priced, self._settled(reservation, drawn, asked, begun, after), reservation.answer is None
+        return priced, self._settled(reservation, drawn, asked, begun, due), reservation.answer is None
 
     def _recalled(
         self, analyst: str | None, priced: PricedQuestion, request: str | None
@@ -265,21 +265,21 @@ class Walk:
         self._ledger.breaker.incident(reservation.id, reason, most=self._policy.read().limits.max_incidents)
 
     def _settled(
-        self, reservation: Reservation, drawn: bytes | None, asked: float, begun: float, after: Fraction | None
+        self, reservation: Reservation, drawn: bytes | None, asked: float, begun: float, due: Release | None
     ) -> bytes:
         """Store what was drawn once it is time, and return what is stored.
 
         It is late if it took more than its bound since it had a worker: waiting for one must not freeze the people.
+        When it is due follows from its plan and from how long it waited, and not from how long it then took.
         From the charge on every failure is the same to the analyst, and stays charged.
         """
         from dither.ledger import LedgerAway
 
         if reservation.answer is not None:
             return reservation.answer
-        if after is not None:
-            now = self._clock.now()
-            taken = Fraction(now - asked)
-            if Fraction(now - begun) > after:
+        if due is not None:
+            after, taken = due.after(Fraction(begun - asked)), Fraction(self._clock.now() - asked)
+            if taken > after:
                 with suppress(Exception):
                     self._incident(reservation, "late")
             self._clock.sleep(float(doubled(after, taken) - taken))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -64,8 +65,8 @@ class NoiseShare:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of the hat under which negative binomials are drawn, for numbers from `first` on: `count` numbers with this
-    height, in units of 2^-64; or, without an end, all that follow with falling heights that add up to it."""
+    """A part of the hat under which negative binomials are drawn: `count` numbers from `first` on with this height, in
+    units of 2^-64; or, without an end, all that follow with falling heights that add up to it."""
 
     first: int
     count: int | None
@@ -75,26 +76,32 @@ class _Piece:
     def weight(self) -> int:
         return (self.count or 1) * self.height
 
+    @property
+    def tail(self) -> int | None:
+        """Where its heights begin to fall; None if they do not."""
+        return self.first if self.count is None else None
+
 
 def negative_binomial(parts: int, scale: Fraction, size: int) -> list[int]:
     """Exact draws of shape 1/parts: P[k] is C(k + 1/parts - 1, k) q^k (1 - q)^(1/parts), q = exp(-1/scale).
 
-    P falls. A number is drawn under a hat, which is flat from each power of two to the next up to the scale and falls as
-    q^k beyond, and kept if a uniform height under the hat lies below P. How long that takes hardly depends on the scale.
+    P falls. A number is drawn under a hat, which is flat from each power of two to the next up to the scale and falls
+    as q^k beyond, and kept if a uniform height under the hat lies below P. So the time hardly depends on the scale.
     """
     pieces = _pieces(parts, scale)
     ends, kept = [*accumulate(piece.weight for piece in pieces)], list[int]()
-    known: dict[tuple[int, bool], int] = {}
+    known: dict[tuple[int, int | None], int] = {}
     while len(kept) < size:
         places = uniform_below(ends[-1], max(64, 2 * (size - len(kept)))).tolist()
         for place, more in zip(places, np.asarray(geometric(scale, len(places))).tolist(), strict=True):
-            piece = pieces[number := bisect_right(ends, place)]
-            within, word = divmod(ends[number] - 1 - place, piece.height)
-            number = piece.first + (more if piece.count is None else within)
-            relative = partial(_relative, parts, scale, number, piece.first if piece.count is None else None)
-            last = known.get((number, piece.count is None))
-            if last is None:
-                last = known[number, piece.count is None] = floor_of(lambda chance=relative: chance() * ball(1 << _WORD))
+            at = bisect_right(ends, place)
+            piece = pieces[at]
+            within, word = divmod(ends[at] - 1 - place, piece.height)
+            number, first = piece.first + (more if piece.count is None else within), piece.tail
+            relative = partial(_relative, parts, scale, number, first)
+            if (number, first) not in known:
+                known[number, first] = floor_of(partial(_in_words, relative))
+            last = known[number, first]
             if word < last or (word == last and is_below(LazyUniform(word, _WORD), relative)):
                 kept.append(number)
     return kept[:size]
@@ -105,11 +112,15 @@ def _pieces(parts: int, scale: Fraction) -> tuple[_Piece, ...]:
     """From 0, from 1, from 2, from 4 and so on up to the first power of two that is no smaller than the scale."""
 
     def height(number: int, first: int | None = None) -> int:
-        return ceil_of(lambda: _relative(parts, scale, number, first) * ball(1 << _WORD))
+        return ceil_of(partial(_in_words, partial(_relative, parts, scale, number, first)))
 
     powers = [1 << place for place in range((math.ceil(scale) - 1).bit_length() + 1)]
     flat = [_Piece(first, end - first, height(first)) for first, end in pairwise([0, *powers])]
     return (*flat, _Piece(powers[-1], None, height(powers[-1], powers[-1])))
+
+
+def _in_words(relative: Callable[[], Ball]) -> Ball:
+    return relative() * ball(1 << _WORD)
 
 
 def _relative(parts: int, scale: Fraction, number: int, first: int | None) -> Ball:
