@@ -113,6 +113,7 @@ def test_a_profile_that_is_too_cheap_changes_nothing_and_it_is_said() -> None:
     made = priced(TEXTS[0], known)
     assert made.strategy.rows is None
     assert "the profile is too cheap to help at this price" in made.strategy.why
+    assert "it would certify that with probability 99.5% at most" in made.strategy.why
     assert made.left_out.document() == {}
     assert made.recipe() == priced(TEXTS[0], None).recipe()
 

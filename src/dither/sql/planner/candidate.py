@@ -220,4 +220,5 @@ def _left_out(plan: Plan) -> str:
     known = plan.profile.rows if plan.profile is not None else None
     missed = (1 - plan.confidence) * OF_PROFILE
     lost = 0 if known is None else known.excess(plan.strategy.rows or known.top, missed)
-    return f"at most {counted(lost, 'row')} {'is' if lost == 1 else 'are'} left out of any group"
+    sure = f"with probability {float(1 - missed) * 100:.10g}%"
+    return f"{sure} at most {counted(lost, 'row')} {'is' if lost == 1 else 'are'} left out of any group"
