@@ -5,14 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dither as dt
 from dither.answer import Value
 from dither.curator.over import cell_noise, computed_answer
 from dither.curator.over.cell_noise import Cells
+from dither.curator.over.computed_answer import _share
+from dither.curator.over.computed_files import Computed
 from dither.mechanisms import Gaussian, Laplace
 from dither.sql.postprocess.noise_of_sums import reach_of_terms
 
@@ -96,6 +101,38 @@ def test_rows_that_noise_has_chosen_have_wider_intervals(make: Make) -> None:
     assert top.covers == "shown"
     assert len(top) == 1
     assert widths(top, "n")[0] > widths(every, "n")[0]
+
+
+def test_rows_chosen_by_the_noise_of_others_miss_no_more(make: Make) -> None:
+    """A choice made to fail: all rows while their largest number is small, and the largest ones alone else."""
+    clinic = make(ZCDP)
+    groups, missed, drawn = 40, 0.05, np.random.default_rng(7)
+    numbers = drawn.standard_normal((4000, groups))
+    bound = NormalDist().inv_cdf(1 - missed / (2 * groups))
+    chosen = (numbers > bound) | (numbers.max(axis=1, keepdims=True) < bound)
+    shown = chosen.sum(axis=1)
+    plain, compared = ([float(_share(int(n), groups, rows(flag))) for n in shown] for flag in (False, True))
+    assert _missed(numbers, chosen, plain, missed) > 1.2 * missed, "what this is for"
+    assert _missed(numbers, chosen, compared, missed) < missed
+    inner = f"SELECT ward, n FROM ({INNER}) AS t"
+    own, others = (
+        clinic.sql(f"{inner} WHERE {condition}", epsilon=1, confidence="0.9")
+        for condition in ("n > -99999", f"n > -99999 OR n > (SELECT MAX(n) FROM ({INNER}) AS u)")
+    )
+    assert (own.covers, others.covers) == ("each", "shown")
+    assert len(own) == len(others)
+    assert widths(others, "n")[0] > widths(own, "n")[0]
+
+
+def rows(compared: bool) -> Computed:
+    return Computed(pa.table({"n": [1]}), (), True, 0, compared)
+
+
+def _missed(numbers: Any, chosen: Any, shares: list[float], missed: float) -> float:
+    """On average over all choices, of the rows shown those that an interval for a share of `missed` does not hold."""
+    ends = np.array([NormalDist().inv_cdf(1 - missed * share / 2) for share in shares])
+    beyond = (np.abs(numbers) > ends[:, None]) & chosen
+    return float((beyond.sum(axis=1) / chosen.sum(axis=1)).mean())
 
 
 def test_levels_have_intervals(make: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -38,11 +39,7 @@ def computed_answer(rows: Computed, parts: Sequence[PartAnswer], price: Mapping[
     """The computed table as an answer."""
     first, cells, table = parts[0].answer, Cells(parts), rows.table
     lists = {place: table.column(len(rows.columns) + at) for at, place in enumerate(rows.listed)}
-    share = Fraction(1)
-    if rows.chosen and (rows.of is None or table.num_rows != len(parts[rows.of].answer)):
-        # Of all rows of one answer so many are shown; where rows are no longer those of one, nothing is known of them.
-        whole = 0 if rows.of is None else len(parts[rows.of].answer)
-        share = Fraction(table.num_rows, whole) if whole and table.num_rows <= whole else Fraction(0)
+    share = _share(table.num_rows, 0 if rows.of is None else len(parts[rows.of].answer), rows)
     columns: list[Key | Value] = []
     for place, column in enumerate(rows.columns):
         values = table.column(place).combine_chunks()
@@ -67,6 +64,19 @@ def computed_answer(rows: Computed, parts: Sequence[PartAnswer], price: Mapping[
         limited=first.limited,
         bought=tuple(guarantee for part in parts for guarantee in part.answer.bought),
     )
+
+
+def _share(shown: int, whole: int, rows: Computed) -> Fraction:
+    """Of all rows of one answer, of which noise shows so many; 0 where they are no longer those of one.
+
+    If each interval may miss a share R/G of what may be missed, that is what those shown miss on average, as long as
+    noise of other rows does not decide how many there are. Whatever decides it, they miss 1 + 1/2 + ... + 1/G times
+    that at most (Benjamini and Yekutieli 2005, theorem 4).
+    """
+    if not rows.chosen or (shown == whole and not rows.compared):
+        return Fraction(1)
+    part = Fraction(shown, whole) if shown <= whole and whole else Fraction(0)
+    return part / Fraction(1 + math.log(whole)) if part and rows.compared else part
 
 
 def computed_shape(rows: Any, table: Any) -> tuple[OutputColumn, ...]:

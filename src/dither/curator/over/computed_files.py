@@ -29,13 +29,15 @@ _MAGIC = b"dither computed\n"
 class Computed:
     """A computed table with what is known of its columns: names, noise, and which have a list of terms behind them.
 
-    `chosen`: noise decided which rows there are. `of` is the number of the part whose rows they are, one by one.
+    `chosen`: noise decided which rows there are, and if `compared`, that of other rows too. `of` is the number of the
+    part whose rows they are, one by one.
     """
 
     table: pa.Table
     columns: tuple[OverColumn, ...]
     chosen: bool
     of: int | None
+    compared: bool = False
 
     @property
     def listed(self) -> tuple[int, ...]:
@@ -55,6 +57,7 @@ class Computed:
             "columns": [{"name": one.name, "noisy": one.noisy, "terms": one.listed} for one in self.columns],
             "chosen": self.chosen,
             "of": self.of,
+            "compared": self.compared,
         }
         return b"".join([_MAGIC, json.dumps(header, sort_keys=True).encode(), b"\n", body])
 
@@ -70,7 +73,8 @@ class Computed:
         if header["sha256"] != sha256(body).hexdigest():
             raise LedgerCorrupt("what was computed from an answer was changed.")
         columns = tuple(OverColumn(one["name"], one["noisy"], one["terms"]) for one in header["columns"])
-        return cls(pa.ipc.open_stream(body).read_all(), columns, header["chosen"], header["of"])
+        compared = header.get("compared", False)  # earlier versions did not ask
+        return cls(pa.ipc.open_stream(body).read_all(), columns, header["chosen"], header["of"], compared)
 
 
 class ComputedFiles:

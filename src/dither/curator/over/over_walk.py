@@ -28,6 +28,7 @@ from dither.exact.parameters import probability
 from dither.ledger import Charge
 from dither.sql.binding.reading import vocabulary_of
 from dither.sql.over.engine_text import engine_text
+from dither.sql.over.over_columns import compares
 from dither.sql.over.over_question import OverQuestion
 from dither.sql.over.over_reading import read_over
 from dither.sql.over.provenance import Traced, traced
@@ -177,7 +178,7 @@ class OverWalk:
 def _with(table: Any, query: Traced, over: OverQuestion) -> Computed:
     tables = [part.table for part in over.parts]
     of = None if query.rows.of is None else tables.index(query.rows.of.table)
-    return Computed(_values_alone(table), query.rows.columns, query.rows.chosen, of)
+    return Computed(_values_alone(table), query.rows.columns, query.rows.chosen, of, compares(over.outer))
 
 
 def _values_alone(table: pa.Table) -> pa.Table:

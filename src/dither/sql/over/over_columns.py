@@ -62,6 +62,13 @@ def nested(tree: exp.Expr) -> list[exp.Expr]:
     return found
 
 
+def compares(tree: exp.Expr) -> bool:
+    """Whether rows may be chosen by more than their own numbers and their place: by what the others are."""
+    if tree.find(exp.Where, exp.Having, exp.Qualify, exp.Limit, exp.Offset) is None:
+        return False
+    return tree.find(exp.Window) is not None or any(map(nested, tree.find_all(exp.Select)))
+
+
 def over_rows(node: exp.Expr) -> bool:
     """Whether it looks at more rows than its own."""
     return node.find(exp.AggFunc, exp.Window) is not None
