@@ -8,6 +8,19 @@ export function rounded(value, digits = 3) {
   return number.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(Math.abs(number) + 1))) });
 }
 
+/** After the point a value has as many digits as two of its width. */
+const decimals = (value, width) => Math.min(12, Math.max(0, Number.isInteger(value) ? 0 : 1 - Math.floor(Math.log10(width))));
+
+/** Where the exact number lies, to three digits of the longer side: rounded outward, so that it holds what it held. */
+export function interval(value, low, high) {
+  const [below, above] = [low === null ? Infinity : value - low, high === null ? Infinity : high - value];
+  const longest = Math.max(0, ...[below, above].filter(Number.isFinite));
+  const digits = longest > 0 ? Math.min(20, Math.max(0, 2 - Math.floor(Math.log10(longest)))) : 0;
+  const written = (number, roundingMode) => number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode });
+  if (Number.isFinite(above + below) && Math.abs(above - below) <= 1e-9 * (above + below)) return `± ${written(longest + (Number.isInteger(value) ? 0 : 0.5 * 10 ** -decimals(value, longest)), "ceil")}`;
+  return `${low === null ? "−∞" : written(low, "floor")} to ${high === null ? "∞" : written(high, "ceil")}`;
+}
+
 /** The digits of a number in two parts: those above the noise, and those below. */
 export function parts(value, width) {
   const exact = /^-?\d+(\.\d+)?$/.test(value) && typeof value === "string"; // a decimal, all of whose digits count
@@ -15,8 +28,8 @@ export function parts(value, width) {
   const grouped = () => value.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
   if (!(width > 0) || !Number.isFinite(width)) return [exact ? grouped() : value.toLocaleString("en", { maximumFractionDigits: 6 }), ""];
   const place = Math.floor(Math.log10(width));
-  const decimals = Math.min(12, Math.max(0, Number.isInteger(value) ? 0 : 1 - place));
-  const text = exact ? grouped() : value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const shown = decimals(value, width);
+  const text = exact ? grouped() : value.toLocaleString("en", { minimumFractionDigits: shown, maximumFractionDigits: shown });
   let grey = place > 0 ? place : 0; // digits before the point that noise has changed
   let cut = text.length;
   const point = text.indexOf(".");

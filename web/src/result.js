@@ -2,7 +2,7 @@
 import { call } from "./api.js";
 import { chart, MOST } from "./chart.js";
 import { h, table } from "./dom.js";
-import { parts, rounded, width } from "./numbers.js";
+import { interval, parts, width } from "./numbers.js";
 
 const FORMS = { CSV: "csv", Parquet: "parquet", JSON: "json" };
 
@@ -38,12 +38,8 @@ function cells(row, { name, role }) {
   const off = width(row, name);
   const [sure, grey] = parts(row[name], off);
   const [low, high] = [row[`${name}_lower`], row[`${name}_upper`]];
-  let said = "";
-  if (low !== undefined) {
-    const even = low !== null && high !== null && Math.abs(high - row[name] - (row[name] - low)) <= 1e-9 * Math.abs(high - low);
-    said = even ? `± ${rounded(off)}` : `${low === null ? "−∞" : rounded(low, 4)} to ${high === null ? "∞" : rounded(high, 4)}`;
-  }
-  return [h("span", { class: "number" }, sure, h("span", { class: "grey" }, grey)), said];
+  const held = low === undefined ? "" : interval(...[row[name], low, high].map((end) => (end === null ? null : Number(end))));
+  return [h("span", { class: "number" }, sure, h("span", { class: "grey" }, grey)), held];
 }
 
 async function save(id, form) {

@@ -141,6 +141,22 @@ def test_decimals_have_bars_and_grey_digits(visitor: Any) -> None:
         assert grey.endswith(sure[-3:])
 
 
+def test_intervals_are_rounded_outward(visitor: Any) -> None:
+    """What the page writes holds all that the answer's interval holds, at the digits of its width."""
+    visitor.sign_in("alice")
+    visitor.write("SELECT region, AVG(age) AS age FROM visits GROUP BY region")
+    with visitor.page.expect_response(re.compile("/v1/answers/")) as told:
+        visitor.run()
+    rows = visitor.page.locator("section[aria-label=Answer] tbody tr")
+    expect(rows).to_have_count(4)
+    written = [row.locator("td").last.text_content() for row in rows.all()]
+    for said, row in zip(written, told.value.json()["rows"], strict=True):
+        low, high = re.fullmatch(r"(-?[\d.]+) to (-?[\d.]+)", said).groups()
+        assert float(low) <= row["age_lower"]
+        assert row["age_upper"] <= float(high)
+        assert len(low.partition(".")[2]) == len(high.partition(".")[2])
+
+
 def test_an_end_that_nothing_certifies_leaves_the_picture(visitor: Any) -> None:
     visitor.sign_in("alice")
     visitor.write("SELECT region, COUNT(*) AS n FROM visits GROUP BY region")
