@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import tracemalloc
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -33,6 +34,18 @@ def test_two_servers_read_every_cell(shape: tuple[int, int]) -> None:
     for number in {0, shape[0] - 1, shape[0] // 2}:
         first, second = server.square.queries(number)
         assert server.square.cell(number, (server.answer(first), server.answer(second))) == cells[number].tobytes()
+
+
+def test_an_answer_copies_little_of_the_release() -> None:
+    """Whoever asks often at once takes time, and not many times the memory of the release."""
+    server = XorDatabase(database((1 << 21, 8)))
+    query, _ = server.square.queries(0)
+    tracemalloc.start()
+    try:
+        server.answer(query)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20  # of 16 MiB
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from dither.errors import ParameterError
 
+_AT_ONCE = 512  # rows
+
 
 @dataclass(frozen=True)
 class Square:
@@ -67,4 +69,8 @@ class XorDatabase:
         if len(query) != -(-self.square.rows // 8):
             raise ParameterError("a query has one bit for each row.")
         chosen = np.unpackbits(np.frombuffer(query, np.uint8), bitorder="little")[: self.square.rows].astype(bool)
-        return bytes(np.bitwise_xor.reduce(self._rows[chosen], axis=0, initial=0).astype(np.uint8).tobytes())
+        found = np.zeros(self._rows.shape[1], np.uint8)
+        for start in range(0, self.square.rows, _AT_ONCE):  # half of all rows is what strangers could have copied often
+            part = slice(start, start + _AT_ONCE)
+            found ^= np.bitwise_xor.reduce(self._rows[part][chosen[part]], axis=0, initial=0)
+        return found.tobytes()
