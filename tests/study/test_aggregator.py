@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dither.errors import ParameterError
+from dither.errors import LedgerCorrupt, ParameterError
 from dither.ledger import Ledger
 from dither.study.aggregator import Aggregator, Secrets, noisy_share
 from dither.study.errors import InvalidReport, StudyClosed, TooFewReports
@@ -56,6 +58,37 @@ def test_a_release_is_made_once_and_repeats_have_the_same_bytes(parties: Any) ->
     again.close()
     with Ledger.open(parties.folders[0] / "ledger") as ledger:
         assert ledger.balance(parties.study.id.hex()).left.cost == 0
+
+
+def check_an_older_copy_is_refused(parties: Any, safe: Path) -> None:
+    """A copy from before the release, which would draw the noise anew."""
+    safe.mkdir(mode=0o700)
+    parties.aggregators[0].close()
+    folder = parties.folders[0]
+    shutil.rmtree(folder / "ledger")
+    parties.aggregators[0] = Aggregator(folder, parties.study, parties.secrets, 0, safe / "one.anchor")
+    reports = [parties.report(), parties.report()]
+    parties.check(reports)
+    parties.aggregators[0].close()
+    shutil.copytree(folder, safe / "monday")
+    parties.aggregators[0] = Aggregator(folder, parties.study, parties.secrets, 0, safe / "one.anchor")
+    parties.release(reports)
+    parties.aggregators[0].close()
+    shutil.rmtree(folder)
+    shutil.copytree(safe / "monday", folder)
+    with pytest.raises(LedgerCorrupt, match="rolled back"):
+        Aggregator(folder, parties.study, parties.secrets, 0, safe / "one.anchor").close()
+
+
+def test_an_older_copy_of_an_aggregator_is_refused(made: Made, tmp_path: Path) -> None:
+    check_an_older_copy_is_refused(made(), tmp_path / "safe")
+
+
+def test_planted_an_anchor_in_the_folder(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Ledger.open
+    monkeypatch.setattr(Ledger, "open", lambda folder, *, anchor=None, create=False: real(folder, create=create))
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        check_an_older_copy_is_refused(made(), tmp_path / "safe")
 
 
 def test_a_result_is_made_of_whole_shares_and_as_many_reports_as_the_study_takes(made: Made) -> None:

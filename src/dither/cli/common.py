@@ -37,16 +37,16 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
     if isinstance(parser, RemoteParser):
         return
     parser.add_argument("folder", type=Path, help="the curator's folder")
-    parser.add_argument(
-        "--anchor",
-        type=_file_or_address,
-        metavar="PATH",
-        help="the ledger's anchor, if it was put outside the folder by init: a file, or postgresql://HOST/DATABASE; "
-        "then it is needed every time",
-    )
+    where = "the ledger's anchor, if it was put outside the folder by init: a file, or postgresql://HOST/DATABASE"
+    add_anchor(parser, f"{where}; then it is needed every time")
     parser.add_argument(
         "--weak-anchor", action="store_true", help="accept an anchor in the PostgreSQL cluster that the ledger is in"
     )
+
+
+def add_anchor(parser: argparse.ArgumentParser, about: str) -> None:
+    """Where the anchor of a ledger is."""
+    parser.add_argument("--anchor", type=_file_or_address, metavar="PATH", help=about)
 
 
 def _file_or_address(text: str) -> Path | str:

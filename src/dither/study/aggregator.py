@@ -45,9 +45,15 @@ class Secrets:
 
 
 class Aggregator:
-    """Aggregator `number` of a study, with its folder, in which reports, key and ledger lie."""
+    """Aggregator `number` of a study, with its folder, in which reports, key and ledger lie.
 
-    def __init__(self, folder: Path, study: Study, secrets: Secrets, number: int) -> None:
+    With the ledger's `anchor` kept elsewhere, an older copy of the folder is refused: it would release its share again,
+    with other noise.
+    """
+
+    def __init__(
+        self, folder: Path, study: Study, secrets: Secrets, number: int, anchor: Path | str | None = None
+    ) -> None:
         if not 0 <= number < len(study.aggregators):
             raise ParameterError(f"aggregators are numbered from 0 to {len(study.aggregators) - 1}; got {number}.")
         if sha256(secrets.verify_key).digest() != study.committed:
@@ -56,8 +62,8 @@ class Aggregator:
         self._key = read_key(folder)
         if self._key.public_key().public_bytes_raw() != study.aggregators[number].key:
             raise ParameterError(f"the key in this folder is not that of aggregator {number}.")
+        self._ledger = Ledger.open(folder / "ledger", anchor=anchor, create=True)
         self.batch = Batch(folder / f"reports-{study.id.hex()}.sqlite")  # no report is ever another study's
-        self._ledger = Ledger.open(folder / "ledger", create=True)
         self._people = study.id.hex()
         self._ledger.open_account(
             self._people, None, kind="pure", cap=Charge(study.epsilon), terms={"study": study.name}

@@ -38,8 +38,10 @@ Answer = Callable[[Any], Any]
 class Service:
     """What can be asked of one aggregator."""
 
-    def __init__(self, folder: Path, study: Study, secrets: Secrets, number: int) -> None:
-        self.own = Aggregator(folder, study, secrets, number)
+    def __init__(
+        self, folder: Path, study: Study, secrets: Secrets, number: int, anchor: Path | str | None = None
+    ) -> None:
+        self.own = Aggregator(folder, study, secrets, number, anchor)
         self.leader = Leader(self.own) if number == 0 else None
 
     def start(self) -> None:
@@ -149,18 +151,23 @@ def made() -> Any:
     return application(Service(*_opened(**stated)))
 
 
-def _opened(folder: str, study: str, secrets: str, number: int) -> tuple[Path, Study, Secrets, int]:
+def _opened(
+    folder: str, study: str, secrets: str, number: int, anchor: str | None
+) -> tuple[Path, Study, Secrets, int, str | None]:
     try:
         shared = Secrets.read(json.loads(Path(secrets).read_text()))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ParameterError(f"{secrets} is no secrets.json, as `dither study init` has written it.") from None
-    return Path(folder), read_study(Path(study)), shared, number
+    return Path(folder), read_study(Path(study)), shared, number, anchor
 
 
-def run(where: Listening, folder: Path, study: Path, secrets: Path, number: int) -> None:
+def run(
+    where: Listening, folder: Path, study: Path, secrets: Path, number: int, anchor: Path | str | None = None
+) -> None:
     """Serve one aggregator until a signal says stop."""
     where.check()
     stated: dict[str, Any] = {"folder": str(folder), "study": str(study), "secrets": str(secrets), "number": number}
+    stated["anchor"] = None if anchor is None else str(anchor)
     Aggregator(*_opened(**stated)).close()  # what is wrong is said here, not by processes that die again and again
     os.environ[_VARIABLE] = json.dumps(stated)
     processes(f"{__name__}:made", where).serve()

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from dither.cli.common import Commands, add_json, command, print_json
+from dither.cli.common import Commands, add_anchor, add_json, command, print_json
 from dither.cli.progress import add_progress, progress_bar
 from dither.cli.studies.addresses import add_listening, listening
 from dither.errors import ParameterError
@@ -46,6 +46,7 @@ def add(commands: Commands) -> None:
     aggregate.add_argument("folder", type=Path, help="the aggregator's own folder, with its key")
     aggregate.add_argument("--secrets", type=Path, required=True, help="secrets.json, for aggregators only")
     aggregate.add_argument("--number", type=int, required=True, help="0 for the first one of the study's file")
+    add_anchor(aggregate, "the ledger's anchor, outside the folder: an older copy of the folder is refused then")
     add_listening(aggregate)
     report = action("report", "take part: hand in one report, or one for each line of a file")
     report.add_argument("answers", nargs="*", metavar="NAME=ANSWER", help="an answer to each question")
@@ -111,7 +112,7 @@ def run_aggregator(arguments: argparse.Namespace) -> None:
         from dither.study.service import run
     except ImportError as error:
         raise ParameterError(f"an aggregator needs an extra: pip install 'dither[study]' ({error}).") from None
-    run(listening(arguments), arguments.folder, arguments.study, arguments.secrets, arguments.number)
+    run(listening(arguments), arguments.folder, arguments.study, arguments.secrets, arguments.number, arguments.anchor)
 
 
 def hand_in(arguments: argparse.Namespace) -> None:
