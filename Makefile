@@ -4,7 +4,7 @@ UV := .uv/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo serve study wheels test compiler browser java page check audit campaign accounting-campaign crash wire dialects format bench lock clean
+.PHONY: help demo serve study wheels test compiler browser java page check audit campaign accounting-campaign crash wire dialects format bench tumult lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make dialects  20,000 random questions beside PostgreSQL, DuckDB and SQLite (about a quarter of an hour)"
 	@echo "make audit     every mechanism against 10^7 samples a side (half an hour of computing; SECONDS_A_ROW bounds a row)"
 	@echo "make bench     the benchmarks (installs the peers they compare with)"
+	@echo "make tumult    beside Tumult Analytics on Spark (an environment of its own, with Python 3.12)"
 	@echo "make page      build the web page from web/ (needs Node.js and npm)"
 	@echo "make wheels    build the packages dither and dither-client"
 	@echo "make lock      compile the pinned requirements anew"
@@ -133,6 +134,15 @@ format: $(VENV)/.check
 bench: .venv-peers/.bench
 	for name in noise query growth accounting toolbox accuracy quantile_weights quantile_method quantile_lists audit tpch sql_accuracy coverage_peers coverage latency groups server engines engines_spark study; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
 
+# Tumult Analytics has requirements of its own, and is on the release of Spark that is measured here from Python 3.12 on.
+tumult: .venv-peers/.bench .venv-tumult/.tumult
+	$(PEERS)/python bench/engines_tumult.py
+
+.venv-tumult/.%: requirements/%.txt | $(UV)
+	test -x .venv-tumult/bin/python || $(UV) venv --quiet --python 3.12 .venv-tumult
+	$(UV) pip install --quiet --python .venv-tumult/bin/python --require-hashes -r requirements/$*.txt
+	touch $@
+
 # dither, and dither-client for those who only ask servers.
 wheels: $(VENV)/.test
 	$(BIN)/python -m hatchling build -t wheel -d dist
@@ -149,6 +159,7 @@ lock: | $(UV)
 	$(COMPILE) --group bench -o requirements/bench.txt
 	echo "ziglang" | $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements/compiler.txt
 	echo "uv" | $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements/uv.txt
+	printf "tmlt.analytics==0.21.0\npyspark==4.3.0\n" | $(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade - -o requirements/tumult.txt
 
 clean:
-	rm -rf $(VENV) .venv-peers .uv
+	rm -rf $(VENV) .venv-peers .venv-tumult .uv
