@@ -76,6 +76,12 @@ def test_executors_within_this_process_log_as_it_does() -> None:
     own_session(Application({**SAFE, "spark.master": "local[2]", "spark.executor.syncLogLevel.enabled": None}))
 
 
+def test_a_session_of_spark_connect_is_refused_whatever_it_says() -> None:
+    Connected = type("SparkSession", (Application,), {"__module__": "pyspark.sql.connect.session"})
+    with pytest.raises(PolicyError, match="Spark Connect"):
+        own_session(Connected(dict(SAFE)))
+
+
 def test_all_that_is_wrong_is_said_at_once_and_nothing_is_made(tmp_path: Path) -> None:
     with pytest.raises(PolicyError) as caught:
         Spark(Application({"spark.master": "local[2]"}), tmp_path / "lake").open(tmp_path / "snapshots", Limits)

@@ -40,6 +40,7 @@ class SparkEngine:
     """
 
     dialect: Dialect = SPARK
+    stores = True
 
     def __init__(
         self, session: Any, warehouse: Path | str, folder: Path, *, limits: Callable[[], Limits] = Limits

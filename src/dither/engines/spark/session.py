@@ -56,22 +56,23 @@ PINNED = {
 
 def own_session(session: Any) -> Any:
     """A new session of the same application, with settings pinned; PolicyError if the application shows too much."""
-    remote = is_connect(session) or not _setting(session, "spark.master", "").startswith("local")
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        raise PolicyError(
+            "this is a session of Spark Connect, whose server writes the words of every error to its log, where they "
+            "may quote rows, and runs what other clients submit. Hand in a session of an application of your own, "
+            "SparkSession.builder.master(...)."
+        )
+    remote = not _setting(session, "spark.master", "").startswith("local")
     wrong = [needed for needed in (*REQUIREMENTS, *(REMOTE if remote else ())) if not _met(session, needed)]
     if wrong:
         words = "; ".join(f"{_wanted(needed)}, since {needed.why}" for needed in wrong)
         raise PolicyError(f"this Spark application would show exact numbers. Start it with {words}.")
-    if not is_connect(session):  # a level that was only configured does not reach executors
-        session.sparkContext.setLogLevel(_setting(session, "spark.log.level", "").strip().upper())
+    # A level that was only configured does not reach executors.
+    session.sparkContext.setLogLevel(_setting(session, "spark.log.level", "").strip().upper())
     own = session.newSession()
     for name, value in PINNED.items():
         own.conf.set(name, value)
     return own
-
-
-def is_connect(session: Any) -> bool:
-    """Whether the session is one of Spark Connect, whose application runs elsewhere."""
-    return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def is_frame(source: Any) -> bool:
@@ -83,8 +84,6 @@ def is_frame(source: Any) -> bool:
 
 def _setting(session: Any, name: str, default: str) -> str:
     """As the application was started with: what a session sets for itself changes none of these."""
-    if is_connect(session):
-        return str(session.conf.get(name, default))
     return str(session.sparkContext.getConf().get(name, default))
 
 

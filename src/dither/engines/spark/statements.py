@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from dither.engines.protocol import EngineError, StatementStopped
-from dither.engines.spark.session import is_connect
 
 _PERIOD = 0.2  # seconds between two attempts to cancel a job
 _Result = TypeVar("_Result")
@@ -49,12 +48,12 @@ class Turn:
         """In a thread of its own, which is waited for until the deadline: Spark may take its time to end a job."""
         from pyspark.errors import AnalysisException, ParseException
 
-        add_tag, _ = self._tags()
+        context = self._session.sparkContext
         tag, found, ended = f"dither-{uuid.uuid4().hex}", list[Any](), threading.Event()
 
         def work() -> None:
             try:
-                add_tag(tag)
+                context.addJobTag(tag)  # a session's own marks are not those of the thread that collects batches
                 found.append(self._session.sql(sql).toArrow())
             except (AnalysisException, ParseException):
                 found.append(None)
@@ -75,20 +74,11 @@ class Turn:
             raise EngineError
         return found[0]
 
-    def _tags(self) -> tuple[Callable[[str], object], Callable[[str], object]]:
-        """How this thread's jobs are marked, and how marked ones are cancelled. (A session's own marks are not those of
-        the thread that Spark collects Arrow batches in.)"""
-        if is_connect(self._session):
-            return self._session.addTag, self._session.interruptTag
-        context = self._session.sparkContext
-        return context.addJobTag, context.cancelJobsWithTag
-
     def _cancel(self, tag: str, ended: threading.Event) -> None:
         """Until it has ended: a job that has not begun yet cannot be cancelled."""
-        _, cancel = self._tags()
         with suppress(Exception):  # the application has ended
             while not ended.wait(_PERIOD):
-                cancel(tag)
+                self._session.sparkContext.cancelJobsWithTag(tag)
 
 
 def sealed_off(work: Callable[[], _Result]) -> _Result:
