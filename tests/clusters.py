@@ -188,6 +188,27 @@ class Cluster:
         os.environ["DITHER_TEST_DSN"] = self.address("snapshots", "curator")
         return PostgreSQL("DITHER_TEST_DSN", f"dither_data_{self.names}")
 
+    def live(self, database: str = "snapshots") -> Any:
+        """A schema of somebody else's, whose tables the same role may read; of the same name in other databases."""
+        from dither import LivePostgreSQL
+
+        own = self.settings().schema.replace("dither_data", "live")
+        schema = own if database == "snapshots" else "live"
+        with self._superuser() as connection:
+            if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchone() is None:
+                connection.execute(f"CREATE DATABASE {database}")
+                connection.execute(f"REVOKE CONNECT ON DATABASE {database} FROM PUBLIC")
+                connection.execute(f"GRANT CONNECT ON DATABASE {database} TO curator")
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            connection.execute("SET client_min_messages = error")
+            connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+            connection.execute(f"CREATE SCHEMA {schema}")
+            connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO curator")
+            connection.execute(f"ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT ON TABLES TO curator")
+        variable = f"DITHER_{database.upper()}_DSN"
+        os.environ[variable] = self.address(database, "curator")
+        return LivePostgreSQL(variable, schema)
+
     def close(self) -> None:
         self.stop(signal.SIGINT)
         shutil.rmtree(self.folder)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-for _name in ("clusters", "spark_cluster"):
+for _name in ("clusters", "live_tables", "spark_cluster"):
     _spec = importlib.util.spec_from_file_location(f"tests_{_name}", Path(__file__).parent / f"{_name}.py")
     sys.modules[_spec.name] = importlib.util.module_from_spec(_spec)
     _spec.loader.exec_module(sys.modules[_spec.name])

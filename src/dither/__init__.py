@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dither.curator.budgets import BudgetView as BudgetView
     from dither.curator.curator import Curator as Curator
     from dither.curator.folders import FolderMade as FolderMade
+    from dither.engines.postgres.settings import LivePostgreSQL as LivePostgreSQL
     from dither.engines.postgres.settings import PostgreSQL as PostgreSQL
     from dither.engines.postgres.source import PostgresTable as PostgresTable
     from dither.engines.spark.settings import Spark as Spark
@@ -100,7 +101,7 @@ HOMES = homes(
         "dither.curator.curator": "Curator",
         "dither.curator.folders": "FolderMade",
         "dither.divergence": "divergence",
-        "dither.engines.postgres.settings": "PostgreSQL",
+        "dither.engines.postgres.settings": "LivePostgreSQL PostgreSQL",
         "dither.engines.postgres.source": "PostgresTable",
         "dither.engines.spark.settings": "Spark",
         "dither.errors": (

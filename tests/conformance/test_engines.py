@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests_live_tables import WrittenThere
 from tests_spark_cluster import running
 
 from dither.engines.duckdb.engine import DuckDBEngine
@@ -39,6 +40,7 @@ def _postgres(folder: Path, clusters: Callable[[str], Any]) -> Holder:
 ENGINES: dict[str, Callable[[Path, Any], Holder]] = {
     "duckdb": lambda folder, _: DuckDBEngine(folder),
     "postgres": _postgres,
+    "live": lambda folder, clusters: WrittenThere(folder, clusters("first")),
     "spark": lambda folder, _: SparkEngine(running().session, folder / "lake", folder),
 }
 

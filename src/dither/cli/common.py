@@ -53,9 +53,10 @@ def _file_or_address(text: str) -> Path | str:
     return text if "://" in text else Path(text)
 
 
-def add_engine(parser: argparse.ArgumentParser, flag: str, help_: str, *, required: bool = False) -> None:
+def add_engine(
+    parser: argparse.ArgumentParser, flag: str, help_: str, engines: tuple[str, ...], *, required: bool = False
+) -> None:
     """An engine, and where it is found if the folder does not know it yet."""
-    engines = ("duckdb", "postgres")
     parser.add_argument(flag, choices=engines, dest="engine", required=required, help=help_)
     parser.add_argument(
         "--dsn-env",
@@ -80,10 +81,12 @@ def open_curator(arguments: argparse.Namespace, *, create: bool = False) -> Cura
 def _engines(arguments: argparse.Namespace) -> dict[str, Any]:
     if getattr(arguments, "dsn_env", None) is None:
         return {}
-    if arguments.engine != "postgres":
-        raise ParameterError("--dsn-env says where PostgreSQL is; it needs that engine, postgres.")
-    from dither import PostgreSQL
+    from dither import LivePostgreSQL, PostgreSQL
 
+    if arguments.engine == "live":
+        return {"live": LivePostgreSQL(arguments.dsn_env, str(arguments.source).partition(".")[0])}
+    if arguments.engine != "postgres":
+        raise ParameterError("--dsn-env says where PostgreSQL is; it needs that engine, postgres, or live.")
     return {"postgres": PostgreSQL(arguments.dsn_env)}
 
 

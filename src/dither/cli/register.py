@@ -92,7 +92,8 @@ def add_register(commands: Commands) -> None:
     )
     parser.add_argument("--column", action="append", default=[], metavar="NAME=KIND:...", help="declare a column")
     parser.add_argument("--columns", type=_path, metavar="FILE", help="declarations from a JSON file")
-    add_engine(parser, "--engine", "the engine that holds the table (default duckdb)")
+    engines = ("duckdb", "postgres", "live")
+    add_engine(parser, "--engine", "the engine that holds the table (default duckdb); live copies nothing", engines)
     _add_rest(parser)
     parser.set_defaults(run=register, parser=parser)
 

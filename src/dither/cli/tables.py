@@ -69,7 +69,7 @@ def add_copy(commands: Commands) -> None:
     parser = command(commands, "copy", "move a table to another engine", description=_COPY, examples=_COPY_EXAMPLES)
     add_folder(parser)
     parser.add_argument("table", help="the table's name")
-    add_engine(parser, "--to", "the engine that will hold it", required=True)
+    add_engine(parser, "--to", "the engine that will hold it", ("duckdb", "postgres"), required=True)
     add_progress(parser)
     add_json(parser)
     parser.set_defaults(run=copy)

@@ -231,6 +231,8 @@ class Curator(Asker, Overseen):
         from dither.curator.recall import check_fits, settled
 
         known = self._policy.catalog().table(table)
+        if not self._engine.stores(known):
+            raise PolicyError(f"table {known.name!r} is live: its rows change, and a profile is of one snapshot alone.")
         currency = Currency.of(self._accounts.budget(known.people))
         asked, find = Asked.of(known, currency, share, columns), partial(settled, self._ledger)
         with self._policy.shared():

@@ -73,6 +73,11 @@ class Holder(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
+    @property
+    def stores(self) -> bool:
+        """Whether it holds snapshots, which never change; or else tables that others change, where they are."""
+        ...
+
     def load(
         self,
         table: Table,

@@ -114,13 +114,17 @@ class Engines:
         return moved
 
     def gather(self, tables: Collection[Table | PublicTable]) -> None:
-        """Copy public tables to every engine that has private ones, as far as they are not there."""
+        """Copy public tables to every engine that stores private ones, as far as they are not there."""
         public = [table for table in tables if isinstance(table, PublicTable)]
         for name in sorted({table.engine for table in tables if isinstance(table, Table)} - {HOME}):
-            for table in public:
+            for table in public if self.named(name).stores else []:
                 if not self.named(name).has(table):
                     with self.home.rows(table) as rows:
                         self.named(name).store(table, rows)
+
+    def stores(self, table: Table) -> bool:
+        """Whether its rows stay what they are until it is refreshed."""
+        return self.named(table.engine).stores
 
     def owner_type(self, table: Table) -> str:
         return self.named(table.engine).owner_type(table)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from dither.policy.limits import Limits
 
 # By the word that a declaration begins with: the class of its settings.
-KINDS = {"postgres": "dither.engines.postgres.settings.PostgreSQL"}
+KINDS = {
+    "postgres": "dither.engines.postgres.settings.PostgreSQL",
+    "live": "dither.engines.postgres.settings.LivePostgreSQL",
+}
 
 
 class EngineSettings(Protocol):

@@ -45,6 +45,7 @@ class DuckDBEngine:
     """
 
     dialect: Dialect = DUCKDB
+    stores = True
 
     def __init__(
         self,

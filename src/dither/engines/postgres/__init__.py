@@ -1,1 +1,1 @@
-"""PostgreSQL: protected snapshots as tables of a schema of ours, read in transactions that can change nothing."""
+"""PostgreSQL: snapshots as tables of a schema of ours, and live tables; read in transactions that change nothing."""

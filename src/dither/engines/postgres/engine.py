@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 from dither.engines.duckdb.snapshots.loading import Settings
 from dither.engines.duckdb.snapshots.rank import secret_key
 from dither.engines.duckdb.snapshots.stored_rows import read_rows, write_rows
@@ -34,12 +36,14 @@ class PostgresEngine:
     """
 
     dialect: Dialect = POSTGRESQL
+    stores = True
+    session: type[Session] = Session
 
     def __init__(self, folder: Path, settings: Place, *, limits: Callable[[], Limits] = Limits) -> None:
         self._folder, self._limits = Path(folder), limits
         self._snapshots = Snapshots(settings, self._mark)
         self._sessions = Pool[Session](
-            Session,
+            self.session,
             lambda: Terms(settings, limits().statement_seconds, limits().statement_memory),
             lambda: limits().workers,
         )
@@ -130,13 +134,16 @@ class PostgresEngine:
         stopped = False
         try:
             with self._sessions.slot() as session:
-                return sealed(session.ask(statement.sql), statement)
-        except StatementStopped:
+                return sealed(self._asked(session, statement), statement)
+        except (StatementStopped, psycopg.OperationalError):
             stopped = True
         except Exception:  # noqa: BLE001 - the engine's own text may quote data
             pass
         # Raised here and not where it failed: an exception remembers the one it was raised beside.
         raise StatementStopped if stopped else EngineError
+
+    def _asked(self, session: Session, statement: Statement) -> Any:
+        return session.ask(statement.sql)
 
     def close(self) -> None:
         """Close the connections; the next statement makes its own again."""

@@ -24,3 +24,8 @@ class Place:
             raise PolicyError("dsn_env= is the name of an environment variable, such as CLINIC_DSN, not what it holds.")
         if not isinstance(self.schema, str) or not _SCHEMA.fullmatch(self.schema) or self.schema.startswith("pg_"):
             raise PolicyError("schema= has lower case letters, digits and _, and does not begin with pg_.")
+
+    @property
+    def search_path(self) -> str:
+        """Where unqualified names are looked for."""
+        return f'"{self.schema}", pg_temp'

@@ -52,6 +52,7 @@ _PINNED = {
     "intervalstyle": "'postgres'",
     "standard_conforming_strings": "on",
     "bytea_output": "'hex'",
+    "extra_float_digits": "1",  # a double is its shortest decimal form
     "transform_null_equals": "off",
     "array_nulls": "on",
     "row_security": "off",  # a row that a policy would hide is an error, never left out
@@ -85,7 +86,7 @@ def connect(settings: Place) -> psycopg.Connection[Any]:
         )
         try:
             _check(raw)
-            pinned = {**_PINNED, "search_path": f'"{settings.schema}", pg_temp'}
+            pinned = {**_PINNED, "search_path": settings.search_path}
             raw.execute("; ".join(f"SET {name} = {value}" for name, value in pinned.items()))
         except BaseException:
             raw.close()
