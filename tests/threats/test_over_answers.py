@@ -40,6 +40,8 @@ FORMS = {
     "rollup of private keys": "SELECT s, COUNT(*) AS c FROM t GROUP BY ROLLUP (s)",
     "a public table beside": "SELECT h, c, weight FROM (SELECT h, COUNT(*) AS c FROM t GROUP BY h) AS q JOIN pub ON pub.code = q.h",
     "a public table inside": "SELECT h, c FROM (SELECT h, COUNT(*) AS c FROM t GROUP BY h) AS q WHERE h IN (SELECT code FROM pub)",
+    "queries alone": "SELECT (SELECT COUNT(*) FROM t) - (SELECT SUM(x) FROM t WHERE flag) AS d, 2.0 * (SELECT COUNT(*) FROM t) / (SELECT COUNT(*) FROM p) AS e",
+    "cut sides of a union": "(SELECT g, COUNT(*) AS c FROM t GROUP BY g ORDER BY c DESC LIMIT 1) UNION ALL (SELECT g, COUNT(*) FROM t GROUP BY g ORDER BY 2 LIMIT 1)",
     "a scalar of another answer": f"SELECT g, c FROM ({INNER}) AS q WHERE c > (SELECT COUNT(*) / 5 FROM t)",
 }
 
@@ -181,6 +183,9 @@ def test_planted_a_part_with_too_little_noise(sides: Sides, monkeypatch: pytest.
         f"SELECT g, (SELECT MAX(y.x) FROM t AS y WHERE y.g = q.g) AS m FROM ({INNER}) AS q",
         "SELECT m FROM (SELECT uid, MAX(x) AS m FROM t GROUP BY uid) AS q",
         "SELECT SUM(x) OVER (), COUNT(*) FROM t",
+        "SELECT (SELECT MAX(x) FROM t WHERE x > (SELECT AVG(x) FROM t)) AS m",
+        "SELECT (SELECT x FROM t LIMIT 1) AS one",
+        "SELECT (SELECT COUNT(*) FROM t) AS n, (SELECT x FROM t) AS x",
         "WITH p AS (SELECT g AS uid, COUNT(*) AS n FROM t GROUP BY g), a AS (SELECT h, COUNT(*) AS n FROM t WHERE uid IN (SELECT uid FROM p) GROUP BY h) SELECT a.n, p.n FROM a JOIN p ON p.uid = a.h",
         f"SELECT q.c, t.x FROM ({INNER}) AS q, pub, t WHERE pub.code = t.h",
         f"WITH pub AS (SELECT uid, x FROM t) SELECT g, c FROM ({INNER}) AS q WHERE c IN (SELECT x FROM pub)",

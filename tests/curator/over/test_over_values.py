@@ -47,6 +47,11 @@ TEXTS = [
     "WITH rows AS (SELECT person, region FROM visits WHERE kids > 0), a AS (SELECT region, COUNT(*) AS n FROM rows GROUP BY region), unused AS (SELECT COUNT(*) AS z FROM visits) SELECT a.region, a.n, b.m FROM a JOIN (SELECT region, COUNT(*) AS m FROM visits GROUP BY region) b USING (region)",
     "SELECT kids, COUNT(*) / SUM(COUNT(*)) OVER () AS part, n FROM (SELECT kids, COUNT(*) AS n FROM visits GROUP BY kids) t GROUP BY kids, n",
     "SELECT MAX(n) - MIN(n) AS spread FROM (SELECT region, sex, COUNT(*) AS n FROM visits GROUP BY region, sex) AS t",
+    "SELECT (SELECT COUNT(*) FROM visits) - (SELECT COUNT(*) FROM visits WHERE sex = 'f') AS men, (SELECT SUM(kids) FROM visits) * 1.0 / (SELECT COUNT(*) FROM visits) AS each",
+    f"WITH m AS ({MONTHS}) SELECT CASE WHEN (SELECT MAX(n) FROM m) > (SELECT AVG(k) FROM m) THEN 'yes' ELSE 'no' END AS many",
+    "(SELECT region, COUNT(*) AS n FROM visits GROUP BY region ORDER BY n DESC LIMIT 1) UNION ALL (SELECT region, COUNT(*) AS n FROM visits GROUP BY region ORDER BY n LIMIT 1)",
+    "SELECT region, GROUPING(region) AS g, COUNT(*) AS n FROM visits GROUP BY region",
+    "SELECT CAST(kids AS TEXT) || '!' AS t, CAST(CAST(kids AS TEXT) AS INTEGER) AS w, CAST(n > 5 AS INTEGER) AS b, CAST(n / 7.0 AS INTEGER) AS c FROM (SELECT kids, COUNT(*) AS n FROM visits GROUP BY kids) t",
     "SELECT region, SUM(n) AS n FROM (SELECT region, sex, COUNT(*) AS n FROM visits GROUP BY region, sex) AS t GROUP BY region",
 ]
 

@@ -132,6 +132,11 @@ def test_kept_files_are_proven(make: Make) -> None:
     [
         f"SELECT region + n AS x FROM ({INNER}) AS t",
         f"SELECT nosuch FROM ({INNER}) AS t",
+        f"SELECT CAST(n AS DATE) AS d FROM ({INNER}) AS t",
+        f"SELECT region FROM ({INNER}) AS t WHERE CAST(n > 5 AS TIMESTAMP) IS NULL",
+        "SELECT (SELECT region FROM visits GROUP BY region) AS x",
+        "SELECT (SELECT COUNT(*) FROM visits LIMIT 0) AS x",
+        "SELECT (SELECT COUNT(*) FROM visits HAVING COUNT(*) > 5) AS x",
         f"SELECT region, n FROM ({INNER}) AS t WHERE RANK() OVER (ORDER BY n) < 3",
         f"SELECT v.region FROM visits v JOIN ({INNER}) t ON v.region = t.region",
         f"SELECT region, n FROM ({INNER}) AS t UNION ALL SELECT region FROM ({INNER}) AS u",

@@ -36,7 +36,7 @@ CASES = {
     "SELECT COUNT(*) FROM t WHERE DATE_DIFF('month', day, day) > 1": (30, "for months (EXTRACT(YEAR FROM b)"),
     "SELECT COUNT(*) FROM t WHERE AGE(day, day) > 1": (30, "AGE is not supported"),
     "SELECT DISTINCT region FROM t": (8, "COUNT(*) FROM t WHERE"),
-    "SELECT COUNT(*) FROM t WHERE EXTRACT(dayofweek FROM day) = 1": (53, "EXTRACT(DOW FROM x), where 0 is Sunday"),
+    "SELECT COUNT(*) FROM t WHERE EXTRACT(dayofweek FROM day) = 1": (30, "EXTRACT(DOW FROM x), where 0 is Sunday"),
     "SELECT COUNT(*) FROM t WHERE 'abc' LIKE 'a%'": (30, "not a quoted text"),
     "SELECT COUNT(*) FROM t WHERE POSITION('' IN name) > 1": (39, "POSITION takes what is sought"),
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=1) COUNT(*) FROM t": (8, "OWNER_SUM(x, 0, 100) for a SUM"),
@@ -66,6 +66,12 @@ CASES = {
     "SELECT COUNT(*) FROM t WHERE TO_CHAR(day, 'yyyy-mm') = '2024-01'": (43, "Write the parts of a format in capitals"),
     "SELECT PERCENTILE_CONT([0.5]) WITHIN GROUP (ORDER BY id) FROM t": (24, "Write ARRAY["),
     "SELECT COUNT(*) FROM t WHERE id = 1_000": (35, "run together"),
+    "SELECT SUM(IIF(id > 5, 1, 2)) FROM t": (12, "IIF is not supported"),
+    "SELECT SUM(DECODE(id, 5, 1, 2)) FROM t": (12, "the function DECODE is not supported"),
+    "SELECT GROUP_CONCAT(name, ',') FROM t": (8, "GROUP_CONCAT is not supported"),
+    "SELECT REGR_COUNT(id) FROM t": (8, "REGR_COUNT needs more arguments"),
+    "SELECT COUNT(*) FROM t WHERE SPLIT_PART(name, '-') = 'a'": (30, "SPLIT_PART needs more arguments"),
+    "SELECT COUNT(*) FROM t WHERE 'a' = 'b'": (30, "a quoted text is compared with another"),
 }
 # Names of classes that are no words of SQL or English.
 _HUMPS = re.compile(r"[A-Z][a-z]+[A-Z]")
@@ -79,6 +85,33 @@ def test_poor_messages_stay_mended(catalog: Catalog, text: str) -> None:
         read(text, catalog)
     assert said in str(caught.value)
     assert (caught.value.line, caught.value.column) == (1, column), str(caught.value)
+
+
+# Names that only the parser gives, and words that have two.
+_OTHER_NAMES = {
+    *("LENGTH", "LOWER", "UPPER", "SUBSTRING", "POSITION", "TO_CHAR", "DATE_TRUNC", "EXTRACT", "CAST", "NULL"),
+    *("WHERE", "FILTER", "SELECT", "OVER", "LIKE", "LTRIM"),
+}
+_ARGUMENTS = ("", "name", "name, 'a'", "few, 2, 3", "day, day")
+CALLED = sorted({*exp.FUNCTION_BY_NAME, *parse.Grammar.FUNCTIONS, *parse.Grammar.FUNCTION_PARSERS})
+
+
+@pytest.mark.parametrize("arguments", _ARGUMENTS)
+def test_every_function_of_the_parser_is_read_or_refused_by_its_name(catalog: Catalog, arguments: str) -> None:
+    refusals: list[tuple[str, str, DitherError]] = []
+    for name in CALLED:
+        text = f"SELECT COUNT(*) FROM t WHERE {name.lower()}({arguments}) IS NOT NULL"
+        try:
+            read(text, catalog)
+        except DitherError as refusal:
+            refusals.append((name, text, refusal))
+    assert len(refusals) > len(CALLED) // 2
+    for name, text, refusal in refusals:
+        said = str(refusal).split(": ", 1)[-1].split(". ")[0]
+        words = set(re.findall(r"\b[A-Z_]{4,}\b", said)) - _OTHER_NAMES
+        assert all(word in text.upper() for word in words), (text, str(refusal))
+        if said.removeprefix("the function ") == f"{name} is not supported" and name not in ("DIV", "IF"):
+            assert getattr(refusal, "column", 0) == 30, (text, str(refusal))
 
 
 def classes_named(catalog: Catalog) -> set[str]:

@@ -57,6 +57,15 @@ def table_of(answer: Answer, part: Part, first: int, row: str) -> pa.Table:
     return pa.table([*arrays, numbers], names=[*(name for name, _ in part.columns), row])
 
 
+def with_a_row(table: pa.Table) -> pa.Table:
+    """A table of the same types with one made-up row."""
+    import pyarrow as pa
+
+    made: dict[Any, Any] = {pa.string(): "1", pa.bool_(): True}
+    ones = [pa.array([made.get(kind, 1)], kind) for kind in table.schema.types]
+    return pa.table(ones, names=table.column_names)
+
+
 def public_table(table: PublicTable, stored: pa.Table) -> pa.Table:
     """The rows of a public table as answers show their keys."""
     import pyarrow as pa

@@ -12,9 +12,11 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from dither.accounting.currency.currency import Currency
 from dither.answer.privacy import bought
-from dither.curator.over.answer_tables import empty_answer, public_table, shown_rows, table_of
+from dither.curator.over.answer_tables import empty_answer, public_table, shown_rows, table_of, with_a_row
 from dither.curator.over.cell_noise import PartAnswer
 from dither.curator.over.computed_answer import computed_answer, computed_shape
 from dither.curator.over.computed_files import Computed, ComputedFiles, computed_key
@@ -123,15 +125,31 @@ class OverWalk:
             part.table: table_of(empty_answer(one, level), part, 0, row)
             for part, one in zip(over.parts, priced, strict=True)
         }
+        text = engine_text(traced(over).tree)
         try:
             with self.walk._engine.slot(analyst):
-                return self.walk._engine.compute(engine_text(traced(over).tree), {**tables, **public}, _MOST_BYTES)
+                bound = self.walk._engine.compute(text, {**tables, **public}, _MOST_BYTES)
+                why = self._uncastable(
+                    over, text, {name: with_a_row(one) for name, one in tables.items()} | dict(public)
+                )
         except EngineError as error:
             why = error.why
+        if not why:
+            return bound
         what = f"this cannot be computed from the answer: {self._words(over, why)}"
         raise over.source.refusal(
             0, what, "Check names and types: CAST changes a type, and QUALIFY holds conditions on windows."
         )
+
+    def _uncastable(self, over: OverQuestion, text: str, tables: Mapping[str, pa.Table]) -> str:
+        """The engine's words about a cast between types that have none, which it says of rows alone."""
+        if over.outer.find(exp.Cast) is None:
+            return ""
+        try:
+            self.walk._engine.compute(text, tables, _MOST_BYTES)
+        except EngineError as error:
+            return error.why if "Unimplemented type for cast" in error.why else ""
+        return ""
 
     def _computed(
         self,

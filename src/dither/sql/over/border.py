@@ -25,6 +25,7 @@ from dither.sql.over.known_queries import Known, with_rows
 from dither.sql.over.level_tables import level_tables
 from dither.sql.over.over_question import Part
 from dither.sql.over.public_places import reads_public
+from dither.sql.over.values_alone import with_values
 from dither.sql.plan.aggregates import Count, CountDistinctOwner, Sum
 from dither.sql.plan.question import Output, Question
 from dither.sql.scalars.labels import LabelReader
@@ -98,7 +99,7 @@ class Border:
     def _select(self, select: exp.Select, known: Known) -> exp.Query:
         clause = select.args.get("from_")
         if clause is None:
-            raise self.source.refusal(select, "the query names no table.", "Write FROM and a registered table.")
+            return self._select(with_values(select, self.prefix, self.source), known)
         places = [clause.this, *(join.this for join in select.args.get("joins") or ())]
         answers = [self._is_answer(place, known) for place in places]
         fitting = [has or reads_public(place, self.catalog, known) for has, place in zip(answers, places, strict=True)]

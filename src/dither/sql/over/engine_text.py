@@ -31,7 +31,8 @@ def _total(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Log):
         return _where(exp.GT, node.expression or node.this, node)
     if isinstance(node, exp.Cast) and node.to.this in _WHOLE:
-        return exp.Cast(this=exp.Round(this=node.this), to=exp.DataType.build("BIGINT"))
+        exact = exp.Cast(this=node.this, to=exp.DataType.build("DECIMAL(38, 9)"))  # of texts and truths as well
+        return exp.Cast(this=exp.Round(this=exact), to=exp.DataType.build("BIGINT"))
     return node
 
 

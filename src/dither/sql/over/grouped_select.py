@@ -205,7 +205,8 @@ class GroupedSelect:
             if place is None:
                 raise self.source.refusal(key, "GROUPING names a key of GROUP BY.", "Name one of its keys.")
             twice = exp.Mul(this=exp.Paren(this=made), expression=exp.Literal.number(2))
-            made = exp.Add(this=twice, expression=_column(self.grouping(place)))
+            bit = _column(self.grouping(place)) if self.several else exp.Literal.number(0)
+            made = exp.Add(this=twice, expression=bit)
         return exp.Paren(this=made)
 
     def _place(self, node: exp.Expr) -> int | None:

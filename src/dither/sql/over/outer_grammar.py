@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dither.sql.text import grammar
-from dither.sql.text.parse import without_zone
+from dither.sql.text.parse import enough, without_zone
 from dither.sql.text.source import Source
 
 _ONE, _TWO = frozenset({"this"}), frozenset({"this", "expression"})
@@ -63,10 +63,12 @@ _HINT = (
 def check(tree: exp.Expr, source: Source) -> None:
     """Refuse whatever is not known to be harmless over noisy rows."""
     for node in tree.walk():
+        enough(node, source)
         if type(node) not in ALLOWED:
             word = source.written(node) or (node.sql_name() if isinstance(node, exp.Func) else "this")
             raise source.refusal(node, f"{word[:40].upper()} is not supported over answers.", _HINT)
         without_zone(node, source)
+        enough(node, source)
         check_clauses(node, source)
         if isinstance(node, (*RANKS, *MOVED)) and node.find_ancestor(exp.Window) is None:
             raise source.refusal(node, "this function needs OVER (...).", "Write RANK() OVER (ORDER BY n DESC).")

@@ -59,6 +59,8 @@ def compare_values(scalars: Scalars, at: exp.Expr, operator: Comparison, left: V
         return compare_text(operator, left.node, right.node)
     if kinds == {"boolean"} and isinstance(left.node, Boolean) and isinstance(right.node, Boolean):
         return _same_truth(operator, left.node, right.node)
+    if kinds == {"literal"}:
+        raise scalars.refusal(at, "a quoted text is compared with another here.", "Compare a column with it.")
     hint = "Quote text and dates, and do not quote numbers." if "literal" in kinds else "Compare values of one kind."
     raise scalars.refusal(at, f"{article(left.kind)} cannot be compared with {article(right.kind)} here.", hint)
 

@@ -40,6 +40,7 @@ _HINTS = {
     "LEN": "Write LENGTH(x).",
     "STRPOS": "Write POSITION('a' IN x).",
     "INSTR": "Write POSITION('a' IN x).",
+    "JOIN": "Write JOIN table ON condition, or CROSS JOIN table.",
     "BOTH": "Write TRIM(x).",
     "TRIM": "Write TRIM(x), LTRIM(x) or RTRIM(x).",
 }

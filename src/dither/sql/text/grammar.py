@@ -130,6 +130,12 @@ ALLOWED: dict[type[exp.Expr], frozenset[str]] = {
     exp.Escape: _TWO,
 }
 
+# Arguments that the parser takes to be optional, and that have no meaning left out.
+NEEDED: dict[type[exp.Expr], frozenset[str]] = {
+    exp.SplitPart: ALLOWED[exp.SplitPart],
+    **dict.fromkeys((exp.RegrIntercept, exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy, exp.RegrSlope), _TWO),
+}
+
 # Windows, in derived tables alone, and what may stand before OVER.
 WINDOWS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Window: frozenset({"this", "partition_by", "order", "over"}),
@@ -185,7 +191,7 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "cube": (("CUBE",), "WITH CUBE is not supported.", "Write GROUP BY CUBE (a, b)."),
     "symmetric": (("SYMMETRIC",), "BETWEEN SYMMETRIC is not supported.", "Write the lower bound first."),
     "expressions": ((), "too many arguments here.", "Give one argument."),
-    "false": (("IF",), "IF is not supported.", "Write CASE WHEN condition THEN x ELSE y END."),
+    "false": (("IF", "IIF"), "{name} is not supported.", "Write CASE WHEN condition THEN x ELSE y END."),
 }
 
 # What to say about syntax nodes.
@@ -204,7 +210,7 @@ NODES: dict[str, tuple[str, str]] = {
     "Except": ("EXCEPT is not supported.", "Combine conditions with AND NOT."),
     "Window": ("window functions are not supported.", "Use COUNT, SUM or AVG with GROUP BY."),
     "IgnoreNulls": ("IGNORE NULLS is not supported.", "Leave it out, or keep rows without NULL by WHERE before."),
-    "GroupConcat": ("STRING_AGG is not supported.", AGGREGATES),
+    "GroupConcat": ("{name} is not supported.", AGGREGATES),
     "Rollup": ("ROLLUP is not supported.", "{keys}"),
     "Cube": ("CUBE is not supported.", "{keys}"),
     "GroupingSets": ("GROUPING SETS is not supported.", "{keys}"),

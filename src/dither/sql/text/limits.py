@@ -130,10 +130,11 @@ def _statements(source: Source) -> None:
             "OWNER_COUNT(5) for such a COUNT."
         )
         raise source.refusal(source.tokens[1].start, f"SELECT WITH {words[2]} is not supported.", hint)
-    if first.token_type not in (TokenType.SELECT, TokenType.WITH):
+    opened = next((token for token in source.tokens if token.token_type != TokenType.L_PAREN), first)
+    if opened.token_type not in (TokenType.SELECT, TokenType.WITH):
         hint = "Write SELECT ..., COUNT(*) FROM a table."
         raise source.refusal(
-            first.start, f"a query begins with SELECT; this one begins with {first.text[:40]!r}.", hint
+            opened.start, f"a query begins with SELECT; this one begins with {opened.text[:40]!r}.", hint
         )
 
 

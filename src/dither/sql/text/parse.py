@@ -16,10 +16,12 @@ from sqlglot.tokenizer_core import TokenType
 from dither.policy.catalog import Catalog
 from dither.sql.text import grammar
 from dither.sql.text.advice import Advice
+from dither.sql.text.called import placed
 from dither.sql.text.source import Source
 
 MOST_DEPTH = 100  # levels of the syntax tree, chains of AND and OR counted once
 
+_FLAGS = {"ignore_nulls"}  # arguments that nobody writes
 _ZONED = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:[\d:.]+ *[-+A-Za-z]")
 
 # The parser reports what it does not know in its log as well; refusals are all that is said here.
@@ -66,7 +68,7 @@ def _date_part(parser: Any) -> Any:
 class Grammar(PostgresParser):
     """PostgreSQL's grammar, in which DATE_PART can be told from EXTRACT."""
 
-    FUNCTION_PARSERS = PostgresParser.FUNCTION_PARSERS | {"DATE_PART": _date_part}
+    FUNCTION_PARSERS = placed(PostgresParser.FUNCTION_PARSERS | {"DATE_PART": _date_part})
 
 
 def tree(source: Source, parser: type[PostgresParser] = Grammar) -> exp.Expr:
@@ -109,6 +111,7 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
         if node._meta and "refused" in node._meta:  # by its dialect, in questions
             raise source.refusal(*node._meta["refused"])
         without_zone(node, source)
+        enough(node, source)
         allowed = grammar.ALLOWED.get(type(node))
         if isinstance(node.parent, exp.Window) or (isinstance(node, exp.Window) and node.parent_select is not tree):
             allowed = grammar.WINDOWS.get(type(node), allowed)
@@ -121,8 +124,17 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
             if name not in allowed and value is not None and (value is not False or name == "indexed") and value != []:
                 words, what, hint = grammar.ARGUMENTS.get(name, ((), _clause(node, source), grammar.CLAUSES))
                 at = source.keyword(*words) if words else None
-                hint = Advice.about(source, catalog).fill(hint)
+                hint, what = Advice.about(source, catalog).fill(hint), what.replace("{name}", _name(node, source))
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
+
+
+def enough(node: exp.Expr, source: Source) -> None:
+    """Refuse a function without an argument that it needs."""
+    if not isinstance(node, exp.Func):
+        return
+    needed = grammar.NEEDED.get(type(node), node.required_args - _FLAGS)
+    if any(node.args.get(name) is None for name in needed):
+        raise source.refusal(node, f"{_name(node, source)} needs more arguments.", "Write all of them.")
 
 
 def without_zone(node: exp.Expr, source: Source) -> None:
@@ -136,7 +148,7 @@ def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, s
     """What is wrong with a node that is not in the grammar, and what to write instead."""
     known = grammar.NODES.get(type(node).__name__)
     if known is not None:
-        return known[0], advice.fill(known[1])
+        return known[0].replace("{name}", _name(node, source)), advice.fill(known[1])
     called = grammar.FUNCTIONS.get(_name(node, source)) if isinstance(node, exp.Func) else None
     if called is not None:
         return called[0].replace("{name}", _name(node, source)), called[1]

@@ -87,6 +87,8 @@ class _FromClause:
         """A table, or those that parentheses hold."""
         if isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)):
             joins = list(node.this.args.get("joins") or ())
+            if isinstance(node.this, exp.Subquery) and not joins and not node.args.get("alias"):
+                return self._opened(node.this, missing)  # parentheses round parentheses
             if node.args.get("alias") or not joins:
                 hint = "Write (SELECT ... FROM ...) AS name."
                 raise self.binder.source.refusal(node, "parentheses hold joins or a query here.", hint)

@@ -7,6 +7,8 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.parsers.postgres import PostgresParser
 
+from dither.sql.text.called import placed
+
 _FORMS = ("CAST", "EXTRACT", "SUBSTRING", "TRIM")  # functions whose arguments are parted by words
 
 
@@ -14,7 +16,7 @@ class NamesOnly(PostgresParser):
     """PostgreSQL's grammar without its functions."""
 
     FUNCTIONS = {}  # noqa: RUF012
-    FUNCTION_PARSERS = {name: PostgresParser.FUNCTION_PARSERS[name] for name in _FORMS}  # noqa: RUF012
+    FUNCTION_PARSERS = placed({name: PostgresParser.FUNCTION_PARSERS[name] for name in _FORMS})
     NO_PAREN_FUNCTION_PARSERS = {"CASE": PostgresParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}  # noqa: RUF012
 
     def _parse_ordered(self, *given: Any, **named: Any) -> exp.Ordered | None:

@@ -80,7 +80,8 @@ class Translation:
             if what:
                 at = None if self.source.written(node) else self.source.keyword(name)
                 raise self.source.refusal(node if at is None else at, what.replace("{name}", name[:40]), hint)
-            raise self.refusal(node, f"the function {name[:40]} is not translated", hint)
+            shown = (self.source.written(node) or name)[:40].upper()
+            raise self.refusal(node, f"the function {shown} is not translated", hint)
         return rule(Call(node, name, arguments, self))
 
     def decimal(self, node: exp.Expr) -> bool:
