@@ -162,6 +162,9 @@ FORMS: dict[str, str] = {
     "b.uid = a.uid AND b.h = a.h)",
     "windows": "SELECT q.g, COUNT(*), SUM(q.x - q.b) FROM (SELECT uid, g, x, LAG(x) OVER (PARTITION BY uid ORDER BY "
     "day, h DESC) AS b, ROW_NUMBER() OVER (PARTITION BY uid ORDER BY x) AS r FROM t) q WHERE q.r < 3 GROUP BY q.g",
+    "rows that a window keeps": "SELECT q.g, COUNT(*), SUM(q.x) FROM (SELECT uid, g, x FROM t WHERE flag "
+    "QUALIFY ROW_NUMBER() OVER (PARTITION BY uid ORDER BY day) = 1 OR x > LAG(x) OVER (PARTITION BY uid "
+    "ORDER BY h)) q GROUP BY q.g",
     "ranks": "SELECT q.r, q.d, COUNT(*) FROM (SELECT uid, RANK() OVER (PARTITION BY uid, flag ORDER BY h) AS r, "
     "DENSE_RANK() OVER (PARTITION BY uid ORDER BY n DESC) AS d FROM t) q GROUP BY q.r, q.d",
     "window of many public rows": "SELECT SUM(q.w), COUNT(q.l) FROM (SELECT a.uid, b.weight AS w, LEAD(b.weight, 3) "
@@ -288,6 +291,8 @@ REFUSED: tuple[str, ...] = (
     "SELECT COUNT(*) FROM t a JOIN (SELECT g, COUNT(*) AS m FROM t GROUP BY g) b ON a.g = b.g",
     "SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (ORDER BY x) AS r FROM t) q WHERE q.r < 3",
     "SELECT COUNT(*) FROM t WHERE ROW_NUMBER() OVER () = 1",
+    "SELECT COUNT(*) FROM (SELECT uid FROM t QUALIFY ROW_NUMBER() OVER (ORDER BY x) = 1) q",
+    "SELECT COUNT(*) FROM t WHERE x > (SELECT MAX(b.x) FROM t b WHERE b.uid = t.uid QUALIFY TRUE)",
     "SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY g ORDER BY x) AS r FROM t) q WHERE q.r < 3",
     "SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (PARTITION BY uid) AS r FROM t) q WHERE q.r < 3",
     "SELECT COUNT(*) FROM (SELECT uid, SUM(x) OVER (PARTITION BY uid ORDER BY h) AS r FROM t) q WHERE q.r < 3",

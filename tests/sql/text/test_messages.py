@@ -71,6 +71,23 @@ CASES = {
     "SELECT GROUP_CONCAT(name, ',') FROM t": (8, "GROUP_CONCAT is not supported"),
     "SELECT REGR_COUNT(id) FROM t": (8, "REGR_COUNT needs more arguments"),
     "SELECT COUNT(*) FROM t WHERE SPLIT_PART(name, '-') = 'a'": (30, "SPLIT_PART needs more arguments"),
+    "SELECT COUNT(*) FROM t WHERE id IN (SELECT id FROM t QUALIFY ROW_NUMBER() OVER (ORDER BY id) = 1)": (
+        54,
+        "QUALIFY is not supported here",
+    ),
+    "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t b WHERE b.id = t.id QUALIFY RANK() OVER (ORDER BY id) = 1)": (
+        74,
+        "QUALIFY is not supported here",
+    ),
+    "SELECT COUNT(*) FROM t WHERE few > (SELECT MAX(few) FROM t b WHERE b.owner_id = t.owner_id QUALIFY TRUE)": (
+        92,
+        "QUALIFY is not supported here",
+    ),
+    "SELECT COUNT(*) FROM (SELECT owner_id, id FROM t QUALIFY id > 3) q": (58, "QUALIFY needs a window"),
+    "SELECT COUNT(*) FROM (SELECT id AS few FROM t QUALIFY few > RANK() OVER (PARTITION BY owner_id ORDER BY id)) q": (
+        55,
+        "is a column and the name of a select item",
+    ),
     "SELECT COUNT(*) FROM t WHERE 'a' = 'b'": (30, "a quoted text is compared with another"),
 }
 # Names of classes that are no words of SQL or English.

@@ -11,7 +11,7 @@ from dither.sql.binding.binder import Binder, Rows
 from dither.sql.binding.joining.from_clauses import parts_of
 from dither.sql.binding.joining.join_conditions import Part, conjuncts
 from dither.sql.binding.joining.joins import Joining
-from dither.sql.binding.joining.owner_windows import windows_in, with_windows
+from dither.sql.binding.joining.owner_windows import qualified, windows_in, with_windows
 from dither.sql.binding.joining.scalar_queries import write_out
 from dither.sql.binding.owner_aggregates import per_owner
 from dither.sql.binding.owner_total_calls import totals_of
@@ -70,7 +70,7 @@ class Relations(Binder):
         named = None if "in_schema" in node.meta else self.queries.get(node.name.lower())
         if named is not None:
             query, binder = named
-            return replace(binder.derived(query), called=called)
+            return replace(binder.derived(query.copy()), called=called)  # windows are written out where they stand
         table = self.catalog.find(node.name)
         own = called if node.args.get("alias") else table.name
         return self._table(table, own)
@@ -105,7 +105,9 @@ class Relations(Binder):
         inner = self.within(query)
         rows = inner.rows(query)
         if windows_in(query):
-            rows = with_windows(inner, query, rows)
+            rows = qualified(inner, query, with_windows(inner, query, rows))
+        elif query.args.get("qualify"):
+            raise self.source.refusal(query.args["qualify"], "QUALIFY needs a window.", "Write WHERE.")
         if query.args.get("group") or query.args.get("having") or totals_of(query):
             return per_owner(inner, query, rows)
         return inner.selected(query, rows)

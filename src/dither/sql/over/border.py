@@ -97,8 +97,7 @@ class Border:
         return made
 
     def _select(self, select: exp.Select, known: Known) -> exp.Query:
-        clause = select.args.get("from_")
-        if clause is None:
+        if (clause := select.args.get("from_")) is None:
             return self._select(with_values(select, self.prefix, self.source), known)
         places = [clause.this, *(join.this for join in select.args.get("joins") or ())]
         answers = [self._is_answer(place, known) for place in places]

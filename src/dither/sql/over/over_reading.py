@@ -51,7 +51,7 @@ def read_over(
         public = public_tables(outer, {part.table for part in border.parts}, catalog, source)
         if vocabulary is not None:
             check_dialect(outer, border.parts, public.values(), vocabulary, source)
-        faithfulness.faithful_outer(found.written, source, found.synonyms)
+        faithfulness.faithful_tree(found.written, source, found.synonyms)
     except UnsupportedQuery:
         if _rows_inside(tree, catalog):
             return None  # what was said of it as a question says more

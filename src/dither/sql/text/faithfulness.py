@@ -48,10 +48,11 @@ _FORMAT = re.compile(r"TO_CHAR\s*\([^']*,\s*\Z", re.IGNORECASE)
 
 
 class _Writer(PostgresGenerator):
-    """Writes MEDIAN as MEDIAN, and ROUND without a cast."""
+    """Writes MEDIAN as MEDIAN, ROUND without a cast, and QUALIFY as it stands: PostgreSQL itself has none."""
 
     SUPPORTS_MEDIAN = True
-    TRANSFORMS = PostgresGenerator.TRANSFORMS | {
+    TRANSFORMS: ClassVar = {
+        **{node: write for node, write in PostgresGenerator.TRANSFORMS.items() if node is not exp.Select},
         exp.CountIf: lambda self, node: self.func("COUNT_IF", node.this),
         exp.Round: lambda self, node: self.function_fallback_sql(node),
         exp.Pow: lambda self, node: self.func("POWER", *_both(node)) if node._meta else self.binary(node, "^"),
@@ -63,23 +64,12 @@ def _both(node: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
     return node.this, node.expression
 
 
-class _OuterWriter(_Writer):
-    """Writes what stands over answers as it was written: PostgreSQL itself has no QUALIFY."""
-
-    TRANSFORMS: ClassVar = {node: write for node, write in _Writer.TRANSFORMS.items() if node is not exp.Select}
-
-
 def written(tree: exp.Expr) -> str:
     """A tree as PostgreSQL's text; quotients of other dialects that have decimals have them there too."""
     tree = tree.copy()
     for node in [node for node in tree.find_all(exp.Div) if node.meta.get("exact")]:
         node.set("this", exp.Mul(this=exp.Literal.number("1.0"), expression=exp.Paren(this=node.this)))
-    return str(_OuterWriter(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE).generate(tree))
-
-
-def faithful_outer(tree: exp.Expr, source: Source, synonyms: Mapping[str, str]) -> None:
-    """The same of a text that computes with answers."""
-    faithful_tree(tree, source, synonyms, _OuterWriter)
+    return str(_Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE).generate(tree))
 
 
 def faithful(parsed: Parsed) -> None:
@@ -87,11 +77,9 @@ def faithful(parsed: Parsed) -> None:
     faithful_tree(parsed.select, parsed.source, {})
 
 
-def faithful_tree(
-    tree: exp.Expr, source: Source, synonyms: Mapping[str, str], writing: type[_Writer] = _Writer
-) -> None:
+def faithful_tree(tree: exp.Expr, source: Source, synonyms: Mapping[str, str]) -> None:
     """The same of any tree, in a dialect that has other words for some of PostgreSQL's."""
-    writer = writing(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    writer = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
     again = writer.generate(tree)
     written, kept = (
         plain([(synonyms.get(word, word), at) for word, at in _words(tokens)])

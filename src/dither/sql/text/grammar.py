@@ -136,9 +136,11 @@ NEEDED: dict[type[exp.Expr], frozenset[str]] = {
     **dict.fromkeys((exp.RegrIntercept, exp.RegrR2, exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy, exp.RegrSlope), _TWO),
 }
 
-# Windows, in derived tables alone, and what may stand before OVER.
+# Windows and QUALIFY, in derived tables alone, and what may stand before OVER.
 WINDOWS: dict[type[exp.Expr], frozenset[str]] = {
     exp.Window: frozenset({"this", "partition_by", "order", "over"}),
+    exp.Qualify: frozenset({"this"}),
+    exp.Select: ALLOWED[exp.Select] | {"qualify"},
     exp.RowNumber: frozenset(),
     exp.Rank: frozenset(),
     exp.DenseRank: frozenset(),
@@ -185,7 +187,11 @@ ARGUMENTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "columns": ((), "a table alias cannot rename columns.", "Use the declared column names."),
     "into": (("INTO",), "SELECT INTO is not supported.", "Leave INTO out: a query only reads."),
     "windows": (("WINDOW",), "WINDOW is not supported here.", "Write OVER (PARTITION BY ... ORDER BY ...) itself."),
-    "qualify": (("QUALIFY",), "QUALIFY is not supported.", _AFTERWARDS),
+    "qualify": (
+        ("QUALIFY",),
+        "QUALIFY is not supported here.",
+        "It stands beside windows over answers, and in derived tables.",
+    ),
     "hint": (("/*+",), "hints are not supported.", "Remove the hint."),
     "rollup": (("ROLLUP",), "WITH ROLLUP is not supported.", "Write GROUP BY ROLLUP (a, b)."),
     "cube": (("CUBE",), "WITH CUBE is not supported.", "Write GROUP BY CUBE (a, b)."),

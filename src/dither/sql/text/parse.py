@@ -113,7 +113,8 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
         without_zone(node, source)
         enough(node, source)
         allowed = grammar.ALLOWED.get(type(node))
-        if isinstance(node.parent, exp.Window) or (isinstance(node, exp.Window) and node.parent_select is not tree):
+        inside = isinstance(node, (exp.Window, exp.Qualify)) and node.parent_select is not tree
+        if isinstance(node.parent, exp.Window) or inside or _is_derived(node):
             allowed = grammar.WINDOWS.get(type(node), allowed)
         if allowed is None or (isinstance(node, exp.Anonymous) and _name(node, source) not in grammar.OWN_FUNCTIONS):
             name = type(node).__name__
@@ -126,6 +127,14 @@ def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
                 at = source.keyword(*words) if words else None
                 hint, what = Advice.about(source, catalog).fill(hint), what.replace("{name}", _name(node, source))
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
+
+
+def _is_derived(node: exp.Expr) -> bool:
+    """Whether this is the query of a derived table, or of WITH, or one that UNION unites there."""
+    around: exp.Expr | None = node.parent if isinstance(node, exp.Select) else None
+    while isinstance(around, exp.Union) or (isinstance(around, exp.Subquery) and isinstance(around.parent, exp.Union)):
+        around = around.parent
+    return isinstance(around, exp.CTE) or isinstance(around and around.parent, (exp.From, exp.Join))
 
 
 def enough(node: exp.Expr, source: Source) -> None:

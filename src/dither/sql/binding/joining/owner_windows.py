@@ -15,6 +15,7 @@ from dither.sql.binding.binder import Binder, Rows
 from dither.sql.binding.computed_columns import column_of, nullable
 from dither.sql.bounding.owner_limits import most_rows
 from dither.sql.expressions import Expression, Numeric
+from dither.sql.plan.nodes import Filter
 from dither.sql.plan.window_nodes import OwnerWindow, Window
 from dither.sql.scalars.scalar import Scalars
 from dither.sql.scalars.scope import Relation
@@ -25,8 +26,9 @@ _MOST_AWAY = 1_000  # rows that LAG and LEAD go
 
 
 def windows_in(query: exp.Expr) -> list[exp.Window]:
-    """The windows of a query's own items."""
-    found = [node for item in query.expressions for node in item.find_all(exp.Window)]
+    """The windows of a query's own items and QUALIFY."""
+    items = [*query.expressions, *filter(None, [query.args.get("qualify")])]
+    found = [node for item in items for node in item.find_all(exp.Window)]
     return [node for node in found if node.parent_select is query]
 
 
@@ -47,6 +49,20 @@ def with_windows(binder: Binder, query: exp.Expr, rows: Rows) -> Rows:
     made = OwnerWindow(rows.node, tuple(windows))
     scope = replace(rows.scope, relations=(*rows.scope.relations, Relation("", made, columns)))
     return replace(rows, node=made, scope=scope)
+
+
+def qualified(binder: Binder, query: exp.Expr, rows: Rows) -> Rows:
+    """The rows that QUALIFY keeps: WHERE after the windows, which knows the names of the query's own items too."""
+    clause = query.args.get("qualify")
+    if clause is None:
+        return rows
+    items = {item.alias.lower(): item.this for item in query.expressions if isinstance(item, exp.Alias)}
+    for name in [node for node in clause.find_all(exp.Column) if not node.table and node.name.lower() in items]:
+        if rows.scope.declared_as(name.name) and items[name.name.lower()] != name:
+            what = f"{name.name!r} is a column and the name of a select item."
+            raise binder.source.refusal(name, what, "Give the item another alias.")
+        name.replace(exp.Paren(this=items[name.name.lower()].copy()))
+    return replace(rows, node=Filter(rows.node, binder.scalars(rows.scope).truth(clause.this)))
 
 
 @dataclass(frozen=True)
