@@ -269,6 +269,36 @@ def test_an_order_of_before_states_no_cap(ledger: Ledger, folder: Path, key: Pat
     proven(ledger, folder)
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"people": ["patients"]},
+        {"analyst": 5},
+        {"cost": 6},
+        {"number": True},
+        {"terms": [["epsilon", "5"]]},
+        {"terms": {"epsilon": 5}},
+        {"reason": 5},
+        {"reason": "r" * 10_000},
+        {"was": None},
+        {"more": "x"},
+    ],
+)
+def test_an_order_that_nobody_drafted_so_is_refused(ledger: Ledger, key: Path, changed: dict[str, Any]) -> None:
+    """However well it is signed: what stands in the ledger is read for ever."""
+    order = drafted(ledger)
+    crafted = Order(order.ledger, order.kind, {**order.body, **changed})
+    before = cap(ledger)
+    with pytest.raises(PolicyError):
+        ledger.desk.carry_out(crafted, crafted.signed(key))
+    for kind, body in (("officer", {"reason": "r", "number": 1}), ("lower", dict(order.body)), ("grant", {})):
+        other = Order(order.ledger, kind, body)
+        with pytest.raises(SignatureRefused, match="does not say"):
+            ledger.desk.carry_out(other, other.signed(key))
+    assert cap(ledger) == before
+    ledger.verify()
+
+
 def test_without_an_officer_nothing_is_raised(ledger: Ledger, tmp_path: Path) -> None:
     make_key(tmp_path / "self-made.pem")
     order = drafted(ledger)

@@ -81,6 +81,10 @@ class Desk:
 
     def carry_out(self, order: Order, signature: str, *, time: int | None = None) -> None:
         """Do what the officer has signed, once."""
+        if not order.formed:
+            raise SignatureRefused("this order does not say what an officer's order says; draft it anew.")
+        check_reason(order.body["reason"])
+        check_texts(order.body.get("terms", {}), "terms")
         with self.journal.writing() as page:
             body = {**order.body, "signature": signature}
             # Said before anything else that may be wrong: what is not signed tells nothing of the ledger.

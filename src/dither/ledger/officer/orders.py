@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 
 UNSIGNED = ("signature", "time")  # fields of an entry that the signature is not about
 _PURPOSE = b"dither officer's order\n"
+_TEXT = (str,)
+_FORMS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "grant": {
+        **dict.fromkeys(("people", "reason", "cost", "delta"), _TEXT),
+        "analyst": (str, type(None)),
+        "terms": (dict,),
+        "was": (dict,),  # orders that are older have none
+        "number": (int,),
+    },
+    "officer": {"key": _TEXT, "reason": _TEXT, "number": (int,)},
+}
 
 
 def ledger_name(key: bytes) -> str:
@@ -34,6 +45,14 @@ class Order:
     ledger: str
     kind: str  # "grant", or "officer" for a new key
     body: Mapping[str, Any]
+
+    @property
+    def formed(self) -> bool:
+        """Whether it says what orders of its kind say, and nothing else."""
+        form = _FORMS.get(self.kind, {})
+        said = {name: type(value) for name, value in self.body.items()}
+        whole = form.keys() - {"was"} <= said.keys() <= form.keys() and bool(form)
+        return whole and all(kind in form[name] for name, kind in said.items())
 
     @property
     def message(self) -> bytes:
