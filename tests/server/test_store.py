@@ -6,7 +6,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -217,3 +219,39 @@ def test_planted_bug_the_file_is_opened_and_closed_beside_sqlite(
     monkeypatch.setattr(database, "_prepare", careless)
     with pytest.raises((AssertionError, LedgerError)):
         check_others_close(tmp_path)
+
+
+def check_writers_wait_in_turn(folder: Path) -> None:
+    """Whoever writes waits where the system wakes it, and asks SQLite for nothing until then."""
+    first, second = Store(folder), Store(folder)
+    queue = folder / "server.sqlite-turn"
+
+    def waits() -> bool:
+        locks = Path("/proc/locks").read_text().splitlines()
+        return any("->" in line and f":{queue.stat().st_ino} " in line for line in locks)
+
+    writer = Thread(target=second.add_token, args=(TOKEN,))
+    with first._database.transaction() as connection:
+        writer.start()
+        while writer.is_alive() and not (queue.exists() and waits()):
+            time.sleep(0.01)
+        alive = writer.is_alive()
+        connection.execute("UPDATE tokens SET label = ''")
+    writer.join()
+    assert alive, "a writer does not queue"
+    assert first.token("t1") == TOKEN
+    first.close()
+    second.close()
+
+
+def test_writers_wait_in_turn(tmp_path: Path) -> None:
+    check_writers_wait_in_turn(tmp_path)
+
+
+def test_planted_bug_writers_ask_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **stated: connect(*given, **{**stated, "timeout": 1}))
+    monkeypatch.setattr(database, "turn_at", lambda path: nullcontext())
+    monkeypatch.setattr("threading.excepthook", lambda *_: None)  # it gives up
+    with pytest.raises(AssertionError, match="does not queue"):
+        check_writers_wait_in_turn(tmp_path)

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SERVED = {4, 5, *range(20, 26), 30, *range(41, 47), 48, 51, *range(58, 64), 66, 67, 69}
+THROUGH_HTTP = {f"threats/test_http_{what}" for what in ("budgets", "secrets")} | {
+    f"crash/test_{what}" for what in ("served", "linearizability")
+}
 ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 TEST = re.compile(r"`([a-z_]+/[a-z_/]+)::(test_\w+)`")
 STUDY = re.compile(r"^\| S(\d+) \| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
@@ -41,6 +45,15 @@ def check_page(text: str) -> None:
         assert bugs, f"threat {number} has no planted bug"
 
 
+def check_through_http(text: str) -> None:
+    """Each threat that reaches a server has a test and a planted bug that go through HTTP."""
+    for row in ROW.findall(text):
+        if int(row[0]) in SERVED:
+            for cell in row[3:]:
+                asked = {file for file, _ in TEST.findall(cell)} & THROUGH_HTTP
+                assert asked, f"threat {row[0]} is not tried through HTTP"
+
+
 def check_studies(text: str) -> None:
     """Studies and look-ups have a table of their own, in which nothing is missing."""
     rows = STUDY.findall(text)
@@ -57,7 +70,14 @@ def check_studies(text: str) -> None:
 
 def test_the_page_names_existing_tests() -> None:
     check_page(page())
+    check_through_http(page())
     check_studies(page())
+
+
+def test_a_row_that_is_not_tried_through_http_is_caught() -> None:
+    only = "`threats/test_http_budgets::test_planted_bugs_through_http`"
+    with pytest.raises(AssertionError, match="not tried through HTTP"):
+        check_through_http(page().replace(only, ""))
 
 
 def test_a_wrong_row_of_studies_is_caught() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from dither.errors import DitherError, ParameterError, Stranger
 from dither.escape import json_text
-from dither.server.bodies import read_fields, read_json, received
+from dither.server.bodies import Sent, read_fields, read_json, received
 from dither.server.data_files import MEDIA_TYPES, Uploads
 from dither.server.endpoints import ADMINISTRATOR, CURATOR, Asked, Endpoint, Reply
 from dither.server.metrics import Metrics
@@ -69,16 +69,19 @@ class Door:
             if self.page is not None and self.page.others(request, key_of(token.principal)):
                 raise Stranger
             role = token.principal.role
-            with self.throttle.request(key_of(token.principal)):
+            with ExitStack() as held:
+                held.enter_context(self.throttle.request(key_of(token.principal)))
                 if role not in roles:
                     raise Forbidden
                 made = await answer(token)
+                reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
+                response = Sent(reply.content, reply.status, dict(reply.headers), reply.media_type)
+                response.held = held.pop_all()
         except DitherError as error:
             return self._counted(name, role, _problem(error))
         except Exception as error:  # noqa: BLE001 - nothing of an error that nobody foresaw leaves
             return self._counted(name, role, await _internal(request, error))
-        reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
-        return self._counted(name, role, Response(reply.content, reply.status, dict(reply.headers), reply.media_type))
+        return self._counted(name, role, response)
 
     def _counted(self, name: str, role: str, response: Response) -> Response:
         """Which endpoint, which role, which status: neither log nor counts have anything else of a request."""

@@ -1,20 +1,26 @@
-"""JSON bodies, read strictly: bounded size, time and depth, no name twice, numbers kept as they are written."""
+"""Bodies: JSON is read strictly (bounded size, time and depth, no name twice, numbers as they are written).
+
+What is answered is sent in parts, each of which has so long to be taken.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from anyio import fail_after
+from anyio import fail_after, move_on_after
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from dither.errors import ParameterError
 from dither.server.problems import BodyTooLarge
 
 DEPTH = 16
-MOST_SECONDS = 20  # until the whole of a body is there, or the next part of an upload
+MOST_SECONDS = 20  # until the whole of a body is there, or the next part of an upload or of an answer has passed
+_PART = 2**16  # bytes of an answer that are sent at once
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "a text"),
     "number": ((str, int), "a number, or a text of one"),
@@ -72,6 +78,27 @@ async def timely(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         if part is None:
             return
         yield part
+
+
+class Sent(Response):
+    """A response that holds what is held for its request until the asker has taken it, or takes too long.
+
+    What nobody takes stays in memory: so it counts among the requests under way.
+    """
+
+    held = ExitStack()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        with self.held:
+            head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            await send(head)
+            content, end = memoryview(self.body), len(self.body)
+            for place in range(0, max(end, 1), _PART):
+                part = {"body": bytes(content[place : place + _PART]), "more_body": place + _PART < end}
+                with move_on_after(MOST_SECONDS) as waiting:
+                    await send({"type": "http.response.body", **part})
+                if waiting.cancelled_caught:
+                    return  # less than was announced: the connection ends
 
 
 def read_json(data: bytes) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from dither.errors import LedgerError
 from dither.ledger.storage.address import IN_THE_FOLDER, known_address
 from dither.ledger.storage.protocol import Connection, Cursor
+from dither.ledger.storage.turn import turn_at
 
 FORMAT = 3
 SPACE = "dither_server"
@@ -115,8 +116,9 @@ class File:
         except (OSError, sqlite3.Error) as error:
             raise LedgerError(f"{self._path} cannot be used: {error}.") from error
         try:
-            found = _prepare(connection)
-        except sqlite3.Error as error:
+            with turn_at(self._path):
+                found = _prepare(connection)
+        except (sqlite3.Error, LedgerError) as error:
             connection.close()
             raise LedgerError(f"{self._path} cannot be used: {error}.") from error
         if found != FORMAT:
@@ -127,7 +129,7 @@ class File:
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[Any]:
         """One transaction, on the disk when it ends if it is durable."""
-        with self._lock:
+        with self._lock, turn_at(self._path):
             try:
                 self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
                 self._connection.execute("BEGIN IMMEDIATE")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 import threading
 import time
@@ -14,6 +12,7 @@ from pathlib import Path
 from dither.errors import DitherError, LedgerCorrupt, LedgerError
 from dither.ledger.storage import forks, schema
 from dither.ledger.storage.protocol import Connection
+from dither.ledger.storage.turn import turn_at
 
 _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 _WAIT_SECONDS = 60.0
@@ -114,7 +113,7 @@ class Store:
         An error inside undoes it. After an error of the disk nothing more is served: what a failed sync left behind
         is unknown until the file is opened anew.
         """
-        with self._lock, self._turn() if write else nullcontext(), self._translated():
+        with self._lock, turn_at(self.path) if write else nullcontext(), self._translated():
             connection = self._connect()
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
@@ -129,21 +128,6 @@ class Store:
     def turn(self) -> AbstractContextManager[File]:
         """The write lock of all processes for as long as this lasts, by somebody who changes nothing here."""
         return self.transaction(write=True)
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait in the system's queue of writers: SQLite's own lock is asked for again and again, and by chance."""
-        try:
-            descriptor = os.open(
-                self.path.with_name(f"{self.path.name}-turn"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-            )
-        except OSError as error:
-            raise LedgerError(f"the ledger {self.path} cannot be written: {error.strerror}.") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
     def stop(self, reason: str) -> None:
         """Serve nothing more from this object."""
