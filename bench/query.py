@@ -70,14 +70,18 @@ def open_curator(folder: Path) -> Any:
 
 def load(folder: Path, rows: int) -> bool:
     """Registering, verification included, against a plain CREATE TABLE AS of the same file; the last ones stay."""
-    plain, private = [], []
+    plain, private, processor = [], [], []
     for _ in range(LOADS):
         (folder / "raw.duckdb").unlink(missing_ok=True)
         shutil.rmtree(folder / "clinic", ignore_errors=True)
+        before = time.process_time()
         plain.append(milliseconds(lambda: plain_connection(folder).close()))
+        between = time.process_time()
         private.append(register(folder))
+        processor.append((time.process_time() - between) / (between - before))
     seconds = statistics.median(private) / 1000
     print(f"registering        {rows:,} rows in {seconds:.1f} s: {rows / seconds:,.0f} rows/s")
+    print(f"processor time     {statistics.median(processor):.2f}x that of the plain load")
     return verdict("loading", statistics.median(private) / statistics.median(plain), SLOWEST_LOAD, "x")
 
 

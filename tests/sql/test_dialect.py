@@ -105,7 +105,9 @@ def _spelled(name: str) -> Callable[..., str]:
 
 
 Foreign = type("Foreign", (Dialect,), {name: _spelled(name) for name in Dialect.__abstractmethods__})
-FOREIGN = Foreign("Foreign", "⟦word⟧", 2**63, "⟦double⟧", 2**126, (("⟦byte⟧", 8), ("⟦word⟧", 64)), "⟦text⟧")
+FOREIGN = Foreign(
+    "Foreign", "⟦word⟧", 2**63, "⟦double⟧", 2**126, (("⟦byte⟧", 8), ("⟦word⟧", 64)), "⟦text⟧", columnar=True
+)
 
 
 def strange_words(text: str) -> set[str]:
@@ -164,7 +166,7 @@ def test_a_dialect_holds_what_the_guard_admits(dialect: Dialect) -> None:
 def test_nothing_is_inherited_that_an_engine_might_mean_otherwise() -> None:
     partial = type("Partial", (Foreign,), {"summed": Dialect.summed})
     with pytest.raises(TypeError, match="summed"):
-        partial("Partial", "BIGINT", 2**63, "NUMERIC", 2**126, (), "TEXT")
+        partial("Partial", "BIGINT", 2**63, "NUMERIC", 2**126, (), "TEXT", columnar=False)
     for name, method in inspect.getmembers(Dialect, inspect.isfunction):
         assert name.startswith("__") or name in ("cast", "null", "outside", "stored") or method.__isabstractmethod__
 

@@ -8,15 +8,17 @@ import duckdb
 import pytest
 
 from dither.policy.catalog import Catalog, Table
-from dither.policy.columns import Date, Int
+from dither.policy.columns import Date, Int, Text
 from dither.sql import expressions as e
 from dither.sql.binding.reading import read
 from dither.sql.bounding.aggregations import plan
 from dither.sql.guard.check import check
 from dither.sql.guard.ranges import no_op
 from dither.sql.lowering import writer
+from dither.sql.lowering.dialect import Dialect
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.lowering.lower import lower
+from dither.sql.lowering.postgresql_dialect import POSTGRESQL
 from dither.sql.lowering.writer import Writer
 from dither.sql.plan.nodes import SumRows
 
@@ -28,14 +30,15 @@ COLUMNS = {
     "age": Int(0, 120, nullable=False, default=0),
     "size": Int(-5, 300),
     "day": Date("2020-01-01", "2024-12-31", nullable=False, default="2020-01-01"),
+    "name": Text(max_length=9),
 }
 TABLES = Catalog({"t": Table("t", "people", "uid", 9, COLUMNS, 1, owner_type="BIGINT")})
 
 
-def sql(text: str) -> str:
+def sql(text: str, dialect: Dialect = DUCKDB) -> str:
     aggregates = plan(read(text, TABLES))
     check(aggregates)
-    return lower(aggregates[0]).sql
+    return lower(aggregates[0], dialect).sql
 
 
 def test_a_clamp_does_nothing_if_its_value_can_lie_nowhere_else():
@@ -120,6 +123,42 @@ def test_a_clamp_left_out_by_mistake_would_be_seen(monkeypatch):
     assert (summed(narrow), summed(moved)) == (3, 76)
     monkeypatch.setattr(writer, "no_op", lambda clamp, schema: True)
     assert (summed(narrow), summed(moved)) == (90, 69)
+
+
+COUNTED = {
+    "a comparison": ("age >= 40", True),
+    "several": ("age BETWEEN 3 AND 9 OR size IN (1, 5) AND NOT size IS NULL", True),
+    "computed numbers": ("age >= 40 AND age % 7 = size", False),
+    "texts": ("age >= 40 AND name LIKE '%x%'", False),
+}
+
+
+@pytest.mark.parametrize(("condition", "computed"), COUNTED.values(), ids=COUNTED)
+def test_rows_that_fit_a_comparison_are_counted_without_being_chosen(condition, computed):
+    for text in (f"SELECT COUNT(*) FROM t WHERE {condition}", f"SELECT COUNT(*) FILTER (WHERE {condition}) FROM t"):
+        assert ("COUNT_IF" in sql(text)) == computed
+        assert "COUNT_IF" not in sql(text, POSTGRESQL)
+    grouped = sql(f"SELECT age, COUNT(*) FROM t WHERE {condition} GROUP BY age")
+    assert "COUNT_IF" not in grouped, "rows of other groups would show"
+
+
+def counted(condition: str, rows: str) -> list[tuple[int, str]]:
+    """What is counted of rows of age, size and rank, and in which type."""
+    with duckdb.connect() as engine:
+        engine.execute("ATTACH ':memory:' AS t_t")
+        engine.execute(f"CREATE TABLE t_t.rows AS SELECT * FROM ({rows}) AS given(age, size, _rank)")
+        statement = sql(f"SELECT COUNT(*) FROM t WHERE {condition}")
+        assert "COUNT_IF" in statement
+        return engine.execute(f"SELECT m0, typeof(m0) FROM ({statement})").fetchall()
+
+
+def test_neither_null_nor_rows_beyond_the_limit_are_counted():
+    rows = "VALUES (40, 1, 1), (50, NULL, 9), (60, NULL, 10), (41, 2, 9), (39, 1, 1)"
+    assert counted("age >= 40", rows) == [(3, "BIGINT")]
+    assert counted("size = 1", rows) == [(2, "BIGINT")]
+    assert counted("NOT size = 1", rows) == [(1, "BIGINT")]
+    assert counted("size IS NULL", rows) == [(1, "BIGINT")]
+    assert counted("age >= 40", f"SELECT * FROM ({rows}) WHERE false") == [(0, "BIGINT")]
 
 
 def test_not_like_is_one_comparison():

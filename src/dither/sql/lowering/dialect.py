@@ -27,7 +27,8 @@ class Dialect(ABC):
 
     `word` and `double_word` are the types that whole numbers are computed in: each holds every number that is at most
     `word_holds` or `double_word_holds` in size, and arithmetic on them is exact. `integers` are the types that columns
-    are stored in, with their bits, the narrowest first.
+    are stored in, with their bits, the narrowest first. `columnar`: computing whether each row fits a comparison takes
+    less time than choosing the rows that do.
     """
 
     engine: str
@@ -37,6 +38,7 @@ class Dialect(ABC):
     double_word_holds: int
     integers: tuple[tuple[str, int], ...]
     text_type: str
+    columnar: bool
 
     def __post_init__(self) -> None:
         # Sums below 2**63 are written as words.
@@ -128,6 +130,10 @@ class Dialect(ABC):
     @abstractmethod
     def summed(self, value: str, *, wide: bool) -> str:
         """The exact sum over the rows of a group, wide enough for a double word; a stored column may be narrow."""
+
+    @abstractmethod
+    def count_if(self, truth: str) -> str:
+        """For how many rows it is true; 0 where there are none."""
 
     @abstractmethod
     def lower_median(self, value: str) -> str:

@@ -37,6 +37,7 @@ class DuckDB(Dialect):
     double_word_holds: int = 2**127 - 1
     integers: tuple[tuple[str, int], ...] = (("TINYINT", 8), ("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
     text_type: str = "VARCHAR"
+    columnar: bool = True
 
     def name(self, identifier: str) -> str:
         return '"' + identifier.replace('"', '""') + '"'
@@ -76,6 +77,9 @@ class DuckDB(Dialect):
 
     def summed(self, value: str, *, wide: bool) -> str:
         return f"SUM({value})"
+
+    def count_if(self, truth: str) -> str:
+        return self.cast(f"COALESCE(COUNT_IF({truth}), 0)", self.word)
 
     def lower_median(self, value: str) -> str:
         return f"quantile_disc({value}, 0.5)"

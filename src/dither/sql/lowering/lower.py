@@ -13,7 +13,7 @@ from dither.sql.lowering.blocks import Blocks
 from dither.sql.lowering.dialect import Dialect
 from dither.sql.lowering.duckdb_dialect import DUCKDB
 from dither.sql.lowering.statement import CANDIDATES, PLACE, Statement, TwoSteps
-from dither.sql.lowering.writer import Writer
+from dither.sql.lowering.writer import Writer, compares
 from dither.sql.memo import remembered
 from dither.sql.plan.nodes import (
     Aggregate,
@@ -35,6 +35,7 @@ from dither.sql.plan.nodes import (
 @remembered
 def lower(aggregate: Aggregate, dialect: Dialect = DUCKDB) -> Statement:
     """The statement that computes the measures of each group."""
+    aggregate = _counting(aggregate, dialect)
     ranked = any(isinstance(node, (Retruncate, OwnerWindow)) for node in aggregate.walk())
     blocks = Blocks(dialect, used(aggregate), ranked)
     block = blocks.of(aggregate.child)
@@ -62,6 +63,16 @@ def lower(aggregate: Aggregate, dialect: Dialect = DUCKDB) -> Statement:
             sql = f"SELECT {', '.join(_held(aggregate, len(measures), dialect))} FROM {dialect.subquery(sql)}"
     steps = _two_steps(aggregate, block, keys, measures, dialect)
     return Statement(_tables(aggregate), sql, aggregate.keys, len(measures), chosen is not None, steps)
+
+
+def _counting(aggregate: Aggregate, dialect: Dialect) -> Aggregate:
+    """A count of all rows that fit a comparison, as one of how many of the rows below do: the same number."""
+    chosen = aggregate.child
+    if not dialect.columnar or aggregate.keys or aggregate.measures != (CountRows(),):
+        return aggregate
+    if not isinstance(chosen, Filter) or type(chosen.child) not in (Scan, OwnerLimit) or not compares(chosen.predicate):
+        return aggregate
+    return replace(aggregate, child=chosen.child, measures=(CountRows(chosen.predicate),))
 
 
 def _held(aggregate: Aggregate, measures: int, dialect: Dialect) -> Iterable[str]:

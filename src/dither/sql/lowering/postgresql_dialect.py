@@ -32,6 +32,7 @@ class PostgreSQL(Dialect):
     double_word_holds: int = 10**38 - 1
     integers: tuple[tuple[str, int], ...] = (("SMALLINT", 16), ("INTEGER", 32), ("BIGINT", 64))
     text_type: str = "TEXT"
+    columnar: bool = False
 
     def name(self, identifier: str) -> str:
         if len(identifier.encode()) > _MOST_BYTES:
@@ -75,6 +76,9 @@ class PostgreSQL(Dialect):
 
     def summed(self, value: str, *, wide: bool) -> str:
         return f"SUM({value})" if wide else f"SUM({self.cast(value, self.word)})"
+
+    def count_if(self, truth: str) -> str:
+        return f"COUNT(*) FILTER (WHERE {truth})"
 
     def lower_median(self, value: str) -> str:
         return f"percentile_disc(0.5) WITHIN GROUP (ORDER BY {value})"

@@ -42,6 +42,7 @@ class Spark(Dialect):
     double_word_holds: int = 10**38 - 1
     integers: tuple[tuple[str, int], ...] = (("TINYINT", 8), ("SMALLINT", 16), ("INT", 32), ("BIGINT", 64))
     text_type: str = "STRING"
+    columnar: bool = False
 
     def name(self, identifier: str) -> str:
         return "`" + identifier.replace("`", "``") + "`"
@@ -94,6 +95,9 @@ class Spark(Dialect):
     def summed(self, value: str, *, wide: bool) -> str:
         """Words whose sum may not be one come as double words."""
         return f"SUM({value})"
+
+    def count_if(self, truth: str) -> str:
+        return f"COUNT(*) FILTER (WHERE {truth})"
 
     def lower_median(self, value: str) -> str:
         """Out of a list, since percentiles are doubles; NULL where it is empty."""

@@ -19,6 +19,15 @@ from dither.sql.lowering.dialect import DOUBLE_WORD, WORD, Dialect
 TURNED: dict[e.Comparison, e.Comparison] = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
+_COMPARING = (e.Compare, e.Among, e.IsNull, e.Not, e.And, e.Or, e.Stored, e.Constant)
+
+
+def compares(condition: e.Boolean) -> bool:
+    """Whether a condition does no more than compare numbers that are stored, which is as quick for all rows as for
+    some: of And, whatever takes longer had better be computed for the rows alone that the rest has left."""
+    return all(isinstance(node, _COMPARING) for node in condition.walk())
+
+
 class Writer:
     """Writes expressions in a dialect; `columns` says how the columns that they may name are written.
 
@@ -36,7 +45,8 @@ class Writer:
             return "COUNT(*)"
         if isinstance(condition, e.Not) and isinstance(condition.operand, e.IsNull):
             return f"COUNT({self.any(condition.operand.value)})"
-        return f"COUNT(*) FILTER (WHERE {self.truth(condition)})"
+        truth = self.truth(condition)
+        return self.dialect.count_if(truth) if compares(condition) else f"COUNT(*) FILTER (WHERE {truth})"
 
     def sum(self, value: e.Numeric) -> str:
         """Exact; 64 bits wide if the largest relation cannot exceed them, otherwise 128."""
