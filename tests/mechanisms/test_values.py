@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dither.mechanisms.values import add, on_grid, shift, times_grid, to_grid
+from dither.mechanisms.values import _CACHED, add, on_grid, shift, times_grid, to_grid
 
 grids = st.sampled_from([Fraction(1), Fraction(1, 4), Fraction(3), Fraction(1, 100), Fraction(7, 3)])
 whole = st.one_of(st.integers(-5, 5), st.integers(-(2**63) - 3, -(2**63) + 3), st.integers(2**63 - 3, 2**70))
@@ -40,6 +40,18 @@ def test_addition_is_that_of_python(pairs):
     total = add(left, right)
     assert [int(item) for item in total] == [a + b for a, b in pairs]
     assert (total.dtype == np.int64) == all(-(2**63) <= a + b < 2**63 for a, b in pairs)
+
+
+@pytest.mark.parametrize("place", [None, 0, _CACHED - 1, _CACHED, 2 * _CACHED, 2 * _CACHED + 6])
+def test_a_sum_that_needs_more_bits_is_seen_wherever_it_is(place):
+    left = np.arange(2 * _CACHED + 7)
+    right = left[::-1].copy()
+    if place is not None:
+        left[place], right[place] = 2**63 - 1, 1
+    expected = [int(a) + int(b) for a, b in zip(left, right, strict=True)]
+    total = add(left, right)
+    assert total.tolist() == expected
+    assert (total.dtype == np.int64) == (place is None)
 
 
 @given(st.lists(whole, max_size=5), whole)

@@ -25,6 +25,7 @@ _FOR_FLOATS = (
     "(without it the grid is 1: whole numbers); or with rounded_coordinates=1, which pays for rounding it to the grid."
 )
 _INT64 = (-(2**63), 2**63 - 1)
+_CACHED = 16_384  # numbers that are added at a time: what is computed beside their sum stays in the processor's cache
 
 
 def whole_steps(values: Any) -> Steps:
@@ -57,10 +58,15 @@ def add(steps: Steps, noise: Steps) -> Steps:
         return steps + int(noise)
     flat, extra = steps.reshape(-1), np.asarray(noise).reshape(-1)
     if flat.dtype == np.int64 and extra.dtype == np.int64:
-        total = flat + extra
-        # Two's complement addition wrapped exactly where the result's sign differs from both operands'.
-        if not bool((((flat ^ total) & (extra ^ total)) < 0).any()):
-            return np.asarray(total.reshape(steps.shape))
+        total, wrapped = np.empty_like(flat), False
+        for start in range(0, flat.size, _CACHED):
+            part = slice(start, start + _CACHED)
+            one, other = flat[part], extra[part]
+            found = np.add(one, other, out=total[part])
+            # Two's complement addition wrapped exactly where the result's sign differs from both operands'.
+            wrapped |= bool((((one ^ found) & (other ^ found)) < 0).any())
+        if not wrapped:
+            return total.reshape(steps.shape)
     return _pack([int(a) + int(b) for a, b in zip(flat, extra, strict=True)], steps.shape)
 
 
@@ -87,7 +93,7 @@ def times_grid(steps: Steps, grid: Fraction) -> Any:
 
 def _convert(values: Value, grid: Fraction, *, rounded: bool) -> Steps:
     if grid == 1 and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-        return whole_steps(values)
+        return values if values.dtype == np.int64 else whole_steps(values)  # read once, so no copy is needed
     if isinstance(values, np.ndarray):
         if values.dtype.kind not in "iuO":
             raise ParameterError(
