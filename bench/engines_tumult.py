@@ -1,7 +1,7 @@
 """Private queries beside tmlt.analytics: the same Parquet file, machine and release of Spark, in one run.
 
     make tumult
-    python bench/engines_tumult.py [--rows 1000000] [--cores 2] [--tumult .venv-tumult/bin/python]
+    python bench/engines_tumult.py [--rows 1000000] [--cores 2] [--rounds 5] [--tumult .venv-tumult/bin/python]
 
 Tumult Analytics needs an older NumPy, so it runs in an environment of its own, and each side has a Spark application
 of its own with the same settings. Both protect all rows of an owner, keep at most 100 of each, and have the same bounds
@@ -27,19 +27,18 @@ from pathlib import Path
 from typing import Any
 
 BENCH = Path(__file__).parent
-ROUNDS = 5
 FASTEST = 5.0  # times
 AT_MOST = 1.0  # of the memory
 
 
-def median(asked: Callable[[], Any]) -> float:
-    """Seconds, after two that warm up."""
+def median(asked: Callable[[], Any], rounds: int) -> float:
+    """Seconds, after one round that warms up."""
     taken = []
-    for _ in range(ROUNDS + 2):
+    for _ in range(rounds + 1):
         begun = time.perf_counter()
         asked()
         taken.append(time.perf_counter() - begun)
-    return statistics.median(taken[2:])
+    return statistics.median(taken[1:])
 
 
 def peak() -> int:
@@ -53,7 +52,7 @@ def peak() -> int:
     return total
 
 
-def ask_ours(folder: Path, cores: int) -> dict[str, float]:
+def ask_ours(folder: Path, cores: int, rounds: int) -> dict[str, float]:
     from engines_spark import open_curator, start
     from query import QUERIES, somebody
 
@@ -71,13 +70,13 @@ def ask_ours(folder: Path, cores: int) -> dict[str, float]:
                 price += 1
                 return analyst.sql(sql, epsilon=f"0.5{price:04d}").to_arrow()
 
-            found[name] = median(asked)
+            found[name] = median(asked, rounds)
         found["memory"] = peak()
     session.stop()
     return found
 
 
-def ask_tumult(folder: Path, cores: int) -> dict[str, float]:
+def ask_tumult(folder: Path, cores: int, rounds: int) -> dict[str, float]:
     from pyspark.sql import SparkSession
     from tmlt.analytics import AddRowsWithID, KeySet, MaxRowsPerID, PureDPBudget, QueryBuilder, Session
 
@@ -104,15 +103,20 @@ def ask_tumult(folder: Path, cores: int) -> dict[str, float]:
         "10,000 groups": [by_zipcode.count(), by_zipcode.average("amount", 0, 100)],
     }
     for name, parts in queries.items():
-        found[name] = median(lambda parts=parts: [visits.evaluate(q, PureDPBudget(0.25)).toPandas() for q in parts])
+
+        def asked(parts: list[Any] = parts) -> Any:
+            return [visits.evaluate(part, PureDPBudget(0.25)).toPandas() for part in parts]
+
+        found[name] = median(asked, rounds)
     found["memory"] = peak()
     spark.stop()
     return found
 
 
-def apart(python: str, side: str, folder: Path, cores: int) -> dict[str, float]:
+def apart(python: str, side: str, folder: Path, cores: int, rounds: int) -> dict[str, float]:
     """One side in a process of its own."""
     command = [python, __file__, "--side", side, "--folder", str(folder), "--cores", str(cores)]
+    command += ["--rounds", str(rounds)]
     environment = {**os.environ, "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python}
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment)
     found: dict[str, float] = json.loads((folder / f"{side}.json").read_text())
@@ -123,12 +127,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tumult", default=".venv-tumult/bin/python")
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--side", choices=("ours", "tumult"))
     given = parser.parse_args()
     if given.side:
-        found = (ask_ours if given.side == "ours" else ask_tumult)(given.folder, given.cores)
+        found = (ask_ours if given.side == "ours" else ask_tumult)(given.folder, given.cores, given.rounds)
         (given.folder / f"{given.side}.json").write_text(json.dumps(found))
         return
     from engines_spark import SETTINGS
@@ -138,8 +143,8 @@ def main() -> None:
         folder = Path(made)
         make_visits(folder / "visits.parquet", given.rows)
         (folder / "settings.json").write_text(json.dumps(SETTINGS))
-        theirs = apart(given.tumult, "tumult", folder, given.cores)
-        ours = apart(sys.executable, "ours", folder, given.cores)
+        theirs = apart(given.tumult, "tumult", folder, given.cores, given.rounds)
+        ours = apart(sys.executable, "ours", folder, given.cores, given.rounds)
     begun = ours.pop("loading"), theirs.pop("loading")
     print(f"{given.rows:,} rows: a snapshot takes {begun[0]:.1f} s, a session of Tumult {begun[1]:.1f} s")
     memory = [side.pop("memory") for side in (ours, theirs)]

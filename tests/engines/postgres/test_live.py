@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,6 +19,7 @@ from dither.engines.duckdb.engine import DuckDBEngine
 from dither.engines.postgres.live import LiveEngine
 from dither.engines.postgres.live_session import LiveSession
 from dither.engines.postgres.place import Place
+from dither.engines.protocol import EngineError, StatementStopped
 from dither.errors import PolicyError
 from dither.mechanisms.sealed_values import _unseal
 from dither.policy.catalog import ForeignKey, PublicTable, Table
@@ -298,6 +301,28 @@ def test_columns_cannot_change_below_a_question(live: Live) -> None:
     assert (caught.value.code, caught.value.__context__) == ("engine_failed", None)
     live.do("ALTER TABLE t ALTER n TYPE INTEGER USING 1")
     assert counted(live) == 1
+
+
+def test_a_killed_backend(live: Live) -> None:
+    """What is asked then has ended like any statement that was stopped, and the next one is answered."""
+    live.do("CREATE TABLE t (id BIGINT, n INTEGER)", "INSERT INTO t VALUES (1, 1)")
+    rows = live.engine.dialect.rows(COUNT.tables[0])
+    slow = replace(COUNT, sql=f"SELECT COUNT(*) AS m0 FROM {rows} AS r, (SELECT pg_sleep(600)) AS s")
+    ended = threading.Thread(target=end_the_backend, args=(live,))
+    ended.start()
+    with pytest.raises(StatementStopped) as caught:
+        live.engine.run(slow)
+    ended.join()
+    assert (str(caught.value), caught.value.__context__) == (str(EngineError()), None)
+    assert counted(live) == 1
+
+
+def end_the_backend(live: Live) -> None:
+    """As soon as it sleeps."""
+    running = "FROM pg_stat_activity WHERE application_name = 'dither' AND query LIKE '%pg_sleep%' AND state = 'active'"
+    with psycopg.connect(live.cluster.address("snapshots"), autocommit=True) as connection:
+        while not connection.execute(f"SELECT pg_terminate_backend(pid) {running}").fetchall():
+            time.sleep(0.02)
 
 
 def test_functions_beside_the_table_are_not_called(live: Live) -> None:
