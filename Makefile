@@ -21,7 +21,7 @@ help:
 	@echo "make dialects  20,000 random questions beside PostgreSQL, DuckDB and SQLite (about a quarter of an hour)"
 	@echo "make audit     every mechanism against 10^7 samples a side (half an hour of computing; SECONDS_A_ROW bounds a row)"
 	@echo "make bench     the benchmarks (installs the peers they compare with)"
-	@echo "make tumult    beside Tumult Analytics on Spark (an environment of its own, with Python 3.12)"
+	@echo "make tumult    beside Tumult Analytics on Spark (an environment of its own, with PYTHON312)"
 	@echo "make page      build the web page from web/ (needs Node.js and npm)"
 	@echo "make wheels    build the packages dither and dither-client"
 	@echo "make lock      compile the pinned requirements anew"
@@ -135,11 +135,12 @@ bench: .venv-peers/.bench
 	for name in noise query growth accounting toolbox accuracy quantile_weights quantile_method quantile_lists audit tpch sql_accuracy coverage_peers coverage latency groups server engines engines_spark study; do $(PEERS)/python bench/$$name.py || failed=1; done; test -z "$$failed"
 
 # Tumult Analytics has requirements of its own, and is on the release of Spark that is measured here from Python 3.12 on.
+PYTHON312 ?= python3.12
 tumult: .venv-peers/.bench .venv-tumult/.tumult
 	$(PEERS)/python bench/engines_tumult.py
 
 .venv-tumult/.%: requirements/%.txt | $(UV)
-	test -x .venv-tumult/bin/python || $(UV) venv --quiet --python 3.12 .venv-tumult
+	test -x .venv-tumult/bin/python || $(UV) venv --quiet --no-python-downloads --python $(PYTHON312) .venv-tumult
 	$(UV) pip install --quiet --python .venv-tumult/bin/python --require-hashes -r requirements/$*.txt
 	touch $@
 
