@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -13,8 +16,9 @@ import pytest
 import dither as dt
 from dither.answer.wire import from_bytes, to_bytes
 from dither.client import connect
-from dither.client.connection import Unreachable
+from dither.client.connection import Connection, Unreachable
 from dither.errors import BudgetExceeded, ParameterError, Stranger, UnsupportedQuery
+from dither.server.problems import BodyLate, document_of, status_of
 
 GROUPS = "SELECT CASE WHEN age < 40 THEN 0 ELSE 1 END AS half, COUNT(*) AS n, AVG(age) AS mean FROM visits GROUP BY 1"
 
@@ -84,6 +88,33 @@ def test_a_broken_connection_is_asked_again_and_charged_once(own: Any) -> None:
     own.start()
     again = alice.sql("SELECT COUNT(*) FROM visits", epsilon="0.01", request="mine")
     assert to_bytes(again) == to_bytes(first)
+
+
+def test_a_body_that_came_late_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: list[bytes] = []
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            came.append(self.rfile.read(int(self.headers["content-length"])))
+            content = json.dumps(document_of(BodyLate()) if len(came) == 1 else {}).encode()
+            self.send_response(status_of(BodyLate()) if len(came) == 1 else 200)
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr("dither.client.connection.time.sleep", lambda _: None)
+    with HTTPServer(("127.0.0.1", 0), Busy) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            said = Connection(f"http://127.0.0.1:{server.server_port}", "token").send("POST", "/query", {"sql": "x"})
+        finally:
+            server.shutdown()
+            serving.join()
+    assert (said, came) == (b"{}", [b'{"sql": "x"}'] * 2)
 
 
 def test_answers_survive_the_wire_whole() -> None:

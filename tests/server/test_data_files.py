@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dither.errors import ParameterError, PolicyError
+from dither.errors import PolicyError
 from dither.server import bodies, data_files
 from dither.server.data_files import below
-from dither.server.problems import BodyTooLarge
+from dither.server.problems import BodyLate, BodyTooLarge
 
 PARQUET = "application/vnd.apache.parquet"
 COLUMNS = {"x": {"kind": "int", "lower": 0, "upper": 10}}
@@ -164,7 +164,7 @@ async def check_pauses(uploads: data_files.Uploads, most: float = 60) -> None:
         yield b",age"
 
     uploads.clear()
-    with pytest.raises(ParameterError, match="did not arrive in time"):
+    with pytest.raises(BodyLate, match="did not arrive in time"):
         await asyncio.wait_for(uploads.receive(sent(), ".csv"), most)
     assert uploads._held() == 0
 

@@ -18,7 +18,7 @@ from dither.errors import DitherError, ParameterError
 
 _ATTEMPTS = 10
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_AGAIN = (429, 502, 503, 504)  # the server is busy, starting or restarting; nothing was charged
+_AGAIN = (408, 429, 502, 503, 504)  # the server is busy, starting or restarting; nothing was charged
 
 
 class Unreachable(DitherError):

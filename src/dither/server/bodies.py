@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from dither.errors import ParameterError
-from dither.server.problems import BodyTooLarge
+from dither.server.problems import BodyLate, BodyTooLarge
 
 DEPTH = 16
 MOST_SECONDS = 20  # until the whole of a body is there, or the next part of an upload or of an answer has passed
@@ -62,7 +62,7 @@ async def received(parts: AsyncIterable[bytes], most: int) -> bytes:
                 if len(found) > most:
                     raise BodyTooLarge(most)
     except (TimeoutError, ClientDisconnect):
-        raise ParameterError("the body did not arrive in time.") from None
+        raise BodyLate from None
     return bytes(found)
 
 
@@ -74,7 +74,7 @@ async def timely(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             with fail_after(MOST_SECONDS):
                 part = await anext(coming, None)
         except (TimeoutError, ClientDisconnect):
-            raise ParameterError("the body did not arrive in time.") from None
+            raise BodyLate from None
         if part is None:
             return
         yield part

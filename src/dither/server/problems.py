@@ -11,6 +11,7 @@ _STATUS = {
     "forbidden": 403,
     "not_found": 404,
     "request_conflict": 409,
+    "body_late": 408,
     "body_too_large": 413,
     "too_many_requests": 429,
     "budget_exceeded": 402,
@@ -50,6 +51,15 @@ class RequestConflict(DitherError):
     def __init__(self, request: str) -> None:
         super().__init__("this request id was used for another question; nothing was charged. Use a new one.")
         self.request = request
+
+
+class BodyLate(DitherError):
+    """The body did not arrive in time, from a slow client or at a busy server. Nothing was charged."""
+
+    code = "body_late"
+
+    def __init__(self) -> None:
+        super().__init__("the body did not arrive in time; nothing was charged. Send it again.")
 
 
 class BodyTooLarge(DitherError):

@@ -97,7 +97,7 @@ def check_silent(seconds: float) -> None:
         with fail_after(seconds):
             return int((await page._begin(request)).status_code)
 
-    assert anyio.run(begun) == 400
+    assert anyio.run(begun) == 408
 
 
 def test_strangers_who_say_nothing_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
