@@ -217,7 +217,7 @@ def distribution(mechanism: HasMass, value: int, *, lower: int, upper: int, bits
     return found
 
 
-law = distribution  # the name it had first
+law = distribution  # by either name
 
 
 def _upper_tail(mechanism: HasMass, start: int) -> Fraction:

@@ -17,7 +17,7 @@ from dither.curator.budgets import (
     taken_by_others,
     terms_of,
     together_within,
-    too_dear,
+    too_expensive,
     view,
 )
 from dither.errors import PolicyError
@@ -83,12 +83,12 @@ def test_what_is_spent_and_left(budget: dt.PureDP | dt.ApproxDP, part: Fraction)
 def test_a_refusal_names_the_largest_price_that_fits_and_rounds_it_down() -> None:
     people = view(dt.PureDP(1), balance(dt.PureDP(1), Fraction(1, 3)), people=dt.PureDP(1))
     price = Charge(Fraction(5))
-    said = str(too_dear({"epsilon": "5"}, price, people, None))
+    said = str(too_expensive({"epsilon": "5"}, price, people, None))
     assert "price epsilon=5 does not fit into what is left of the people's budget: epsilon at most 0.666666." in said
     keys = Charge(price.cost, Fraction(1, 100_000))
-    assert "price epsilon=5 with delta 1e-05 for keys" in str(too_dear({"epsilon": "5"}, keys, people, None))
+    assert "price epsilon=5 with delta 1e-05 for keys" in str(too_expensive({"epsilon": "5"}, keys, people, None))
     lean = replace(people, free=Amount(Fraction(1, 2), None, None))
-    said = str(too_dear({"epsilon": "5"}, price, lean, "alice"))
+    said = str(too_expensive({"epsilon": "5"}, price, lean, "alice"))
     assert "this analyst's own cap beyond what is reserved for analysts: epsilon at most 0.5." in said
     assert str(lean).splitlines()[-1] == "  not reserved for analysts: epsilon 0.5"
     said = str(taken_by_others({"epsilon": "5"}, keys))

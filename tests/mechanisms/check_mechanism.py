@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import mechanisms_checks_of_laws as laws
+import mechanisms_checks_of_distributions as distributions
 import mechanisms_checks_of_noise as noise
 import mechanisms_checks_of_smooth as smooth
 import pytest
 
 from dither.lab.registry import AnyEntry, DistributionEntry, NoiseEntry, SmoothEntry
 
-BATTERIES: dict[type, Any] = {NoiseEntry: noise, DistributionEntry: laws, SmoothEntry: smooth}
+BATTERIES: dict[type, Any] = {NoiseEntry: noise, DistributionEntry: distributions, SmoothEntry: smooth}
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-import mechanisms_exactly as exactly
+import mechanisms_enumeration as enumeration
 import numpy as np
 import pytest
-from mechanisms_hostile import check_hostile_parameters_are_refused
+from mechanisms_wrong_parameters import check_hostile_parameters_are_refused
 
 from dither.accounting import PureDP
 from dither.errors import ParameterError
@@ -55,38 +55,38 @@ def check_the_exact_law_keeps_the_claim_on_every_shift(entry, example):
     claim = mechanism.guarantee
     for shift in range(1, steps_apart(mechanism) + 1):
         for epsilon in {Fraction(getattr(claim, "epsilon", 1)), Fraction(1, 10), Fraction(1), Fraction(3)}:
-            assert exactly.hockey_stick(mechanism, shift, epsilon)[1] <= Fraction(claim.delta_at(epsilon)) + SLACK
+            assert enumeration.hockey_stick(mechanism, shift, epsilon)[1] <= Fraction(claim.delta_at(epsilon)) + SLACK
         for order in (1.001, 1.5, 2, 8, 30):
-            assert exactly.renyi_over_order(mechanism, shift, order) <= float(claim.zcdp().rho) * (1 + 1e-9) + 1e-12
+            assert enumeration.renyi_over_order(mechanism, shift, order) <= float(claim.zcdp().rho) * (1 + 1e-9) + 1e-12
 
 
 def check_the_same_check_catches_a_scale_three_per_cent_too_small(entry, example):
     honest = fine(entry, example)
     shift, claim = steps_apart(honest), honest.guarantee
     epsilons = [Fraction(getattr(claim, "epsilon", 1)), Fraction(1)]
-    assert all(exactly.hockey_stick(honest, shift, e)[1] <= Fraction(claim.delta_at(e)) + SLACK for e in epsilons)
-    assert exactly.renyi_over_order(honest, shift, 1.001) <= float(claim.zcdp().rho) * (1 + 1e-9)
+    assert all(enumeration.hockey_stick(honest, shift, e)[1] <= Fraction(claim.delta_at(e)) + SLACK for e in epsilons)
+    assert enumeration.renyi_over_order(honest, shift, 1.001) <= float(claim.zcdp().rho) * (1 + 1e-9)
     broken = entry.rescaled(honest, Fraction(97, 100))
-    assert any(exactly.hockey_stick(broken, shift, e)[0] > Fraction(claim.delta_at(e)) + SLACK for e in epsilons)
-    assert exactly.renyi_over_order(broken, shift, 1.001) > float(claim.zcdp().rho) * 1.01
+    assert any(enumeration.hockey_stick(broken, shift, e)[0] > Fraction(claim.delta_at(e)) + SLACK for e in epsilons)
+    assert enumeration.renyi_over_order(broken, shift, 1.001) > float(claim.zcdp().rho) * 1.01
 
 
 def check_the_stated_delta_is_kept(entry, example):
     mechanism = entry.make(**example)
     stated = mechanism.guarantee
     if hasattr(stated, "epsilon"):
-        worst = exactly.hockey_stick(mechanism, steps_apart(mechanism), stated.epsilon)[1]
+        worst = enumeration.hockey_stick(mechanism, steps_apart(mechanism), stated.epsilon)[1]
         assert worst <= stated.delta + SLACK
         assert stated.epsilon_at(stated.delta) <= float(stated.epsilon) * (1 + 1e-12)
     if isinstance(stated, PureDP):
-        _, low, high = exactly.law(mechanism)
+        _, low, high = enumeration.distribution(mechanism)
         ratio = max(high[i] / low[i + steps_apart(mechanism)] for i in range(len(low) - steps_apart(mechanism)))
         assert math.log(ratio) <= float(stated.epsilon) * (1 + 1e-12)
 
 
 def check_the_law_is_a_law_with_full_support(entry, example):
     mechanism = entry.make(**example)
-    reach, low, high = exactly.law(mechanism)
+    reach, low, high = enumeration.distribution(mechanism)
     assert sum(low) <= 1 <= sum(high) + Fraction(2, 10**14)
     assert min(low) > 0, "every grid point can be reached from every value, so neighbours have the same support"
     second = sum(k * k * p for k, p in zip(range(-reach, reach + 1), high, strict=True)) * mechanism.grid**2
@@ -96,7 +96,7 @@ def check_the_law_is_a_law_with_full_support(entry, example):
 
 def check_the_error_is_the_smallest_half_width(entry, example):
     mechanism = entry.make(**example)
-    reach, low, high = exactly.law(mechanism)
+    reach, low, high = enumeration.distribution(mechanism)
 
     def outside(bound, w):
         return 1 - sum(bound[reach - w : reach + w + 1])
@@ -110,7 +110,7 @@ def check_the_error_is_the_smallest_half_width(entry, example):
 
 def check_the_error_of_the_largest_of_many(entry, example):
     mechanism = entry.make(**example)
-    reach, low, high = exactly.law(mechanism)
+    reach, low, high = enumeration.distribution(mechanism)
     steps = int(mechanism.error("0.95", count=100) / mechanism.grid)
     inside = [float(sum(bound[reach - w : reach + w + 1])) for bound, w in ((low, steps), (high, steps - 1))]
     assert inside[0] ** 100 >= 0.95 - 1e-9
@@ -126,9 +126,9 @@ def check_the_error_of_the_largest_of_many(entry, example):
 def check_released_noise_has_the_exact_law(entry, example):
     mechanism = entry.make(**example)
     sample = mechanism.release(np.zeros(DRAWS, np.int64)).steps
-    assert exactly.chi_square(sample, mechanism) > FALSE_ALARM
+    assert enumeration.chi_square(sample, mechanism) > FALSE_ALARM
     for factor in (Fraction(97, 100), Fraction(103, 100)):
-        assert exactly.chi_square(sample, entry.rescaled(mechanism, factor)) < FALSE_ALARM
+        assert enumeration.chi_square(sample, entry.rescaled(mechanism, factor)) < FALSE_ALARM
 
 
 def check_scalars_vectors_and_sealed_values(entry, example):

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from mechanisms_hostile import check_hostile_parameters_are_refused
+from mechanisms_wrong_parameters import check_hostile_parameters_are_refused
 from scipy import stats
 
 from dither import sensitivity

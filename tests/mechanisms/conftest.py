@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-for _name in ("exactly", "hostile", "checks_of_noise", "checks_of_laws", "checks_of_smooth", "check_mechanism"):
+for _name in (
+    "enumeration",
+    "wrong_parameters",
+    "checks_of_noise",
+    "checks_of_distributions",
+    "checks_of_smooth",
+    "check_mechanism",
+):
     _module = f"mechanisms_{_name}"
     if _module not in sys.modules:
         _spec = importlib.util.spec_from_file_location(_module, Path(__file__).with_name(f"{_name}.py"))
@@ -17,13 +24,13 @@ for _name in ("exactly", "hostile", "checks_of_noise", "checks_of_laws", "checks
         sys.modules[_module] = _loaded
         _spec.loader.exec_module(_loaded)
 
-import mechanisms_exactly  # noqa: E402
+import mechanisms_enumeration  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def exactly():
-    """Checks of an exact law against a claim."""
-    return mechanisms_exactly
+def enumeration():
+    """Checks of an exact distribution against a claim."""
+    return mechanisms_enumeration
 
 
 @pytest.fixture

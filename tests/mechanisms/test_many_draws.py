@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-import mechanisms_checks_of_laws as laws
+import mechanisms_checks_of_distributions as checks
 import numpy as np
 import pytest
 from scipy import stats
@@ -139,5 +139,5 @@ def test_many_runs_of_two_quantiles_have_the_exact_joint_law(entry, example):
     for records in ([0, 3, 3, 5], [2] * 8):
         drawn = releases(mechanism)(records, MANY // 2)  # codes and places both begin at 0
         places = drawn[:, 0] * many + drawn[:, 1]
-        assert laws.p_value(places, laws.exact_law(mechanism)(records)) > laws.FALSE_ALARM
-        assert laws.p_value(places, laws.exact_law(other)(records)) < laws.FALSE_ALARM
+        assert checks.p_value(places, checks.exact_distribution(mechanism)(records)) > checks.FALSE_ALARM
+        assert checks.p_value(places, checks.exact_distribution(other)(records)) < checks.FALSE_ALARM

@@ -24,20 +24,20 @@ def discrete_gaussian_delta(variance, shift, epsilon):
 
 
 @pytest.mark.parametrize(("epsilon", "times"), [(1, 1.02), (2, 1.10), (8, 3.0)])
-def test_the_discrete_gaussian_with_the_analytic_sigma_breaks_its_claim(epsilon, times, exactly):
+def test_the_discrete_gaussian_with_the_analytic_sigma_breaks_its_claim(epsilon, times, enumeration):
     claimed = 1e-6
     mechanism = Gaussian(epsilon=epsilon, delta="1e-6", sensitivity=1)
     true = discrete_gaussian_delta(float(mechanism.sigma_steps) ** 2, 1, epsilon)
     assert true / claimed == pytest.approx(times, rel=0.02)
     assert true > claimed
-    assert exactly.hockey_stick(mechanism, 1, epsilon)[1] <= Fraction(1, 10**6)
+    assert enumeration.hockey_stick(mechanism, 1, epsilon)[1] <= Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_the_rho_of_continuous_laplace_is_too_small_for_discrete_noise(steps, exactly):
+def test_the_rho_of_continuous_laplace_is_too_small_for_discrete_noise(steps, enumeration):
     mechanism = Laplace(epsilon=1, sensitivity=steps)
     continuous = 1 + math.exp(-1) - 1
-    true = exactly.renyi_over_order(mechanism, steps, 1.0001)
+    true = enumeration.renyi_over_order(mechanism, steps, 1.0001)
     assert true > continuous * 1.01
     assert true <= float(mechanism.guarantee.zcdp().rho) * (1 + 1e-9)
 
@@ -87,7 +87,7 @@ def test_ten_million_outputs_are_on_the_grid_and_reach_the_same_points():
     assert seen[1].all()
 
 
-def test_noise_for_half_the_sensitivity_is_caught_under_the_other_relation(exactly):
+def test_noise_for_half_the_sensitivity_is_caught_under_the_other_relation(enumeration):
     """Threat 38: a histogram calibrated for add_remove but claimed under replace, where a record moves two cells."""
     added, replaced = Laplace(epsilon=1, sensitivity=1), Laplace(epsilon=1, sensitivity=2, relation="replace")
     ratio = {name: float(m.pmf(0)[1] / m.pmf(1)[0]) ** 2 for name, m in (("wrong", added), ("right", replaced))}

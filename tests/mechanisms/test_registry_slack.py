@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from mechanisms_checks_of_laws import exact_law
+from mechanisms_checks_of_distributions import exact_distribution
 from scipy import optimize, special, stats
 
 from dither.lab.audit.confidence import at_least, at_most
@@ -77,7 +77,7 @@ STREAMS = ["SparseVector:1", "SparseVector:2"]
 @pytest.mark.parametrize("name", STREAMS)
 def test_streams(name):
     """Of streams like the declared one, longer and shorter, higher and lower, and the best that hill climbing found."""
-    one, law = mechanism(name), exact_law(mechanism(name))
+    one, law = mechanism(name), exact_distribution(mechanism(name))
     found = {
         "SparseVector:1": ([-1] * 5 + [0, -1, -1, 1, -1, 1], [0] * 5 + [1, 0, 0, 0, 0, 0]),
         "SparseVector:2": ([0, 0, 0, -1, 0, 0, 0, 1, 0, 1], [1, 1, 1, 0, 1, 1, 1, 1, 1, 1]),
@@ -145,7 +145,7 @@ def test_two_levels(name):
                 spent.append(rate * (own + rows * most) + choosing * below / rows + counting)
     claim = float(one.epsilon)
     check_share(name, max(spent) / claim)
-    law, entry = exact_law(one), MAKES[name][0]
+    law, entry = exact_distribution(one), MAKES[name][0]
     laws = [(law(x), law(y)) for x, y in entry.neighbours(one)[:12] if x != y]
     exact = max(np.abs(np.log(p[p > 1e-12]) - np.log(q[p > 1e-12])).max() for p, q in laws)
     assert 0.25 * claim < exact < max(spent)

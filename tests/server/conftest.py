@@ -20,7 +20,7 @@ import pytest
 
 import dither as dt
 from dither.curator.principal import Principal
-from dither.demo import served as demo
+from dither.demo import clinic_server as demo
 from dither.ledger.storage.files import Folder
 from dither.server.store import Store
 from dither.server.tokens import Tokens

@@ -16,7 +16,7 @@ from dither.accounting import ApproxDP, PureDP
 from dither.cli.main import main
 from dither.curator.accounts import Accounts
 from dither.curator.analyst import Analyst
-from dither.curator.budgets import too_dear
+from dither.curator.budgets import too_expensive
 from dither.curator.service import Service
 from dither.errors import DitherError, PolicyError
 from dither.ledger import Ledger, caps
@@ -127,7 +127,7 @@ VIEW = Accounts.view
 
 
 def _told(self: Accounts, people: str, analyst: str | None, asked: Any, charge: Any) -> Any:
-    return too_dear(asked, charge, self.view(people), None)
+    return too_expensive(asked, charge, self.view(people), None)
 
 
 def _whole(self: Ledger, people: str, analyst: str | None, charge: Any) -> bool:

@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the demonstration, with the bar cleared before each thing it says."""
     if arguments.serve:
-        from dither.demo.served import serve
+        from dither.demo.clinic_server import serve
 
         patients = whole(_given(arguments.patients, _SERVED), "--patients", least=500, most=1_000_000)
         return serve(arguments.folder or Path("dither-served"), arguments.port, patients)

@@ -20,7 +20,7 @@ from dither.curator.budgets import (
     decimal_text,
     taken_by_others,
     terms_of,
-    too_dear,
+    too_expensive,
     view,
 )
 from dither.errors import AnalystMissing, BudgetExceeded, PolicyError
@@ -129,7 +129,7 @@ class Accounts:
         """Of a price that does not fit, in the terms of whoever asks: an analyst hears of the own cap alone."""
         if analyst is not None and self.ledger.fits(people, analyst, charge):
             return taken_by_others(asked, charge)
-        return too_dear(asked, charge, self.view(people, analyst), analyst)
+        return too_expensive(asked, charge, self.view(people, analyst), analyst)
 
 
 def _whose(entry: Entry) -> tuple[Any, Any]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from dither.answer import Answer
     from dither.curator.officer.question import WholeQuestion
     from dither.curator.officer.statement import Statement
+    from dither.curator.request_options import Stated
     from dither.curator.service import Service
-    from dither.curator.stated import Stated
     from dither.exact.parameters import Number
     from dither.sql.pricing.explanation import Explanation
 

@@ -169,7 +169,7 @@ def view(budget: Budget, balance: Balance, people: Budget) -> BudgetView:
     )
 
 
-def too_dear(asked: Mapping[str, str], charge: Charge, account: BudgetView, analyst: str | None) -> BudgetExceeded:
+def too_expensive(asked: Mapping[str, str], charge: Charge, account: BudgetView, analyst: str | None) -> BudgetExceeded:
     """The refusal of a price that does not fit into an account, with the largest one that would."""
     figures = account.free.figures(up=False, digits=6)
     left = {name: text for name, text in figures.items() if charge.delta or name != "delta"}

@@ -14,7 +14,7 @@ from dither.curator.accounts import Accounts
 from dither.curator.analyst import Analyst
 from dither.curator.asker import Asker
 from dither.curator.budgets import Budget, BudgetView
-from dither.curator.officer.overseen import Overseen
+from dither.curator.officer.oversight import Overseen
 from dither.curator.principal import Principal
 from dither.curator.registration import Registrar
 from dither.curator.service import Service

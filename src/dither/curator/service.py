@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dither.curator.accounts import Accounts
 from dither.curator.principal import ROLES, Principal
-from dither.curator.stated import Stated, StatedRequest, check_text, checked, confidence_of, with_clause
+from dither.curator.request_options import Stated, StatedRequest, check_text, checked, confidence_of, with_clause
 from dither.errors import PolicyError, ProfileMissing, Stranger, UnsupportedQuery
 from dither.policy.catalog import PublicTable, Table
 from dither.policy.tables import Tables

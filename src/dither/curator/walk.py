@@ -18,7 +18,7 @@ from dither.answer.privacy import bought
 from dither.curator.accounts import Accounts
 from dither.curator.catalogs import Catalogs
 from dither.curator.repeats import Repeats
-from dither.curator.stated import EACH, OVER_GROUPS, over_groups_of
+from dither.curator.request_options import EACH, OVER_GROUPS, over_groups_of
 from dither.curator.time_grid import Clock, Release, doubled, release_of
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.exact.parameters import Number, probability

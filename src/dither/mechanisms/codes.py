@@ -23,7 +23,6 @@ from dither.sensitivity.columns.records import _number
 Codes = npt.NDArray[np.int64]
 
 # Codes are 64-bit integers with room for differences and sums of two.
-MOST_CODES = 1 << 62
 _SAFE = 1 << 61
 
 

@@ -184,7 +184,7 @@ def test_planted_bug_a_page_that_takes_every_request_for_its_own(monkeypatch: py
 
 
 def test_what_is_served_was_built_from_these_sources() -> None:
-    from dither.server.page import built
+    from dither.server.page import build_record as built
 
     root = Path(__file__).parents[3]
     assert built.digest(root / "web") == json.loads(built.RECORD.read_text())["sources"]

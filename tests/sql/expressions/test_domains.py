@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dither.sql import expressions as e
-from dither.sql.expressions.domains import Attained, _by_rule, _tried, attained
+from dither.sql.expressions.domains import Domain, _by_rule, _tried, domain
 from dither.sql.scalars import rounding
 
 columns = st.builds(
@@ -77,5 +77,5 @@ def test_rules_are_exact_for_common_keys(build):
 
 def test_nothing_is_claimed_about_values_that_are_too_many_and_uneven():
     big = e.Stored("a", 0, 10**6, 0, False)
-    assert attained(e.Multiply(big, big)) is None
-    assert attained(e.Multiply(big, e.Constant(3))) == Attained(range(0, 3 * 10**6 + 1, 3), False)
+    assert domain(e.Multiply(big, big)) is None
+    assert domain(e.Multiply(big, e.Constant(3))) == Domain(range(0, 3 * 10**6 + 1, 3), False)

@@ -23,7 +23,7 @@ from dither.curator.over.computed_files import Computed, ComputedFiles, computed
 from dither.curator.over.part_prices import PartPrices
 from dither.curator.present import present
 from dither.curator.recall import few_owners
-from dither.curator.stated import EACH, over_groups_of
+from dither.curator.request_options import EACH, over_groups_of
 from dither.engines.protocol import EngineError
 from dither.errors import Busy, NotComputed, PolicyError, UnsupportedQuery
 from dither.exact.parameters import probability

@@ -31,7 +31,7 @@ from dither.sql.expressions import (
     Textual,
     simplifier,
 )
-from dither.sql.expressions.domains import Attained, attained
+from dither.sql.expressions.domains import Domain, domain
 from dither.sql.guard.facts.knowledge import stored
 from dither.sql.scalars import calendar
 from dither.sql.scalars.casts import shown
@@ -97,12 +97,12 @@ def _computed(scalars: Scalars, at: exp.Expr, value: Value) -> tuple[Numeric | T
         return node, _nullable(Text(max_length=max(1, node.longest)), node.nullable, "")
     if isinstance(node, Boolean):
         code = simplifier.indicator(node)
-        code, null = _without_idle_null(code, attained(code))
+        code, null = _without_needless_null(code, domain(code))
         return _within(code, 0, 1), _nullable(Bool(), null, False)
     if not isinstance(node, Numeric):
         raise TypeError(type(node).__name__)
     if value.category is not None:
-        code, null = _without_idle_null(node, attained(node))
+        code, null = _without_needless_null(node, domain(node))
         labels = value.category
         return _within(code, labels.low, labels.high), _nullable(labels, null, labels.values[0])
     if not -MOST_CODE <= node.low <= node.high <= MOST_CODE:
@@ -113,8 +113,8 @@ def _computed(scalars: Scalars, at: exp.Expr, value: Value) -> tuple[Numeric | T
 
 def _number(node: Numeric, kind: Shown) -> tuple[Numeric, Column]:
     """A number, day or moment: by its labels, by trying the values of its columns, or privately by its own values."""
-    found = attained(node)
-    code, null = _without_idle_null(node, found)
+    found = domain(node)
+    code, null = _without_needless_null(node, found)
     labels = _labels(node)
     if labels is not None:
         places = {label: place for place, label in enumerate(labels)}
@@ -159,7 +159,7 @@ def _place(node: Numeric, places: dict[int, int]) -> Numeric:
     return Constant(places[node.value]) if isinstance(node, Constant) else Null()
 
 
-def _without_idle_null(code: Numeric, found: Attained | None) -> tuple[Numeric, bool]:
+def _without_needless_null(code: Numeric, found: Domain | None) -> tuple[Numeric, bool]:
     """The code, and whether it can be NULL; one that only looks as if it could is told otherwise, at no one's cost."""
     if code.nullable and found is not None and not found.null:
         return Coalesce((code, Constant(code.low, code.scale))), False

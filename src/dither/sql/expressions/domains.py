@@ -24,7 +24,7 @@ Listing = range | tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Attained:
+class Domain:
     """Ascending values, or None where there are too many to list; and whether NULL is among them."""
 
     values: Listing | None
@@ -32,12 +32,12 @@ class Attained:
 
 
 @remembered
-def attained(node: e.Numeric) -> Attained | None:
+def domain(node: e.Numeric) -> Domain | None:
     """What the expression can be; None if nothing better is known than its bounds."""
     return _tried(node) or _by_rule(node)
 
 
-def _tried(node: e.Numeric) -> Attained | None:
+def _tried(node: e.Numeric) -> Domain | None:
     columns = {leaf.name: leaf for leaf in node.walk() if isinstance(leaf, e.Stored)}
     count = math.prod(leaf.most - leaf.least + 1 + leaf.may_be_null for leaf in columns.values())
     if count > MOST_TRIED or count * node.size > MOST_WORK:
@@ -46,7 +46,7 @@ def _tried(node: e.Numeric) -> Attained | None:
         found = evaluate(node, _combinations(list(columns.values()), count))
     except NotEvaluated:
         return None
-    return Attained(_listing(np.unique(found.of[~found.null])), bool(found.null.any()))
+    return Domain(_listing(np.unique(found.of[~found.null])), bool(found.null.any()))
 
 
 def _combinations(columns: list[e.Stored], count: int) -> dict[str, Values]:
@@ -76,11 +76,11 @@ def _listing(values: NDArray[Any]) -> Listing:
 # By rule: a node's values are all numbers from its least to its greatest in equal steps
 
 
-def _by_rule(node: e.Numeric) -> Attained | None:
+def _by_rule(node: e.Numeric) -> Domain | None:
     step = _step(node)
     if step is None:
         return None
-    return Attained(range(node.low, node.high + 1, step or 1), node.nullable)
+    return Domain(range(node.low, node.high + 1, step or 1), node.nullable)
 
 
 def _step(node: e.Numeric) -> int | None:

@@ -13,8 +13,6 @@ from dither.accounting.pld.distribution import FUNCTION, Reals
 from dither.accounting.pld.sampled.sampled_noise import SampledNoise
 from dither.exact.balls import ball, bounds, dyadic_up
 
-_LARGEST = 700.0
-
 
 @lru_cache(32)
 def subsampled_laplace_distribution(epsilon: Fraction, rate: Fraction) -> SampledLaplace:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from mechanisms_hostile import check_hostile_parameters_are_refused
+from mechanisms_wrong_parameters import check_hostile_parameters_are_refused
 from scipy import stats
 
 from dither.accounting import PureDP
@@ -218,7 +218,7 @@ EXACT = {
 }
 
 
-def exact_law(mechanism):
+def exact_distribution(mechanism):
     """From what is given to `release` to the probabilities of all outputs; each is worked out once."""
     law, known = EXACT.get(type(mechanism).__name__, law_of_choice), {}
 
@@ -233,7 +233,7 @@ def exact_law(mechanism):
 
 def excess(mechanism, claim, pairs):
     """The largest hockey-stick divergence above the claim's delta, over the pairs in both orders."""
-    exact = exact_law(mechanism)
+    exact = exact_distribution(mechanism)
     worst = -1.0
     for given, other in pairs:
         p, q = exact(given), exact(other)
@@ -351,7 +351,7 @@ def check_the_exact_law_keeps_the_rho(entry, example):
     claim = mechanism.guarantee
     if not isinstance(claim, PureDP):
         return
-    rho, exact = float(claim.zcdp().rho), exact_law(mechanism)
+    rho, exact = float(claim.zcdp().rho), exact_distribution(mechanism)
     for given, other in entry.neighbours(mechanism):
         p, q = exact(given), exact(other)
         possible = np.maximum(p, q) > 1e-250
@@ -364,9 +364,9 @@ def check_the_exact_law_keeps_the_rho(entry, example):
 
 def check_releases_have_the_exact_law_and_a_weaker_mechanism_is_told_apart(entry, example):
     mechanism = entry.make(**example)
-    exact = exact_law(mechanism)
+    exact = exact_distribution(mechanism)
     other = entry.make(**example | {"epsilon": Fraction(str(example["epsilon"])) * 3})
-    others = exact_law(other)
+    others = exact_distribution(other)
     inputs = {str(given): given for given, _ in entry.neighbours(mechanism)}.values()
     # The input on which the two laws differ most.
     given = max(inputs, key=lambda given: np.abs(exact(given) - others(given)).sum())

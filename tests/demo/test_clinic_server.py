@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import dither as dt
-from dither.demo import served
+from dither.demo import clinic_server as served
 from dither.server import listening
 
 ROOT = Path(__file__).parents[2]

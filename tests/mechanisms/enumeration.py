@@ -1,4 +1,4 @@
-"""Checks of an exact law against a claim, by enumeration. The common suite and the planted bugs use the same ones."""
+"""Exact distributions against a claim, by enumeration. The common suite and the planted bugs use the same checks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from scipy import stats
 from dither.exact.balls import ball, bounds
 
 
-def law(mechanism, tail="1e-14"):
-    """Certified bounds of the noise's law at -reach..reach grid steps: (reach, low, high)."""
+def distribution(mechanism, tail="1e-14"):
+    """Certified bounds of the noise at -reach..reach grid steps: (reach, low, high)."""
     reach = int(mechanism.error(1 - Fraction(tail)) / mechanism.grid) + 2
     half = [mechanism.pmf(k) for k in range(reach + 1)]
     low, high = ([pair[side] for pair in half] for side in (0, 1))
@@ -20,7 +20,7 @@ def law(mechanism, tail="1e-14"):
 
 def hockey_stick(mechanism, shift, epsilon):
     """Certified bounds of sum (p - e^epsilon q)_+, q being p moved by `shift` steps; points not listed count fully."""
-    _, low, high = law(mechanism)
+    _, low, high = distribution(mechanism)
     under, over = bounds(lambda: ball(Fraction(epsilon)).exp())
     kept = len(low) - shift
     at_least = sum(max(Fraction(0), low[i] - over * high[i + shift]) for i in range(kept))
@@ -30,14 +30,14 @@ def hockey_stick(mechanism, shift, epsilon):
 
 def renyi_over_order(mechanism, shift, order):
     """A lower bound of D_order(P || Q) / order, q being p moved by `shift` steps: what rho must be at least."""
-    _, low, high = law(mechanism)
+    _, low, high = distribution(mechanism)
     moment = sum(float(low[i]) * float(low[i] / high[i + shift]) ** (float(order) - 1) for i in range(len(low) - shift))
     return np.log(moment) / (float(order) - 1) / float(order)
 
 
 def chi_square(sample, mechanism):
-    """The p-value of a sample of noise (in grid steps) under the exact law, in about 60 cells of equal probability."""
-    reach, low, _ = law(mechanism, "1e-7")
+    """The p-value of a sample of noise (in grid steps) under the exact distribution, in 60 equally likely cells."""
+    reach, low, _ = distribution(mechanism, "1e-7")
     expected = np.array([float(p) for p in low]) * len(sample)
     observed = np.bincount(np.clip(sample, -reach, reach) + reach, minlength=2 * reach + 1)
     cell = np.unique((np.cumsum(expected) / (len(sample) / 60)).astype(int), return_inverse=True)[1]
