@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +75,21 @@ def over_postgres(port: int, token: str, *, binary: bool) -> Callable[[str], int
     return lambda text: len(connection.execute(text, binary=binary).fetchall())
 
 
-def measured(ask: Callable[[str], int], text: str, times: int) -> tuple[int, float]:
-    try:
-        rows = ask(text)
-    except (OSError, http.client.HTTPException):  # it was closed while others were measured, and is opened anew
-        rows = ask(text)
-    taken = []
+def measured(asked: Mapping[str, Callable[[str], int]], text: str, times: int) -> dict[str, tuple[int, float]]:
+    """How many rows, and the median seconds, over each way; in turns, so that other work slows all of them alike."""
+    rows, taken = {}, dict[str, list[float]]()
+    for name, ask in asked.items():
+        try:
+            rows[name] = ask(text)
+        except (OSError, http.client.HTTPException):  # it was closed while others were asked, and is opened anew
+            rows[name] = ask(text)
     for _ in range(times):
-        time.sleep(PAUSE)
-        start = time.perf_counter()
-        rows = ask(text)
-        taken.append(time.perf_counter() - start)
-    return rows, statistics.median(taken)
+        for name, ask in asked.items():
+            time.sleep(PAUSE)
+            start = time.perf_counter()
+            rows[name] = ask(text)
+            taken.setdefault(name, []).append(time.perf_counter() - start)
+    return {name: (rows[name], statistics.median(taken[name])) for name in asked}
 
 
 def measure() -> dict[tuple[str, str], tuple[float, float]]:
@@ -109,8 +112,7 @@ def measure() -> dict[tuple[str, str], tuple[float, float]]:
                 }
                 print("| answer, with intervals | over | p50, ms | rows a second |\n|---|---|---|---|")
                 for size, text in QUESTIONS.items():
-                    for name, ask in asked.items():
-                        rows, median = measured(ask, text, TIMES[size])
+                    for name, (rows, median) in measured(asked, text, TIMES[size]).items():
                         print(f"| {size} | {name} | {median * 1000:.1f} | {rows / median:,.0f} |", flush=True)
                         found[size, name] = median, rows / median
             finally:

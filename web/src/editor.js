@@ -1,5 +1,5 @@
 // The SQL editor. It lives in a shadow root, where its styles are sheets of the document and need no inline style.
-import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import { autocompletion, closeBrackets, completionKeymap, ifNotIn } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { PostgreSQL, sql } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -8,6 +8,9 @@ import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { h } from "./dom.js";
+import { quoted } from "./names.js";
+
+const ELSEWHERE = ["QuotedIdentifier", "String", "LineComment", "BlockComment", "."]; // where a column without its table is not meant
 
 const colours = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--keyword)", fontWeight: "600" },
@@ -75,7 +78,14 @@ export class Editor {
 
   complete(tables) {
     const schema = Object.fromEntries(tables.map((one) => [one.name, [...Object.keys(one.columns), ...(one.owner ? [one.owner] : [])]]));
-    this.view.dispatch({ effects: this.schema.reconfigure(sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true })) });
+    const columns = [...new Set(Object.values(schema).flat())].map((label) => ({ label, type: "property", apply: quoted(label) }));
+    const begun = (context) => {
+      const word = context.matchBefore(/[\p{L}\p{N}_]+/u);
+      if (!word && !context.explicit) return null;
+      return { from: word?.from ?? context.pos, options: columns.filter(({ label }) => label !== word?.text) };
+    };
+    const anywhere = PostgreSQL.language.data.of({ autocomplete: ifNotIn(ELSEWHERE, begun) });
+    this.view.dispatch({ effects: this.schema.reconfigure([sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true }), anywhere]) });
   }
 
   /** Where a table of that name is asked about, as a line and a column; nothing if it is not found. */

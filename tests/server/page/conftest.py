@@ -71,7 +71,7 @@ class Visitor:
 
     def write(self, text: str) -> None:
         """Type a question in place of what is there."""
-        self.page.get_by_label("SQL question").click()
+        self.page.get_by_label("SQL question").focus()  # where a list of completions may lie over it
         self.page.keyboard.press("Control+a")
         self.page.keyboard.press("Delete")
         self.page.keyboard.insert_text(text)

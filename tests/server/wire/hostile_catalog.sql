@@ -46,3 +46,6 @@ SELECT * FROM sqlite_master, (WITH sqlite_master AS (SELECT 1) SELECT 1) AS t, p
 SELECT * FROM duckdb_databases, (WITH duckdb_databases AS (SELECT 1) SELECT 1) AS t, pg_class
 SELECT (SELECT 1 FROM "/etc/passwd") FROM (WITH "/etc/passwd" AS (SELECT 1) SELECT 1) AS t, pg_class
 SELECT oid FROM pg_class WHERE relname IN (TABLE sqlite_master)
+SELECT '²'::regclass
+SELECT '٣'::regtype
+SELECT '99999999999999999999999999999999'::regclass

@@ -39,6 +39,18 @@ def test_planted_bug_parameters_without_bound(monkeypatch: pytest.MonkeyPatch) -
         check_bound()
 
 
+def test_as_many_parameters_as_the_protocol_has(shared: places.Wired) -> None:
+    with RawClient(shared.listener.port) as client:
+        client.login(*shared.user("alice"))
+        client.send(message(b"Q", b"SET dither.epsilon = '0.01'\0"))
+        client.until(b"Z")
+        text = b"\0SELECT COUNT(*) FROM visits WHERE note = $65535\0\0\0"
+        client.send(message(b"P", text) + message(b"D", b"S\0") + message(b"S"))
+        told = dict(client.until(b"Z"))
+    assert b"E" not in told
+    assert struct.unpack("!H", told[b"t"][:2]) == (65535,)
+
+
 def prepared(clinic: places.Wired) -> list[str]:
     """The SQLSTATEs of preparing four statements of 1,000 characters, each under a name of its own; "" for none."""
     found = []

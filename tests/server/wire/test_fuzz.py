@@ -38,6 +38,7 @@ HARMLESS = (
     b"DECLARE x CURSOR FOR SELECT note FROM visits", b"CLOSE ALL", b"SELECT '\xff'", b"/*" * 50,
     b"((((" * 300, b";" * 200,
     b"SELECT relname, $1 FROM pg_class WHERE oid = $2", b"EXECUTE a", b"SELECT 'canary" + b"x" * 5000,
+    b"SELECT $" + b"1" * 5000, b"SELECT '" + b"9" * 5000 + b"'::regclass",
 )  # fmt: skip
 
 

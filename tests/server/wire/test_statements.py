@@ -58,11 +58,11 @@ def test_parameters_are_bound_and_places_kept() -> None:
     assert bound.origin(bound.text.index("long")) in range(one.text.index("$2"), one.text.index("$2") + 3)
 
 
-@pytest.mark.parametrize("text", ["SELECT $0", "SELECT $65536", "SELECT $99999999999999999999"])
-def test_parameters_beyond_bounds(text: str) -> None:
-    (one,) = statements(text)
-    with pytest.raises(WireError):
-        _ = one.parameters
+@pytest.mark.parametrize("number", ["0", "65536", "9" * 20, "1" * 5000])
+def test_parameters_beyond_bounds(number: str) -> None:
+    with pytest.raises(WireError) as refused:
+        statements(f"SELECT ${number}")
+    assert (refused.value.state, refused.value.at) == ("42P02", 7)
 
 
 @given(st.text(alphabet="';\"$-/*\n aE\\1x:"))

@@ -148,7 +148,7 @@ class Session:
             self._current = prepared.statement
             columns = prepared.describe(self._connection)
             told = prepared.told()
-            self._channel.put(b"t", struct.pack(f"!h{len(told)}I", len(told), *told))
+            self._channel.put(b"t", struct.pack(f"!H{len(told)}I", len(told), *told))
             formats = [0] * len(columns or ())
         elif kind == b"P":
             portal = self._portal(name)

@@ -15,6 +15,8 @@ from dither.server.wire.sqlstates import WireError
 
 MOST_STATEMENTS = 100  # in one text
 MOST_PIECES = 32_768  # tokens, comments and spaces of one text: far more than any question has that is read
+MOST_PARAMETERS = 65_535  # of one statement
+_LONGEST_PARAMETER = len(f"${MOST_PARAMETERS}")
 MOST_BOUND = 2**20  # characters of a statement with its parameters in place, however often each of them stands there
 _TOKEN = re.compile(
     r"""
@@ -23,7 +25,7 @@ _TOKEN = re.compile(
   | (?P<escaped>[eE]'(?:[^'\\]|''|\\.)*+')
   | (?P<quoted>'(?:[^']|'')*+')
   | (?P<name>"(?:[^"]|"")*+")
-  | (?P<parameter>\$\d+)
+  | (?P<parameter>\$[0-9]+)
   | (?P<dollar>\$(?:[^\W\d]\w*)?\$)
   | (?P<word>[^\W\d][\w$]*)
   | (?P<number>\d[\d.eE]*)
@@ -106,10 +108,7 @@ class Statement:
     @cached_property
     def parameters(self) -> int:
         """How many parameters there are: the largest number that one has."""
-        numbers = [int(token.text[1:]) for token in self.tokens if token.kind == "parameter"]
-        if any(not 1 <= number <= 65_535 for number in numbers):
-            raise WireError("42P02", "parameters are $1 to $65535.")
-        return max(numbers, default=0)
+        return max((int(token.text[1:]) for token in self.tokens if token.kind == "parameter"), default=0)
 
     @cached_property
     def casts(self) -> Mapping[int, str]:
@@ -129,7 +128,8 @@ class Statement:
         the first and the last token of that, and the word that says the same of values."""
         found = {}
         for place, token in enumerate(self.tokens):
-            before, cast = ("", "", "", "", *self.words[:place])[-4:], self.words[place + 1 : place + 5]
+            before = ("", "", "", "", *self.words[max(0, place - 4) : place])[-4:]
+            cast = self.words[place + 1 : place + 5]
             last = place + (5 if cast[:1] + cast[2:] == ("::", "[", "]") else 1)
             if token.kind != "parameter" or self.words[last : last + 1] != (")",):
                 continue
@@ -218,6 +218,8 @@ def _next(text: str, place: int) -> Token:
             kind = "unfinished"
         else:
             kind, written = "dollars", text[place : end + len(written)]
+    if kind == "parameter" and (len(written) > _LONGEST_PARAMETER or not 1 <= int(written[1:]) <= MOST_PARAMETERS):
+        raise WireError("42P02", f"parameters are $1 to ${MOST_PARAMETERS}.", at=place)
     if kind == "unfinished":
         raise WireError("42601", "a quote is not closed.", at=place)
     return Token(kind, written, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +47,7 @@ _TYPES = {"oid": "UINTEGER", "name": "VARCHAR", "char": "VARCHAR", "bpchar": "VA
 
 
 _OWN = "cte__"  # before the names of CTEs, as the worker knows them
+_NUMBER = re.compile(r"[0-9]{1,10}")  # of something in the catalog
 _REGISTERED = ("regclass", "regtype", "regnamespace", "regproc")
 
 
@@ -211,7 +213,7 @@ class _Rewriting:
     def _registered(self, node: exp.Cast, kind: str) -> exp.Expression:
         if isinstance(node.this, exp.Literal) and node.this.is_string:
             name = node.this.name
-            if name.isdigit():
+            if _NUMBER.fullmatch(name):
                 return functions.oid(int(name))
             found = {
                 "regclass": lambda: functions.relation_number(name, self._session),
