@@ -363,12 +363,15 @@ class Aiming:
     def __init__(self, seed: int, axes: Collection[str] = ()) -> None:
         self.draw = random.Random(seed)
         self.axes = [name for name in AXES if not axes or name in axes]
+        self.turns: list[str] = []
         self.left = 0
         self.axis, self.form, self.low, self.high, self.size = "", "", 0, 0, 0
 
     def question(self) -> str:
         if not self.left:
-            self.axis = self.draw.choice(self.axes)
+            # Each axis comes before one comes again.
+            self.turns = self.turns or self.draw.sample(self.axes, len(self.axes))
+            self.axis = self.turns.pop()
             self.form, self.left = str(self.draw.random()), TRIES
             self.low, self.high = 0, AXES[self.axis][0] + 1
             self.size = int((self.high - 1) ** self.draw.uniform(0.5, 1))
