@@ -48,3 +48,8 @@ def importing() -> Iterator[None]:
     finally:
         if collects:
             gc.enable()
+
+
+def missing_extra(needing: str, extra: str, error: ImportError) -> str:
+    """What is said where an extra is not installed."""
+    return f"{needing} the extra `{extra}`: in a checkout of dither pip install '.[{extra}]' ({error})."

@@ -214,7 +214,7 @@ def test_rows_one_by_one_and_in_a_file(visits: Answer, tmp_path: Path) -> None:
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_a_missing_package_is_named(visits: Answer, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
-    with pytest.raises(MissingPackage, match=rf"pip install 'dither\[{package}\]'.*\.to_dicts\(\)") as caught:
+    with pytest.raises(MissingPackage, match=rf"pip install '\.\[{package}\]'.*\.to_dicts\(\)") as caught:
         getattr(visits, f"to_{package}")()
     assert isinstance(caught.value, DitherError)
     assert isinstance(caught.value, ImportError)
@@ -266,6 +266,7 @@ def test_an_interval_that_is_the_whole_range_is_no_information(means: Answer) ->
     assert lines[2:4] == ["  61.25 ± 0.76", "no information"]
     assert any(line.startswith("no information: ") for line in lines)
     assert "no information" in means._repr_html_()
+    assert json.loads(means.to_json())["columns"][-1]["no_information"] == [1]
     assert means["mean"].tolist() == [61.25, 240]
     assert means.to_dicts(intervals=True)[1] == {"mean": 240.0, "mean_lower": 0.0, "mean_upper": 240.0}
     assert json.loads(means.to_json())["rows"][1]["mean"] == 240

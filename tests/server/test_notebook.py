@@ -110,7 +110,7 @@ def test_what_the_client_has_not_is_said(client: Path) -> None:
     command = [client, "-I", "-m", "dither.cli.main", "price", "1 count at 0.1", "--delta", "1e-6"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "which `pip install dither` brings" in done.stderr
+    assert "`pip install .` brings" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -1,6 +1,6 @@
 // An answer as a picture: bars with the interval as a line, its part from noise alone thick. Drawn as SVG, nothing else.
 import { s } from "./dom.js";
-import { rounded } from "./numbers.js";
+import { blank, rounded } from "./numbers.js";
 
 export const MOST = 80; // groups that are drawn
 
@@ -12,7 +12,7 @@ export function chart(answer) {
   if (!value || !rows.length) return null;
   const labels = rows.map((row) => keys.map((key) => String(row[key.name] ?? "NULL")).join(", ") || value.name);
   const ordered = keys.length === 1 && rows.every((row) => typeof row[keys[0].name] === "number" || /^\d{4}-\d\d/.test(row[keys[0].name]));
-  const points = rows.map((row) => point(row, value));
+  const points = rows.map((row) => ({ ...point(row, value), blank: blank(answer, value, row) }));
   return ordered && rows.length > 2 ? columns(labels, points, value.name, keys[0].name) : bars(labels, points, value.name);
 }
 
@@ -35,7 +35,7 @@ function scale(points, length) {
 }
 
 function words(labels, points) {
-  return labels.map((label, i) => `${label}: ${rounded(points[i].at, 4)}`).join("; ");
+  return labels.map((label, i) => `${label}: ${points[i].blank ? "no information" : rounded(points[i].at, 4)}`).join("; ");
 }
 
 function bars(labels, points, title) {
@@ -47,10 +47,10 @@ function bars(labels, points, title) {
     const from = x(0), to = x(one.at);
     return [
       s("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, labels[i].slice(0, 30)),
-      s("rect", { class: "bar", x: left + Math.min(from, to), y, width: Math.max(1, Math.abs(to - from)), height: 18 }),
+      !one.blank && s("rect", { class: "bar", x: left + Math.min(from, to), y, width: Math.max(1, Math.abs(to - from)), height: 18 }),
       s("line", { class: one.open ? "whole open" : "whole", x1: left + x(one.low), x2: left + x(one.high), y1: y + 9, y2: y + 9 }),
       one.noise && s("line", { class: "noise", x1: left + x(one.at - one.noise), x2: left + x(one.at + one.noise), y1: y + 9, y2: y + 9 }),
-      s("text", { x: left + x(Math.max(one.high, one.at)) + 8, y: y + 13, class: "number" }, rounded(one.at)),
+      s("text", { x: left + x(Math.max(one.high, one.at)) + 8, y: y + 13, class: "number" }, one.blank ? "no information" : rounded(one.at)),
     ];
   });
   return picture(600, height, title, words(labels, points), [s("text", { x: left, y: 12, class: "title" }, title), ...drawn]);
@@ -66,7 +66,7 @@ function columns(labels, points, title, axis) {
     const x = 50 + i * step, middle = x + step / 2;
     const [zero, top] = [floor - y(0), floor - y(one.at)];
     return [
-      s("rect", { class: "bar", x: x + step * 0.1, y: Math.min(zero, top), width: step * 0.8, height: Math.max(1, Math.abs(zero - top)) }),
+      !one.blank && s("rect", { class: "bar", x: x + step * 0.1, y: Math.min(zero, top), width: step * 0.8, height: Math.max(1, Math.abs(zero - top)) }),
       s("line", { class: one.open ? "whole open" : "whole", x1: middle, x2: middle, y1: floor - y(one.low), y2: floor - y(one.high) }),
       one.noise && s("line", { class: "noise", x1: middle, x2: middle, y1: floor - y(one.at - one.noise), y2: floor - y(one.at + one.noise) }),
       i % every === 0 && s("text", { x: middle, y: floor + 16, "text-anchor": "middle" }, labels[i].slice(0, 10)),

@@ -21,29 +21,23 @@ export function interval(value, low, high) {
   return `${low === null ? "−∞" : written(low, "floor")} to ${high === null ? "∞" : written(high, "ceil")}`;
 }
 
-/** The digits of a number in two parts: those above the noise, and those below. */
+/** The digits of a number in two parts: those above the first that noise reaches, which has the place of the width's leading one, and the rest. */
 export function parts(value, width) {
   const exact = /^-?\d+(\.\d+)?$/.test(value) && typeof value === "string"; // a decimal, all of whose digits count
   if (!exact && (typeof value !== "number" || !Number.isFinite(value))) return [String(value ?? ""), ""];
-  const grouped = () => value.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
-  if (!(width > 0) || !Number.isFinite(width)) return [exact ? grouped() : value.toLocaleString("en", { maximumFractionDigits: 6 }), ""];
-  const place = Math.floor(Math.log10(width));
-  const shown = decimals(value, width);
-  const text = exact ? grouped() : value.toLocaleString("en", { minimumFractionDigits: shown, maximumFractionDigits: shown });
-  let grey = place > 0 ? place : 0; // digits before the point that noise has changed
-  let cut = text.length;
-  const point = text.indexOf(".");
-  if (place > 0) {
-    cut = point < 0 ? text.length : point;
-    while (grey > 0 && cut > 0) {
-      cut -= 1;
-      if (/\d/.test(text[cut])) grey -= 1;
-    }
-  } else if (point >= 0) {
-    cut = Math.min(text.length, point + 1 - place);
-  }
-  return /\d/.test(text.slice(0, cut)) ? [text.slice(0, cut), text.slice(cut)] : ["", text];
+  const digits = width > 0 && Number.isFinite(width) ? decimals(value, width) : 6;
+  const options = { minimumFractionDigits: digits < 6 ? digits : 0, maximumFractionDigits: digits };
+  const text = exact ? value.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")) : value.toLocaleString("en", options);
+  if (!(width > 0)) return [text, ""];
+  const reached = Math.floor(Math.log10(width));
+  let place = text.split(".")[0].replace(/\D/g, "").length;
+  const first = [...text].findIndex((character) => /\d/.test(character) && --place <= reached);
+  const sure = text.slice(0, first < 0 ? text.length : first);
+  return /[1-9]/.test(sure) ? [sure, text.slice(sure.length)] : ["", text];
 }
+
+/** Whether a row's interval of a column is all that is declared anyway. */
+export const blank = (answer, column, row) => (column.no_information ?? []).some((at) => answer.rows[at] === row);
 
 /** How far a value may be off, on the side that is farther. */
 export function width(row, name) {

@@ -2,7 +2,7 @@
 import { call } from "./api.js";
 import { chart, MOST } from "./chart.js";
 import { h, table } from "./dom.js";
-import { interval, parts, width } from "./numbers.js";
+import { blank, interval, parts, width } from "./numbers.js";
 
 const FORMS = { CSV: "csv", Parquet: "parquet", JSON: "json" };
 
@@ -28,7 +28,7 @@ export function result(answer) {
 
 function rowsOf(answer) {
   const head = answer.columns.flatMap(({ name, role }) => (role === "key" ? [name] : [name, `± ${Number(answer.confidence) * 100}%`]));
-  const rows = answer.rows.slice(0, 1000).map((row) => answer.columns.flatMap((column) => cells(row, column)));
+  const rows = answer.rows.slice(0, 1000).map((row) => answer.columns.flatMap((column) => (blank(answer, column, row) ? [h("i", {}, "no information"), ""] : cells(row, column))));
   const shown = table("Noisy numbers; grey digits are below the noise", head, rows);
   return answer.rows.length > rows.length ? [shown, h("p", { class: "muted" }, `The first 1,000 of ${answer.rows.length} rows.`)] : shown;
 }

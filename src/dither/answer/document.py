@@ -75,6 +75,8 @@ def _column(column: Key | Value) -> dict[str, Any]:
     described["scale"] = [{"measure": noise.measure, "scale": noise.scale} for noise in column.scale]
     if column.half_width is not None:
         described["half_width"] = number_above(column.half_width)
+    if column.uninformative().any():
+        described["no_information"] = column.uninformative().nonzero()[0].tolist()  # rows, by number
     if column.noise is not None:
         described["left_out"] = column.left_out
         if column.noise.half_width is not None:

@@ -14,6 +14,6 @@ def require(package: str) -> Any:
         from dither.plot.style import MissingPackage
 
         raise MissingPackage(
-            f".to_{package}() needs {package}, which is not installed: pip install 'dither[{package}]'; "
-            ".to_arrow() and .to_dicts() do without."
+            f".to_{package}() needs {package}, which is not installed: in a checkout of dither "
+            f"pip install '.[{package}]'; .to_arrow() and .to_dicts() do without."
         ) from None

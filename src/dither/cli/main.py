@@ -123,8 +123,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(visible_lines(error.usage), end="", file=sys.stderr)
         return _complain(message, _exit_code(error))
     except ModuleNotFoundError as error:
-        needed = f"this command needs {error.name}, which `pip install dither` brings"
-        return _complain(f"{needed}; dither-client alone only asks servers.", REFUSED)
+        how = "in a checkout of dither `pip install .` brings what asks, `pip install '.[server]'` what serves"
+        return _complain(f"this command needs {error.name}: {how}; dither-client only asks servers.", REFUSED)
     except BrokenPipeError:
         _drop_output()  # the reader has gone (`dither ... | head`)
         return OK

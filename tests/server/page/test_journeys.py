@@ -152,19 +152,40 @@ def test_decimals_have_bars_and_grey_digits(visitor: Any) -> None:
         assert grey.endswith(sure[-3:])
 
 
+def test_a_number_that_says_nothing_is_not_shown_as_one(visitor: Any) -> None:
+    """Its interval is all of the declared range; elsewhere digits that noise reaches are grey, as in the terminal."""
+    visitor.sign_in("alice")
+    visitor.page.fill("input[aria-label=Price]", "0.0001")
+    visitor.write("SELECT region, AVG(age) AS age, COUNT(*) AS n FROM visits WHERE age >= 99 GROUP BY region")
+    with visitor.page.expect_response(re.compile("/v1/answers/")) as told:
+        visitor.run()
+    (ages,) = (column for column in told.value.json()["columns"] if column["name"] == "age")
+    blank = [row in ages.get("no_information", []) for row in range(4)]  # most of them, or all
+    answer = visitor.page.locator("section[aria-label=Answer]")
+    expect(answer.locator("tbody tr")).to_have_count(4)
+    for row, nothing in zip(answer.locator("tbody tr").all(), blank, strict=True):
+        assert row.locator("i").all_text_contents() == ["no information"] * nothing
+    assert answer.locator("svg.chart .number", has_text="no information").count() == sum(blank)
+    assert answer.locator("svg.chart rect.bar").count() == 4 - sum(blank)
+    for row in answer.locator("tbody tr").all():  # ± 2,160,146: seven digits are noise
+        number, noise = (re.sub(r"\D", "", row.locator(one).last.text_content()) for one in (".number", ".grey"))
+        assert noise[-7:] == number[-7:]
+
+
 def test_intervals_are_rounded_outward(visitor: Any) -> None:
     """What the page writes holds all that the answer's interval holds, at the digits of its width."""
     visitor.sign_in("alice")
-    visitor.write("SELECT region, AVG(age) AS age FROM visits GROUP BY region")
+    visitor.page.fill("input[aria-label=Price]", "0.5")
+    visitor.write("SELECT AVG(age) AS age, AVG(wait) AS wait FROM visits")
     with visitor.page.expect_response(re.compile("/v1/answers/")) as told:
         visitor.run()
-    rows = visitor.page.locator("section[aria-label=Answer] tbody tr")
-    expect(rows).to_have_count(4)
-    written = [row.locator("td").last.text_content() for row in rows.all()]
-    for said, row in zip(written, told.value.json()["rows"], strict=True):
-        low, high = re.fullmatch(r"(-?[\d.]+) to (-?[\d.]+)", said).groups()
-        assert float(low) <= row["age_lower"]
-        assert row["age_upper"] <= float(high)
+    cells = visitor.page.locator("section[aria-label=Answer] tbody td")
+    expect(cells).to_have_count(4)
+    (row,) = told.value.json()["rows"]
+    for name, written in zip(("age", "wait"), cells.all_text_contents()[1::2], strict=True):
+        low, high = re.fullmatch(r"(-?[\d.]+) to (-?[\d.]+)", written).groups()
+        assert float(low) <= row[f"{name}_lower"]
+        assert row[f"{name}_upper"] <= float(high)
         assert len(low.partition(".")[2]) == len(high.partition(".")[2])
 
 

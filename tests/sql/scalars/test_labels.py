@@ -119,7 +119,7 @@ def test_a_typing_error_among_many_labels_is_cheap_to_report(declared):
 def test_categories_with_the_same_labels_are_compared_by_code(declared):
     small = Table("t", "people", "o", 4, {"a": Category(["x", "y"]), "b": Category(["x", "y"]), "c": Category(["y"])})
     catalog = Catalog({"t": small})
-    assert lower(plan(read(Q + "a = b", catalog))[0]).sql.endswith('(s1."a" = s1."b")')
+    assert '(s1."a" = s1."b")' in lower(plan(read(Q + "a = b", catalog))[0]).sql
     with pytest.raises(UnsupportedQuery):
         read(Q + "a = c", catalog)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dither.cli.common import Commands, add_folder, command, open_curator
 from dither.errors import ParameterError
+from dither.lazy import missing_extra
 
 _SERVE = """\
 Serve a curator's folder over HTTP: analysts ask with a token, and never touch the
@@ -52,7 +53,7 @@ def serve(arguments: argparse.Namespace) -> None:
         from dither.server.listening import check_free
         from dither.server.serve import Settings, address, free_port, run
     except ImportError as error:
-        raise ParameterError(f"serving needs the extra `server`: pip install 'dither[server]' ({error}).") from None
+        raise ParameterError(missing_extra("serving needs", "server", error)) from None
     anchor, certificate, key, root = (
         None if path is None else str(path)
         for path in (arguments.anchor, arguments.certificate, arguments.key, arguments.data_root)

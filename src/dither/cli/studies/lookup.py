@@ -9,6 +9,7 @@ from typing import Any
 from dither.cli.common import Commands, add_json, command, print_json
 from dither.cli.studies.addresses import add_listening, listening
 from dither.errors import ParameterError
+from dither.lazy import missing_extra
 
 _PUBLISH = """\
 Make a database for private look-ups of a released answer (CSV or Parquet, as `dither
@@ -78,7 +79,7 @@ def run_server(arguments: argparse.Namespace) -> None:
     try:
         from dither.lookup.service import run
     except ImportError as error:
-        raise ParameterError(f"serving needs the extra `server`: pip install 'dither[server]' ({error}).") from None
+        raise ParameterError(missing_extra("serving needs", "server", error)) from None
     run(listening(arguments), arguments.folder)
 
 

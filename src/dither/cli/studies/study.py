@@ -11,6 +11,7 @@ from dither.cli.common import Commands, add_anchor, add_json, command, print_jso
 from dither.cli.progress import add_progress, progress_bar
 from dither.cli.studies.addresses import add_listening, listening
 from dither.errors import ParameterError
+from dither.lazy import missing_extra
 
 _STUDY = """\
 A study without a trusted curator: every participant's answers are split into shares,
@@ -111,7 +112,7 @@ def run_aggregator(arguments: argparse.Namespace) -> None:
     try:
         from dither.study.service import run
     except ImportError as error:
-        raise ParameterError(f"an aggregator needs an extra: pip install 'dither[study]' ({error}).") from None
+        raise ParameterError(missing_extra("an aggregator needs", "study", error)) from None
     run(listening(arguments), arguments.folder, arguments.study, arguments.secrets, arguments.number, arguments.anchor)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dither.errors import LedgerCorrupt, LedgerError, ParameterError
+from dither.lazy import missing_extra
 from dither.ledger.storage.anchor import Anchor
 from dither.ledger.storage.files import Folder
 from dither.ledger.storage.protocol import Marks, Place
@@ -58,9 +59,7 @@ def database_of(folder: Path, address: str) -> Database:
     try:
         from dither.ledger.storage.postgres.place import Database
     except ImportError as error:
-        raise ParameterError(
-            f"a ledger in PostgreSQL needs the extra `postgres`: pip install 'dither[postgres]' ({error})."
-        ) from None
+        raise ParameterError(missing_extra("a ledger in PostgreSQL needs", "postgres", error)) from None
     return Database(folder, address)
 
 
