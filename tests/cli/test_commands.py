@@ -284,6 +284,20 @@ def test_ledger_verify(clinic: Any) -> None:
     )
 
 
+def test_a_lost_folder_comes_back_by_a_backup_and_a_kept_anchor(call: Any, tmp_path: Path) -> None:
+    """Where the anchor lies in the folder, the backup says that it has to be kept too; with it all comes back."""
+    assert call("init", "c", "--people", "p", "--epsilon", "1", "--pure").code == 0
+    done = call("backup", "c", "monday")
+    assert "keep c/ledger.anchor on another disk too" in done.out
+    assert call("init", "c", "--people", "q", "--epsilon", "1", "--pure").code == 0
+    shutil.copy(tmp_path / "c" / "ledger.anchor", tmp_path / "kept")
+    shutil.rmtree(tmp_path / "c")
+    shutil.copytree(tmp_path / "monday", tmp_path / "again")
+    shutil.copy(tmp_path / "kept", tmp_path / "again" / "ledger.anchor")
+    assert call("ledger", "restore", "again").code == 0
+    assert call("ledger", "verify", "again").code == 0
+
+
 def test_an_anchor_elsewhere_notices_a_folder_restored_from_a_backup(call: Any, tmp_path: Path) -> None:
     anchor = ("--anchor", str(tmp_path / "safe.anchor"))
     assert call("init", "c", "--people", "p", "--epsilon", "1", "--pure", *anchor).code == 0

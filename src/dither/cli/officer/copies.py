@@ -44,6 +44,9 @@ def backup(arguments: argparse.Namespace) -> None:
         print_json({"backup": str(arguments.to), "entries": entries})
     else:
         print(f"{arguments.to} has everything but the anchor; {entries:,} entries of its ledger are proven.")
+        inside = arguments.folder / "ledger.anchor"
+        if inside.exists():
+            print(f"Without its anchor a copy never opens: keep {inside} on another disk too, or both get lost.")
 
 
 def restore(arguments: argparse.Namespace) -> None:
