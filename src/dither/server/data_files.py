@@ -5,12 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import AsyncIterable
-from contextlib import suppress
+from collections.abc import AsyncIterable, Iterator
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
+from dither.engines.duckdb.spill import UPLOADED, make_folder, remove_abandoned
 from dither.errors import PolicyError
 from dither.server.bodies import timely
 from dither.server.problems import BodyTooLarge
@@ -24,21 +26,33 @@ MEDIA_TYPES = {
 _NOWHERE = "sources are Parquet, CSV or Arrow files below the server's data folder, or uploads."
 
 
+@contextmanager
+def room_for_uploads(folder: Path) -> Iterator[Path]:
+    """A private folder for what is sent to one server, until it ends; what servers left that have ended is removed."""
+    all_of_them = folder / "uploads"
+    all_of_them.mkdir(mode=0o700, exist_ok=True)
+    for path in all_of_them.iterdir():
+        if path.is_file():  # older versions kept them here
+            path.unlink(missing_ok=True)
+    remove_abandoned(all_of_them)
+    own, lock = make_folder(all_of_them, UPLOADED)
+    try:
+        yield own
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+        os.close(lock)
+
+
 class Uploads:
-    """A private folder of files that were sent: each is deleted once it was loaded, and all of them at each start."""
+    """Files that were sent to this server or another one of the folder: each is deleted once it was loaded."""
 
-    def __init__(self, folder: Path, quota: int) -> None:
-        self._folder, self._quota = folder / "uploads", quota
-
-    def clear(self) -> None:
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        for path in self._folder.iterdir():
-            path.unlink()
+    def __init__(self, own: Path, quota: int) -> None:
+        self._own, self._all, self._quota = own, own.parent, quota
 
     async def receive(self, parts: AsyncIterable[bytes], kind: str) -> str:
         """Keep what is sent, and return its name; what would exceed the quota of all uploads together is refused."""
         name = f"{secrets.token_hex(16)}{kind}"
-        descriptor = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(self._own / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         kept = False
         try:
             with open(descriptor, "wb", buffering=0) as file:
@@ -52,7 +66,7 @@ class Uploads:
 
     def _write(self, file: FileIO, part: bytes) -> None:
         """Add to one file if all of them have room for it; one at a time, of all processes that serve."""
-        folder = os.open(self._folder, os.O_RDONLY)
+        folder = os.open(self._all, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
             if self._held() + len(part) > self._quota:
@@ -65,7 +79,7 @@ class Uploads:
     def _held(self) -> int:
         """Bytes of all uploads."""
         sizes = []
-        for path in self._folder.iterdir():
+        for path in self._all.glob("*/*"):
             with suppress(FileNotFoundError):  # it was loaded, or refused, meanwhile
                 sizes.append(path.stat().st_size)
         return sum(sizes)
@@ -73,13 +87,14 @@ class Uploads:
     def path(self, name: str) -> Path:
         """The file of an upload; names are of our own making, so nothing else is one."""
         stem, _, kind = name.partition(".")
-        path = self._folder / name
-        if not (len(stem) == 32 and stem.isalnum() and stem.isascii() and f".{kind}" in KINDS and path.is_file()):
-            raise PolicyError("there is no such upload.")
-        return path
+        if len(stem) == 32 and stem.isalnum() and stem.isascii() and f".{kind}" in KINDS:
+            for path in self._all.glob(f"*/{name}"):
+                return path
+        raise PolicyError("there is no such upload.")
 
     def discard(self, name: str) -> None:
-        (self._folder / name).unlink(missing_ok=True)
+        for path in self._all.glob(f"*/{name}"):
+            path.unlink(missing_ok=True)
 
 
 def below(root: Path | None, stated: str) -> Path:

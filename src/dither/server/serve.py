@@ -13,7 +13,7 @@ import ssl
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +27,7 @@ from dither.server import administration, jobs, questions, toolbox
 from dither.server.admin_listener import listener
 from dither.server.administration import Administration
 from dither.server.app import Door, application
-from dither.server.data_files import Uploads
+from dither.server.data_files import Uploads, room_for_uploads
 from dither.server.endpoints import COMPUTING, QUICK, SLOW
 from dither.server.jobs import Jobs
 from dither.server.listening import SHUTDOWN_SECONDS, processes
@@ -77,6 +77,7 @@ class Settings:
     pg_port: int | None = None
     cancels: str | None = None  # the folder in which processes that speak PostgreSQL's protocol hear each other
     counts: str | None = None  # where the admin listener, if there is one, takes what is counted
+    uploads: str = ""  # the folder for what is sent to its processes
 
     def check(self) -> None:
         """Refuse to send tokens in the clear over a network."""
@@ -152,7 +153,7 @@ class Server:
         self.metrics = Sender(settings.counts)
         recovery = Recovery(self.curator.service.pending, asked, self.store)
         self.jobs = Jobs(asked, self.store, self.tokens, self.metrics, recovery)
-        self.uploads = Uploads(folder, settings.upload_quota)
+        self.uploads = Uploads(Path(settings.uploads), settings.upload_quota)
         root = None if settings.data_root is None else Path(settings.data_root)
         orders = Administration(self.curator, self.tokens, self.uploads, folder, anchor, root)
         self.endpoints = (
@@ -231,17 +232,20 @@ def _end_after(parent: int) -> None:
 def run(settings: Settings) -> None:
     """Serve until a signal says stop; requests under way end first, and a process that dies is started again."""
     settings.check()
-    Uploads(Path(settings.folder), settings.upload_quota).clear()
-    if settings.admin_port is not None and settings.counts is None:
-        address = {"host": settings.admin_host, "port": settings.admin_port}
-        files = {"certificate": settings.certificate, "key": settings.key}
-        with listener.listening({"folder": settings.folder, **address, **files}) as counts:
-            run(replace(settings, counts=counts))
-        return
-    if settings.pg_port is not None and settings.cancels is None:
-        with TemporaryDirectory(prefix="dither-") as folder:
-            run(replace(settings, cancels=folder))
-        return
+    with ExitStack() as held:
+        uploads = held.enter_context(room_for_uploads(Path(settings.folder)))
+        settings = replace(settings, uploads=str(uploads.absolute()))
+        if settings.admin_port is not None:
+            address = {"host": settings.admin_host, "port": settings.admin_port}
+            files = {"certificate": settings.certificate, "key": settings.key}
+            counts = held.enter_context(listener.listening({"folder": settings.folder, **address, **files}))
+            settings = replace(settings, counts=counts)
+        if settings.pg_port is not None:
+            settings = replace(settings, cancels=held.enter_context(TemporaryDirectory(prefix="dither-")))
+        _run(settings)
+
+
+def _run(settings: Settings) -> None:
     os.environ[_VARIABLE], os.environ[_PARENT] = json.dumps(asdict(settings)), str(os.getpid())
     while True:
         _end_at_signals()

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-LOADING, SPILL = ".loading-", ".spill-"
+LOADING, SPILL, UPLOADED = ".loading-", ".spill-", ".uploaded-"
 _LOCK = "lock"
 
 
@@ -28,7 +28,7 @@ def make_folder(within: Path, prefix: str) -> tuple[Path, int]:
 
 def remove_abandoned(within: Path) -> None:
     """Remove the folders of processes that have ended."""
-    for prefix in (LOADING, SPILL):
+    for prefix in (LOADING, SPILL, UPLOADED):
         for left in within.glob(f"{prefix}*"):
             _remove_if_abandoned(left)
 
