@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -122,55 +123,109 @@ def test_late_answers_are_incidents_at_the_next_power_of_two(clinic: dt.Curator,
 
 
 class Busy:
-    """An engine of which others keep all workers for some time."""
+    """An engine of which others keep all workers for some time, and a ledger that they keep busy."""
 
     def __init__(self, engine: Any, time: Time, seconds: float) -> None:
         self._engine, self._time, self._seconds = engine, time, seconds
 
-    def slot(self, analyst: str | None, on: str) -> Any:
-        self._time.pass_(self._seconds)
+    def slot(self, analyst: str | None, on: str, patience: float | None = None) -> Any:
+        patience = LIMITS.patience(patience)
+        self._time.pass_(min(self._seconds, patience))
+        if self._seconds > patience:
+            raise dt.Busy(4, 3, waited=patience)
+        self._seconds = 0
         return self._engine.slot(analyst, on)
+
+    place = slot
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
 
-def _waits_for_a_worker(clinic: dt.Curator, time: Time) -> list[str]:
-    sound, started = clinic._engine, time.now
-    clinic._engine = Busy(sound, time, 9)  # type: ignore[assignment]
+def after_a_wait(clinic: dt.Curator, time: Time, waits: float, seconds: float, epsilon: str) -> float:
+    """Seconds from the question to its answer, for which it waits for a worker before its statement runs."""
+    sound = clinic._engine
+    clinic._engine = Busy(sound, time, waits)  # type: ignore[assignment]
     try:
-        clinic.sql(COUNT, epsilon="0.01")
+        return asked(clinic, time, seconds, epsilon)
     finally:
         clinic._engine = sound
-    assert time.now - started == 16
-    return [entry.kind for entry in clinic.ledger()]
 
 
-def test_waiting_for_a_worker_is_no_incident(clinic: dt.Curator, time: Time) -> None:
-    assert "incident" not in _waits_for_a_worker(clinic, time)
+def check_a_wait_does_not_show(clinic: dt.Curator, time: Time) -> None:
+    """However long earlier questions keep the workers, as long as it may wait, and however long it then takes."""
+    waits = itertools.product([0, 0.25, 0.5], [0, 1, 3])
+    times = {after_a_wait(clinic, time, *one, f"0.0{number}") for number, one in enumerate(waits, 1)}
+    assert times == {4.0}, "time shows how long a question waited"
 
 
-def test_planted_waiting_counts(clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    sound = Walk._settled
+def test_a_wait_does_not_show(clinic: dt.Curator, time: Time) -> None:
+    check_a_wait_does_not_show(clinic, time)
+    assert "incident" not in [entry.kind for entry in clinic.ledger()]
 
-    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, due: Any) -> bytes:
-        return sound(walk, reservation, drawn, asked, asked, due)
 
-    monkeypatch.setattr(Walk, "_settled", settled)
-    assert "incident" in _waits_for_a_worker(clinic, time)
+def check_a_longer_wait_is_refused(clinic: dt.Curator, time: Time) -> None:
+    for number, waits in enumerate((0.75, 5, 9), 1):
+        began = time.now
+        with pytest.raises(dt.Busy):
+            after_a_wait(clinic, time, waits, 1, f"0.0{number}")
+        assert time.now - began == 0.5, "time shows how long it would have waited"
+    assert [entry.kind for entry in clinic.ledger()][-1] != "reserve", "nothing was charged"
+
+
+def test_a_longer_wait_is_refused_at_a_time_of_its_plan(clinic: dt.Curator, time: Time) -> None:
+    check_a_longer_wait_is_refused(clinic, time)
+
+
+def test_planted_waits_as_long_as_without_a_grid(
+    clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def place(walk: Any, analyst: str | None, engine: str, due: Any) -> Any:
+        return walk._engine.place(analyst, engine)
+
+    monkeypatch.setattr(Walk, "_place", place)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check_a_longer_wait_is_refused(clinic, time)
+
+
+def test_with_a_time_to_keep_nothing_is_charged_ahead_of_a_worker(clinic: dt.Curator, time: Time) -> None:
+    """A place among those who are next would wait after the charge, for as long as others' statements run."""
+    clinic._engine.charge_ahead(4)
+    taken = []
+    clinic._walk._ledger = _Reserving(clinic._walk._ledger, lambda: taken.append(_workers(clinic)))  # type: ignore[assignment]
+    clinic.sql(COUNT, epsilon=1)
+    assert taken == [1]
+
+
+def _workers(clinic: dt.Curator) -> int:
+    return clinic._engine.home._workers._slots.taken  # type: ignore[attr-defined, no-any-return]
+
+
+class _Reserving:
+    """A ledger that does something before each charge."""
+
+    def __init__(self, ledger: Any, before: Any) -> None:
+        self._ledger, self._before = ledger, before
+
+    def reserve(self, *given: Any, **named: Any) -> Any:
+        self._before()
+        return self._ledger.reserve(*given, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
 
 
 def check_own_time_is_hidden(clinic: dt.Curator, time: Time) -> None:
-    """After a wait that leaves less of the first multiple of the grid than the statement may take."""
-    sound, times = clinic._engine, set()
+    """After a charge that took so long that less of the first multiple is left than the statement may take."""
+    sound, times = clinic._walk._ledger, set()
     for number, seconds in enumerate([0, 0.25, 1, 3], 1):
-        clinic._engine = Busy(sound, time, 3.5)  # type: ignore[assignment]
+        clinic._walk._ledger = _Reserving(sound, lambda: time.pass_(3.5))  # type: ignore[assignment]
         times.add(asked(clinic, time, seconds, f"0.0{number}"))
-    clinic._engine = sound
+    clinic._walk._ledger = sound
     assert times == {8.0}, "time shows how long the statement took"
 
 
-def test_after_a_wait_its_own_time_does_not_show(clinic: dt.Curator, time: Time) -> None:
+def test_after_a_long_charge_its_own_time_does_not_show(clinic: dt.Curator, time: Time) -> None:
     check_own_time_is_hidden(clinic, time)
     assert "incident" not in [entry.kind for entry in clinic.ledger()]
 
@@ -178,9 +233,21 @@ def test_after_a_wait_its_own_time_does_not_show(clinic: dt.Curator, time: Time)
 def test_planted_release_at_the_first_multiple_that_is_left(
     clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Release, "after", lambda self, waited: doubled(self.grid, self.bound))
+    monkeypatch.setattr(Release, "after", lambda self, begun: doubled(self.grid, self.bound))
     with pytest.raises(AssertionError, match="time shows"):
         check_own_time_is_hidden(clinic, time)
+
+
+def test_planted_a_long_charge_is_late(clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = Walk._settled
+
+    def settled(walk: Any, reservation: Any, drawn: Any, asked: float, begun: float, due: Any) -> bytes:
+        return sound(walk, reservation, drawn, asked, asked, due)
+
+    monkeypatch.setattr(Walk, "_settled", settled)
+    clinic._walk._ledger = _Reserving(clinic._walk._ledger, lambda: time.pass_(5))  # type: ignore[assignment]
+    clinic.sql(COUNT, epsilon=1)
+    assert "incident" in [entry.kind for entry in clinic.ledger()]
 
 
 def test_multiples_of_the_grid_are_powers_of_two() -> None:

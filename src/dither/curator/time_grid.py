@@ -1,9 +1,8 @@
 """When an answer is given, if the curator asks for that: at a time that follows from its plan alone.
 
 The answer is stored and returned at the smallest power-of-two multiple of the grid that its work is bound to fit in,
-counted from when it was asked for; if it waited for others, that its wait and its work are bound to fit in together, so
-that how long its own statements ran never shows. Until then nobody can see that it is there: not its asker, not a
-repeat, not the ledger.
+counted from when it was asked for. A question that cannot begin early enough for that is refused before it is charged.
+Until then nobody can see that the answer is there: not its asker, not a repeat, not the ledger.
 """
 
 from __future__ import annotations
@@ -35,9 +34,18 @@ class Release:
     grid: Fraction
     bound: Fraction
 
-    def after(self, waited: Fraction) -> Fraction:
-        """Seconds from the question to its answer, of which it waited so many before its first statement."""
-        return doubled(self.grid, waited + self.bound)
+    @property
+    def patience(self) -> Fraction:
+        """How long a question may wait for others: half of what its work leaves, the other half is for the charge."""
+        return (doubled(self.grid, self.bound) - self.bound) / 2
+
+    def after(self, begun: Fraction) -> Fraction:
+        """Seconds from the question to its answer, whose first statement ran after so many.
+
+        They follow from the plan alone unless reading and charging it took longer than there was room for, which no
+        data decide; then, too, how long its own statements ran does not.
+        """
+        return doubled(self.grid, begun + self.bound)
 
 
 def release_of(priced: PricedQuestion, limits: Limits) -> Release | None:

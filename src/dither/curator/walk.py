@@ -128,11 +128,17 @@ class Walk:
                 return priced, stored, False
             due = release_of(priced, declared.limits)
             # In this order: whoever waits for a place holds up no refresh, and whoever pays has a worker or is next.
-            with self._engine.place(analyst, priced.question.engine), self._policy.shared():
+            with self._place(analyst, priced.question.engine, due), self._policy.shared():
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn, begun = self._stored(analyst, priced, request, question, text)
                     break
         return priced, self._settled(reservation, drawn, asked, begun, due), reservation.answer is None
+
+    def _place(self, analyst: str | None, engine: str, due: Release | None) -> AbstractContextManager[object]:
+        """Leave to be charged. With a time to keep it is a worker at once: who is next does not know for how long."""
+        if due is None:
+            return self._engine.place(analyst, engine)
+        return self._engine.slot(analyst, engine, float(due.patience))
 
     def _recalled(
         self, analyst: str | None, priced: PricedQuestion, request: str | None
@@ -269,8 +275,7 @@ class Walk:
     ) -> bytes:
         """Store what was drawn once it is time, and return what is stored.
 
-        It is late if it took more than its bound since it had a worker: waiting for one must not freeze the people.
-        When it is due follows from its plan and from how long it waited, and not from how long it then took.
+        It is late if it took more than its bound once it had begun: a charge that waits for others freezes nobody.
         From the charge on every failure is the same to the analyst, and stays charged.
         """
         from dither.ledger import LedgerAway

@@ -112,8 +112,9 @@ class Holder(Protocol):
         """Get ready for a statement in the background."""
         ...
 
-    def slot(self, analyst: str | None = None) -> AbstractContextManager[object]:
-        """What it takes to run this thread's statements at once, held; Busy if all there is for an analyst is taken."""
+    def slot(self, analyst: str | None = None, patience: float | None = None) -> AbstractContextManager[object]:
+        """What it takes to run this thread's statements at once, held; Busy if all there is for an analyst is taken
+        for as long as limits let a question wait, or for `patience` if that is less."""
         ...
 
     def charge_ahead(self, times: int) -> None:
@@ -168,7 +169,9 @@ class Engine(Protocol):
 
     def warm(self) -> None: ...
 
-    def slot(self, analyst: str | None = None, on: str = HOME) -> AbstractContextManager[object]: ...
+    def slot(
+        self, analyst: str | None = None, on: str = HOME, patience: float | None = None
+    ) -> AbstractContextManager[object]: ...
 
     def charge_ahead(self, times: int) -> None: ...
 

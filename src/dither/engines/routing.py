@@ -160,8 +160,10 @@ class Engines:
     def warm(self) -> None:
         self.home.warm()
 
-    def slot(self, analyst: str | None = None, on: str = HOME) -> AbstractContextManager[object]:
-        return self.named(on).slot(analyst)
+    def slot(
+        self, analyst: str | None = None, on: str = HOME, patience: float | None = None
+    ) -> AbstractContextManager[object]:
+        return self.named(on).slot(analyst, patience)
 
     def charge_ahead(self, times: int) -> None:
         self._ahead = times

@@ -31,7 +31,7 @@ class Limits(Frozen):
     any other failure once data were read, is an incident; after `max_incidents` the people's questions are refused
     until they are thawed. `workers` is how many statements run at once, of one analyst all but one of them, and
     `wait_seconds` how long a question waits for one before it is refused. With `answer_on_grid`, in seconds, when an
-    answer is given follows from its plan alone.
+    answer is given follows from its plan alone, and a question waits for a worker only as long as that leaves.
     """
 
     max_cells: int = 5_000_000
@@ -54,6 +54,10 @@ class Limits(Frozen):
                 whole(getattr(self, field.name), field.name)
         if self.answer_on_grid is not None:
             self._keep(answer_on_grid=positive(self.answer_on_grid, "answer_on_grid"))
+
+    def patience(self, own: float | None = None) -> float:
+        """How long a question waits for a worker, of which its own patience may leave less."""
+        return self.wait_seconds if own is None else min(own, self.wait_seconds)
 
     def declaration(self) -> dict[str, int | str | None]:
         """As JSON can hold it; `limits_from` reads it."""

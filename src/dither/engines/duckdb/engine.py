@@ -130,9 +130,9 @@ class DuckDBEngine:
         """Have a worker start while the question is still read and priced."""
         self._workers.warm()
 
-    def slot(self, analyst: str | None = None) -> AbstractContextManager[object]:
+    def slot(self, analyst: str | None = None, patience: float | None = None) -> AbstractContextManager[object]:
         """A worker for this thread's statements; Busy if the analyst gets none, unless the question has its place."""
-        return self._workers.slot(analyst, self._limits().wait_seconds)
+        return self._workers.slot(analyst, self._limits().patience(patience))
 
     def charge_ahead(self, times: int) -> None:
         """From now on as many questions as `times` the workers may be charged at once, and wait for one after that."""
@@ -140,7 +140,7 @@ class DuckDBEngine:
 
     def place(self, analyst: str | None = None) -> AbstractContextManager[object]:
         """What a question has before it is charged: a worker, or a place among those who get one next; or Busy."""
-        return self._workers.place(analyst, self._limits().wait_seconds)
+        return self._workers.place(analyst, self._limits().patience())
 
     def run(self, statement: Statement) -> list[Exact]:
         """Exact integers of every public group, one sealed array a measure.

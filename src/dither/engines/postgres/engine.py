@@ -117,9 +117,9 @@ class PostgresEngine:
     def warm(self) -> None:
         """Connections are made when they are needed, and kept."""
 
-    def slot(self, analyst: str | None = None) -> AbstractContextManager[object]:
+    def slot(self, analyst: str | None = None, patience: float | None = None) -> AbstractContextManager[object]:
         """A connection for this thread's statements; Busy if the analyst gets none, unless the question has a place."""
-        return self._sessions.slot(analyst, self._limits().wait_seconds)
+        return self._sessions.slot(analyst, self._limits().patience(patience))
 
     def charge_ahead(self, times: int) -> None:
         """From now on as many questions as `times` the connections may be charged at once, and wait after that."""
@@ -127,7 +127,7 @@ class PostgresEngine:
 
     def place(self, analyst: str | None = None) -> AbstractContextManager[object]:
         """What a question has before it is charged: a connection, or a place among those who get one next; or Busy."""
-        return self._sessions.place(analyst, self._limits().wait_seconds)
+        return self._sessions.place(analyst, self._limits().patience())
 
     def run(self, statement: Statement) -> list[Exact]:
         """Exact integers of every public group, one sealed array a measure. Whatever fails is the same EngineError."""

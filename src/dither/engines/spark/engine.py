@@ -174,9 +174,9 @@ class SparkEngine:
     def warm(self) -> None:
         """The application runs already."""
 
-    def slot(self, analyst: str | None = None) -> AbstractContextManager[Turn]:
+    def slot(self, analyst: str | None = None, patience: float | None = None) -> AbstractContextManager[Turn]:
         """Leave for this thread's statements to run at once; refused if the application has ended."""
-        return self._turns.slot(analyst, self._limits().wait_seconds)
+        return self._turns.slot(analyst, self._limits().patience(patience))
 
     def charge_ahead(self, times: int) -> None:
         """From now on as many questions as `times` the slots may be charged at once, and wait for one after that."""
@@ -184,7 +184,7 @@ class SparkEngine:
 
     def place(self, analyst: str | None = None) -> AbstractContextManager[object]:
         """What a question has before it is charged: a slot, or a place among those who get one next; or Busy."""
-        return self._turns.place(analyst, self._limits().wait_seconds)
+        return self._turns.place(analyst, self._limits().patience())
 
     def run(self, statement: Statement) -> list[Exact]:
         """Exact integers of every public group, one sealed array a measure.
