@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dither.engines.routing import Engines
     from dither.policy.limits import Limits
     from dither.sql.pricing.price import PricedQuestion
 
@@ -53,6 +55,13 @@ def release_of(priced: PricedQuestion, limits: Limits) -> Release | None:
     if limits.answer_on_grid is None:
         return None
     return Release(Fraction(limits.answer_on_grid), seconds_bound(priced, limits))
+
+
+def place(engine: Engines, analyst: str | None, on: str, due: Release | None) -> AbstractContextManager[object]:
+    """Leave to be charged. With a time to keep it is a worker at once: who is next does not know for how long."""
+    if due is None:
+        return engine.place(analyst, on)
+    return engine.slot(analyst, on, float(due.patience))
 
 
 def doubled(seconds: Fraction, least: Fraction) -> Fraction:

@@ -19,7 +19,7 @@ from dither.curator.accounts import Accounts
 from dither.curator.catalogs import Catalogs
 from dither.curator.repeats import Repeats
 from dither.curator.request_options import EACH, OVER_GROUPS, over_groups_of
-from dither.curator.time_grid import Clock, Release, doubled, release_of
+from dither.curator.time_grid import Clock, Release, doubled, place, release_of
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.exact.parameters import Number, probability
 from dither.lazy import importing
@@ -128,17 +128,11 @@ class Walk:
                 return priced, stored, False
             due = release_of(priced, declared.limits)
             # In this order: whoever waits for a place holds up no refresh, and whoever pays has a worker or is next.
-            with self._place(analyst, priced.question.engine, due), self._policy.shared():
+            with place(self._engine, analyst, priced.question.engine, due), self._policy.shared():
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn, begun = self._stored(analyst, priced, request, question, text)
                     break
         return priced, self._settled(reservation, drawn, asked, begun, due), reservation.answer is None
-
-    def _place(self, analyst: str | None, engine: str, due: Release | None) -> AbstractContextManager[object]:
-        """Leave to be charged. With a time to keep it is a worker at once: who is next does not know for how long."""
-        if due is None:
-            return self._engine.place(analyst, engine)
-        return self._engine.slot(analyst, engine, float(due.patience))
 
     def _recalled(
         self, analyst: str | None, priced: PricedQuestion, request: str | None
