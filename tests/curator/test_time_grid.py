@@ -180,7 +180,7 @@ def test_a_longer_wait_is_refused_at_a_time_of_its_plan(clinic: dt.Curator, time
 def test_planted_waits_as_long_as_without_a_grid(
     clinic: dt.Curator, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dither.curator.walk.place", lambda engine, analyst, on, due: engine.place(analyst, on))
+    monkeypatch.setattr("dither.curator.time_grid._place", lambda engine, analyst, on, due: engine.place(analyst, on))
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         check_a_longer_wait_is_refused(clinic, time)
 

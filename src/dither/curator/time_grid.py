@@ -8,8 +8,8 @@ Until then nobody can see that the answer is there: not its asker, not a repeat,
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dither.engines.routing import Engines
     from dither.policy.limits import Limits
+    from dither.policy.store import PolicyFile
     from dither.sql.pricing.price import PricedQuestion
 
 
@@ -57,8 +58,20 @@ def release_of(priced: PricedQuestion, limits: Limits) -> Release | None:
     return Release(Fraction(limits.answer_on_grid), seconds_bound(priced, limits))
 
 
-def place(engine: Engines, analyst: str | None, on: str, due: Release | None) -> AbstractContextManager[object]:
-    """Leave to be charged. With a time to keep it is a worker at once: who is next does not know for how long."""
+@contextmanager
+def turn(engine: Engines, policy: PolicyFile, analyst: str | None, on: str, due: Release | None) -> Iterator[None]:
+    """A place and the shared lock, in this order: whoever waits for a place holds up no refresh, and no commit."""
+    from dither.ledger.storage.together import apart
+
+    with ExitStack() as held:
+        with apart():
+            held.enter_context(_place(engine, analyst, on, due))
+            held.enter_context(policy.shared())
+        yield
+
+
+def _place(engine: Engines, analyst: str | None, on: str, due: Release | None) -> AbstractContextManager[object]:
+    """Near a worker. With a time to keep it is a worker at once: who is next does not know for how long."""
     if due is None:
         return engine.place(analyst, on)
     return engine.slot(analyst, on, float(due.patience))

@@ -19,7 +19,7 @@ from dither.curator.accounts import Accounts
 from dither.curator.catalogs import Catalogs
 from dither.curator.repeats import Repeats
 from dither.curator.request_options import EACH, OVER_GROUPS, over_groups_of
-from dither.curator.time_grid import Clock, Release, doubled, place, release_of
+from dither.curator.time_grid import Clock, Release, doubled, release_of, turn
 from dither.errors import BudgetExceeded, PolicyError, QueryFailed
 from dither.exact.parameters import Number, probability
 from dither.lazy import importing
@@ -127,8 +127,7 @@ class Walk:
             if stored is not None:
                 return priced, stored, False
             due = release_of(priced, declared.limits)
-            # In this order: whoever waits for a place holds up no refresh, and whoever pays has a worker or is next.
-            with place(self._engine, analyst, priced.question.engine, due), self._policy.shared():
+            with turn(self._engine, self._policy, analyst, priced.question.engine, due):
                 if self._policy.read() == declared:  # no refresh between the price and the run
                     reservation, drawn, begun = self._stored(analyst, priced, request, question, text)
                     break

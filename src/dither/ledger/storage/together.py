@@ -37,6 +37,17 @@ def asking() -> Iterator[None]:
         _asking.pop(get_ident(), None)
 
 
+@contextmanager
+def apart() -> Iterator[None]:
+    """Meanwhile this thread joins no commit, so that none waits for it: it waits itself for who commits, say."""
+    since = _asking.pop(get_ident(), None)
+    try:
+        yield
+    finally:
+        if since is not None:
+            _asking[get_ident()] = since
+
+
 @dataclass
 class Member(Generic[P, T]):
     """A change that waits for its turn, and what became of it."""
