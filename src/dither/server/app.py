@@ -23,7 +23,7 @@ from dither.server.endpoints import ADMINISTRATOR, CURATOR, Asked, Endpoint, Rep
 from dither.server.metrics import Metrics
 from dither.server.openapi import openapi
 from dither.server.page.page import Page
-from dither.server.problems import Forbidden, document_of, problem, status_of
+from dither.server.problems import Forbidden, NoRoom, document_of, problem, recognised, status_of
 from dither.server.questions import key_of
 from dither.server.throttle import Throttle, TooMany, Turns
 from dither.server.tokens import Token, Tokens
@@ -122,6 +122,8 @@ def _query(request: Request) -> dict[str, Any]:
 
 def _problem(error: DitherError) -> Response:
     headers = {"retry-after": str(error.retry_after)} if isinstance(error, TooMany) else {}
+    if isinstance(error, NoRoom):
+        headers["retry-after"] = "1"
     if isinstance(error, Stranger):
         headers["www-authenticate"] = "Bearer"
     return JSONResponse(document_of(error), status_of(error), headers)
@@ -186,6 +188,8 @@ def application(
 async def _internal(request: Request, error: Exception) -> Response:
     """Nothing of an error that nobody foresaw leaves; the log has its type alone, since its text may hold anything."""
     log.error("internal error: %s", type(error).__name__)
+    if isinstance(known := recognised(error), NoRoom):
+        return _problem(known)
     return JSONResponse(problem("internal", "something went wrong here."), 500)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import ipaddress
 import os
+import resource
 import signal
 import socket
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 from dither.errors import ParameterError
 
 _PATIENCE = 5.0  # seconds that processes of a server that was killed have to let its port go
+_CONNECTIONS = 1024  # that are open at once, of all processes together
 _HEADER_BYTES = 16 * 1024
 _HEADER_SECONDS = 10
 _BODY_SECONDS = 60
@@ -68,6 +70,18 @@ def loopback(host: str) -> bool:
     return False
 
 
+def connections(workers: int) -> int:
+    """How many connections each process holds at once: they leave half of the files that it may open to what it does.
+
+    It may open as many as the system lets it; those that come beyond are accepted when others end.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, min(_CONNECTIONS // workers, allowed // 2 if allowed > 0 else _CONNECTIONS))
+
+
 def header_limits() -> Any:
     """How many bytes of headers are read, and for how long."""
     from granian.http import HTTP1Settings
@@ -93,6 +107,7 @@ def processes(application: str, where: Any, workers: int = 1) -> Any:
         http=HTTPModes.http1,
         websockets=False,
         workers=workers,
+        backpressure=connections(workers),
         respawn_failed_workers=True,
         respawn_interval=0.5,
         workers_kill_timeout=SHUTDOWN_SECONDS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any
 
 from dither.errors import DitherError, LedgerError, PolicyError, Stranger
@@ -19,10 +20,12 @@ _STATUS = {
     "analyst_frozen": 423,
     "account_closed": 423,
     "busy": 503,
+    "no_room": 503,
     "query_failed": 500,
     "not_computed": 422,
     "column_unknown": 404,
 }
+_SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT)
 
 
 class Forbidden(DitherError):
@@ -70,6 +73,21 @@ class BodyTooLarge(DitherError):
     def __init__(self, most: int) -> None:
         super().__init__(f"the body has more than {most:,} bytes.")
         self.most = most
+
+
+class NoRoom(DitherError):
+    """The machine has no more files, processes, memory or disk for a request, which may be sent again."""
+
+    code = "no_room"
+
+    def __init__(self) -> None:
+        again = "send it again, a question under the same request id: it is charged once"
+        super().__init__(f"the server has no room for this now; {again}.")
+
+
+def recognised(error: Exception) -> Exception:
+    """What an error says of the machine and of nothing else; any other as it is."""
+    return NoRoom() if isinstance(error, OSError) and error.errno in _SCARCE else error
 
 
 def status_of(error: DitherError) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from dither.errors import DitherError, LedgerError, UnsupportedQuery
 from dither.escape import visible_lines
+from dither.server.problems import recognised
 from dither.server.wire.channel import cstring
 
 _STATES = {
@@ -29,6 +30,7 @@ _STATES = {
     "budget_exceeded": "53400",
     "too_many_requests": "53300",
     "busy": "53000",
+    "no_room": "53000",
     "query_failed": "XX000",
     "plan_unsafe": "XX000",
     "not_computed": "22000",
@@ -85,6 +87,7 @@ def notice(message: str) -> Report:
 
 def report_of(error: Exception, text: str = "", *, severity: str = "ERROR") -> Report:
     """What may be told of an error: of one that nobody foresaw nothing, of the ledger's that it is the ledger's."""
+    error = recognised(error)
     if not isinstance(error, DitherError):
         return Report(severity, "XX000", INTERNAL)
     if isinstance(error, LedgerError):
