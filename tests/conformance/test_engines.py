@@ -9,8 +9,10 @@ import datetime
 import itertools
 import math
 import random
+import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
@@ -215,6 +217,16 @@ DOMAINS: dict[str, list[int | None]] = {
     "band": [-1, 0, 1, 2],
     "day": [FIRST_DAY, FIRST_DAY + 1, FIRST_DAY + 2, None],
 }
+
+
+def test_how_a_snapshot_lies(engine: Holder) -> None:
+    """Tables that others change have no size here."""
+    stored = engine.stored(TABLE)
+    assert stored is not None
+    assert (stored.bytes or 0) > 0 or not engine.stores
+    assert stored.since is None or 0 <= time.time() - stored.since < 86_400
+    if engine.stores:
+        assert engine.stored(replace(TABLE, snapshot=2)) is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import dither as dt
-from dither.cli.main import REMOTE, main, parser
+from dither.cli.main import main, parser
 
 GROUPS = "SELECT CASE WHEN age < 40 THEN 0 ELSE 1 END AS half, COUNT(*) AS n FROM visits GROUP BY 1"
 PRICE = ("--epsilon", "0.01")
@@ -33,10 +34,12 @@ class Both:
         token = folder / "token"
         token.write_text(served.tokens["alice"] + "\n")
         self.server = ("--url", f"http://127.0.0.1:{served.port}", "--token-file", str(token))
-        self.folder = str(served.folder)
+        self.folder, self.tokens = str(served.folder), served.tokens
 
-    def remote(self, *arguments: str) -> tuple[int, str, str]:
-        return run(*self.server, *arguments)
+    def remote(self, *arguments: str, who: str = "alice") -> tuple[int, str, str]:
+        token = Path(self.server[3]).with_name(who)
+        token.write_text(self.tokens[who])
+        return run(*self.server[:3], str(token), *arguments)
 
     def home(self, command: str, *arguments: str) -> tuple[int, str, str]:
         who = ("--analyst", "alice") if command in AS_ALICE else ()
@@ -61,6 +64,7 @@ SAME = [
     ("budget", "--people", "patients"),
     ("ledger show",),
 ]
+OF_CURATORS = [("snapshots", "curator", "administrator"), ("ledger verify", "curator", "auditor", "administrator")]
 ERRORS = [
     (2, "explain", "SELECT * FROM visits", *PRICE),
     (2, "query", "SELECT COUNT(*) FROM nosuch", *PRICE),
@@ -98,11 +102,50 @@ def test_errors_are_the_same(both: Both, refused: tuple[Any, ...]) -> None:
     assert json.loads(document) == json.loads(both.home(name, *arguments, "--json")[2])
 
 
+def names(*, remote: bool = False) -> set[str]:
+    """Every command that can be run, by its full name."""
+
+    def below(top: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+        chosen = [
+            item for action in top._actions if isinstance(action.choices, dict) for item in action.choices.items()
+        ]
+        for name, child in chosen:
+            yield from below(child, (*path, name))
+        if path and not chosen:
+            yield " ".join(path)
+
+    return set(below(parser(remote=remote)))
+
+
+LOCAL = sorted(names() - names(remote=True))
+
+
 def test_every_command_of_a_server_is_compared() -> None:
-    (actions,) = (action for action in parser(remote=True)._actions if action.choices)
-    compared = {name.split()[0] for name, *_ in SAME}
-    assert set(actions.choices) == compared  # type: ignore[arg-type]
-    assert len(REMOTE) == len(compared)
+    """One that is new asks a server and is compared here, or is among those that are refused."""
+    assert names(remote=True) == {name for name, *_ in SAME} | {name for name, *_ in OF_CURATORS}
+    assert names(remote=True) < names()
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_all_others_say_that_they_ask_no_server(both: Both, name: str) -> None:
+    """Whatever else they are given, and before anything of it is looked at."""
+    for arguments in ((), ("clinic", "--json"), ("clinic", "patients", "--epsilon", "1")):
+        code, out, err = both.remote(*name.split(), *arguments)
+        assert (code, out) == (2, "")
+        assert "Traceback" not in err
+        if name.split()[0] in {known.split()[0] for known in names(remote=True)}:
+            assert "invalid choice" in err
+        else:
+            assert f"dither {name.split()[0]} works on a folder or on this machine, and asks no server" in err
+
+
+@pytest.mark.parametrize(("name", "who"), [(name, who) for name, *roles in OF_CURATORS for who in roles])
+def test_what_curators_and_auditors_see_is_the_same_as_at_home(both: Both, name: str, who: str) -> None:
+    there, home = both.remote(*name.split(), who=who), both.home(name)
+    assert (there[0], there[1].replace(both.server[1], both.folder)) == home[:2]
+    code, document, _ = both.remote(*name.split(), "--json", who=who)
+    assert (code, json.loads(document)) == (0, json.loads(both.home(name, "--json")[1]))
+    assert both.remote(*name.split())[0] == 2, "an analyst may not"
 
 
 def test_the_server_may_be_named_after_the_command(both: Both) -> None:
@@ -116,7 +159,8 @@ def test_the_server_may_be_named_after_the_command(both: Both) -> None:
         (("--url", "http://127.0.0.1:1", "tables"), "--token-file"),
         (("--url", "http://dither.example", "--token-file", "TOKEN", "tables"), "https"),
         (("--url", "x", "--token-file", "TOKEN", "tables"), "address of a server"),
-        (("--url", "http://127.0.0.1:1", "--token-file", "TOKEN", "register"), "invalid choice"),
+        (("--url", "http://127.0.0.1:1", "--token-file", "TOKEN", "register"), "asks no server"),
+        (("--url", "http://127.0.0.1:1", "--token-file", "TOKEN", "regster"), "invalid choice"),
         (("--url", "http://127.0.0.1:1", "--token-file", "LARGE", "tables"), "holds no token"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dither.cli.common import Commands, add_folder, add_json, command, open_curator, print_json
 from dither.cli.output import print_raw
 from dither.cli.serving.copying import COPY_EXAMPLES, add_copy
-from dither.cli.serving.remote import open_asker
+from dither.cli.serving.remote import open_asker, remote_service
 from dither.cli.usage import RemoteParser
 from dither.curator.budgets import decimal_text
 from dither.escape import visible
@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
         ("show", "show its entries", _SHOW, _SHOW_EXAMPLES, show),
         ("restore", "count what was lost as spent", _RESTORE, _RESTORE_EXAMPLES, restore),
     ):
-        if isinstance(ledger, RemoteParser) and run is not show:
+        if isinstance(ledger, RemoteParser) and run is restore:
             continue
         parser = command(actions, name, summary, description=description, examples=shown)
         add_folder(parser)
@@ -76,12 +76,15 @@ def add(commands: Commands) -> None:
 
 def verify(arguments: argparse.Namespace) -> None:
     """Print how many entries were found intact; an error otherwise."""
-    with open_curator(arguments) as curator:
-        entries = curator.verify()
+    if arguments.url is not None:
+        where, entries = arguments.url, remote_service(arguments).verify()
+    else:
+        with open_curator(arguments) as curator:
+            where, entries = arguments.folder, curator.verify()
     if arguments.json:
         print_json({"entries": entries, "intact": True})
     else:
-        print(f"the ledger of {arguments.folder} is intact: {entries:,} {_entries(entries)}.")
+        print(f"the ledger of {where} is intact: {entries:,} {_entries(entries)}.")
 
 
 def restore(arguments: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from dither import __version__
-from dither.cli import audit, budget, demo, init, ledger, price, profile, query, register, tables
+from dither.cli import audit, budget, demo, init, ledger, price, profile, query, register, snapshots, tables
 from dither.cli.common import Formatter
 from dither.cli.error_words import words
 from dither.cli.learning import learn
@@ -33,6 +33,7 @@ COMMANDS = (
     tables.add_schema,
     tables.add_copy,
     tables.add_drop,
+    snapshots.add,
     profile.add,
     query.add_query,
     query.add_explain,
@@ -58,7 +59,7 @@ COMMANDS = (
     learn.add,
 )
 
-REMOTE = (tables.add_tables, profile.add, query.add_query, query.add_explain, budget.add, ledger.add)
+REMOTE = (tables.add_tables, snapshots.add, profile.add, query.add_query, query.add_explain, budget.add, ledger.add)
 
 OK, SYSTEM, REFUSED, BUDGET, LEDGER, FAILED, REFUTED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
@@ -100,6 +101,22 @@ def parser(*, remote: bool = False) -> argparse.ArgumentParser:
     return top
 
 
+def _chosen(given: Sequence[str], server: argparse.Namespace) -> argparse.Namespace:
+    """The command with all that was stated; of those that ask no server, a word about that."""
+    if server.url is None:
+        return parser().parse_args(given, server)
+    top = parser(remote=True)
+    named = next((word for word in given if not word.startswith("-")), "")
+    if named in _names(parser()) and named not in _names(top):
+        which = f"dither {named} works on a folder or on this machine, and asks no server: leave --url out"
+        top.error(f"{which}; what asks one is {', '.join(_names(top))}")
+    return top.parse_args(given, server)
+
+
+def _names(top: argparse.ArgumentParser) -> list[str]:
+    return [name for action in top._actions for name in action.choices or ()]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -108,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = argparse.Namespace()
     try:
         server, given = server_options(given)
-        chosen = parser(remote=server.url is not None).parse_args(given, server)
+        chosen = _chosen(given, server)
         with visible_output(), warnings.catch_warnings():
             warnings.simplefilter("ignore", LoadWarning)  # the report that is printed says the same
             chosen.run(chosen)

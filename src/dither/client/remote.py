@@ -13,6 +13,7 @@ from dither.answer.wire import from_bytes
 from dither.client.connection import Connection
 from dither.curator.budgets import Amount, BudgetView
 from dither.curator.officer.question import WholeQuestion
+from dither.curator.officer.snapshots import Snapshot
 from dither.curator.officer.statement import Line
 from dither.curator.principal import Principal
 from dither.ledger.values import Entry
@@ -104,6 +105,14 @@ class RemoteService:
     def tables(self, principal: Principal) -> list[Table | PublicTable]:
         """The declarations of all tables about which the principal may ask."""
         return Tables([table_from(declared) for declared in self.connection.get("/tables")])
+
+    def snapshots(self) -> list[Snapshot]:
+        """What is stored of each table: for the token of a curator."""
+        return [Snapshot(**one) for one in self.connection.get("/snapshots")]
+
+    def verify(self) -> int:
+        """Check the whole ledger; the number of its entries: for the token of a curator or an auditor."""
+        return int(self.connection.get("/verify")["entries"])
 
     def profile(self, principal: Principal, table: str) -> RemoteProfile:
         """The profile of a table."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dither.engines.load_report import LoadReport
@@ -27,6 +28,7 @@ __all__ = [
     "Progress",
     "Statement",
     "StatementStopped",
+    "Stored",
     "check_rows",
 ]
 
@@ -62,6 +64,14 @@ def check_rows(table: Table | PublicTable, rows: int) -> None:
         f"table {table.name!r} is declared with max_rows={table.max_rows}, and the source has more rows; nothing was "
         "stored. Load fewer, or drop the table and register it with a larger number."
     )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A snapshot as it lies on an engine: how large, and since when (seconds since 1970), as far as that tells."""
+
+    bytes: int | None = None
+    since: int | None = None
 
 
 class Holder(Protocol):
@@ -107,6 +117,10 @@ class Holder(Protocol):
         ...
 
     def has(self, table: Table | PublicTable) -> bool: ...
+
+    def stored(self, table: Table | PublicTable) -> Stored | None:
+        """How its snapshot lies here; None if there is none."""
+        ...
 
     def warm(self) -> None:
         """Get ready for a statement in the background."""

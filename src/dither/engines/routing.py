@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dither.engines.protocol import Holder, Home, LoadReport, Progress, Statement
+from dither.engines.protocol import Holder, Home, LoadReport, Progress, Statement, Stored
 from dither.engines.settings import EngineSettings, settings_from
 from dither.errors import PolicyError
 from dither.mechanisms.sealed_values import Exact
@@ -138,6 +138,10 @@ class Engines:
     def has(self, table: Table | PublicTable, on: str) -> bool:
         """Whether the table's snapshot is on that engine."""
         return self.named(on).has(table)
+
+    def stored(self, table: Table | PublicTable, on: str) -> Stored | None:
+        """How the table's snapshot lies on that engine; None if there is none."""
+        return self.named(on).stored(table)
 
     def drop(self, table: Table | PublicTable) -> None:
         """Delete a snapshot wherever it is."""

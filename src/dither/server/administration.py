@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,10 @@ class Administration:
     def drop(self, asked: Asked) -> Any:
         self.curator.drop(asked.path["table"])
         return {"dropped": asked.path["table"]}
+
+    def snapshots(self, asked: Asked) -> Any:
+        """Exact, as load reports are: for no analyst."""
+        return [asdict(one) for one in self.curator.snapshots()]
 
     def profile(self, asked: Asked) -> Any:
         """Spend a share of the people's budget on a profile."""
@@ -222,6 +226,7 @@ def endpoints(orders: Administration, *, remote_admin: bool = False) -> tuple[En
             (SOURCE, delimiter, STRICT),
             threads=SLOW,
         ),
+        Endpoint("GET", "/snapshots", both, "What is stored of each table.", orders.snapshots, threads=SLOW),
         Endpoint("DELETE", "/tables/{table}", both, "Forget a table and its data.", orders.drop),
         Endpoint(
             "POST", "/profile", both, "Spend a share of the budget on a profile.", orders.profile, profile, threads=SLOW

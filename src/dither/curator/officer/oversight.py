@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dither.curator.accounts import Accounts
     from dither.curator.officer.decisions import Officer
+    from dither.curator.officer.snapshots import Snapshot
     from dither.curator.officer.statement import Statement
+    from dither.engines.routing import Engines
     from dither.ledger import Ledger
+    from dither.policy.catalog import PublicTable, Table
 
 
 class Overseen:
-    """A curator's accounts."""
+    """A curator's accounts and what is stored."""
 
+    _engine: Engines
     _ledger: Ledger
     _accounts: Accounts
 
@@ -27,6 +31,15 @@ class Overseen:
     def ledger(self) -> Statement:
         """All questions as a bank statement; iterating gives every entry of the ledger, in order."""
         return self._statement()
+
+    def tables(self) -> list[Table | PublicTable]:
+        raise NotImplementedError
+
+    def snapshots(self) -> list[Snapshot]:
+        """What is stored of each table: where, since when and how large."""
+        from dither.curator.officer.snapshots import snapshots_of
+
+        return snapshots_of(self.tables(), self._engine.stored)
 
     @property
     def officer(self) -> Officer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +18,7 @@ from dither.engines.duckdb.spill import remove_abandoned
 from dither.engines.duckdb.staging import WRITTEN, working, write
 from dither.engines.duckdb.wire import serialised
 from dither.engines.duckdb.workers import Terms, Workers
-from dither.engines.protocol import EngineError, LoadReport, Progress, Statement, StatementStopped
+from dither.engines.protocol import EngineError, LoadReport, Progress, Statement, StatementStopped, Stored
 from dither.engines.result import bounded, candidates, dense, of_candidates, sealed
 from dither.errors import PolicyError
 from dither.mechanisms.keys.groups import seal_bounded_groups
@@ -110,6 +110,13 @@ class DuckDBEngine:
     def has(self, table: Table | PublicTable) -> bool:
         """Whether the table's snapshot is here."""
         return self._path(table).is_file()
+
+    def stored(self, table: Table | PublicTable) -> Stored | None:
+        """How the table's snapshot lies here."""
+        with suppress(FileNotFoundError):
+            found = self._path(table).stat()
+            return Stored(found.st_size, int(found.st_mtime))
+        return None
 
     def drop(self, table: Table | PublicTable) -> None:
         """Delete the table's snapshot. A statement that is reading it finishes on what it reads; then it is gone."""

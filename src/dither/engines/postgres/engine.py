@@ -18,7 +18,7 @@ from dither.engines.duckdb.workers import Pool
 from dither.engines.postgres.place import Place
 from dither.engines.postgres.session import Session, Terms
 from dither.engines.postgres.snapshots import Snapshots
-from dither.engines.protocol import EngineError, LoadReport, Progress, Statement, StatementStopped
+from dither.engines.protocol import EngineError, LoadReport, Progress, Statement, StatementStopped, Stored
 from dither.engines.result import sealed
 from dither.mechanisms.sealed_values import Exact
 from dither.policy.catalog import PublicTable, Table
@@ -103,6 +103,12 @@ class PostgresEngine:
         """Whether the table's snapshot is here; PolicyError if the server is away."""
         with self._sessions.slot() as session:
             return bool(session.one("SELECT to_regclass(%s) IS NOT NULL", (POSTGRESQL.rows(table),)))
+
+    def stored(self, table: Table | PublicTable) -> Stored | None:
+        """How the table's snapshot lies here."""
+        with self._sessions.slot() as session:
+            size = session.one("SELECT pg_total_relation_size(to_regclass(%s))", (POSTGRESQL.rows(table),))
+        return None if size is None else Stored(int(size))
 
     def drop(self, table: Table | PublicTable) -> None:
         """Delete the table's snapshot, once nobody reads it."""

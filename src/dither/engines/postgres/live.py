@@ -15,7 +15,7 @@ from dither.engines.postgres.live_session import Found, LiveSession
 from dither.engines.postgres.place import Place
 from dither.engines.postgres.session import away
 from dither.engines.postgres.source import PostgresTable
-from dither.engines.protocol import LoadReport, Progress, Statement
+from dither.engines.protocol import LoadReport, Progress, Statement, Stored
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
 from dither.policy.limits import Limits
@@ -97,6 +97,10 @@ class LiveEngine(PostgresEngine):
             return False
         self._looking(table, lambda session, found: session.raw.execute(self._none_of(table)))
         return True
+
+    def stored(self, table: Table | PublicTable) -> Stored | None:
+        """Its rows are others' to store."""
+        return Stored() if self.has(table) else None
 
     def _none_of(self, table: Table) -> str:
         """A statement that reads no row, and is refused where rows may not be read."""

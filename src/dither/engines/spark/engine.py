@@ -13,7 +13,7 @@ from dither.engines.duckdb.snapshots.stored_rows import read_rows, write_rows
 from dither.engines.duckdb.staging import WRITTEN, working
 from dither.engines.duckdb.staging import write as write_staged
 from dither.engines.duckdb.workers import Pool
-from dither.engines.protocol import LoadReport, Progress, Statement
+from dither.engines.protocol import LoadReport, Progress, Statement, Stored
 from dither.engines.result import sealed
 from dither.engines.spark.session import is_frame, own_session
 from dither.engines.spark.snapshot import Load
@@ -145,6 +145,10 @@ class SparkEngine:
     def has(self, table: Table | PublicTable) -> bool:
         """Whether the table's snapshot is here."""
         return self._warehouse.has(table)
+
+    def stored(self, table: Table | PublicTable) -> Stored | None:
+        """How the table's snapshot lies here."""
+        return self._warehouse.stored(table)
 
     def drop(self, table: Table | PublicTable) -> None:
         """Delete the table's snapshot."""

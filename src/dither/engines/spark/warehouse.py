@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dither.engines.duckdb.spill import LOADING, make_folder, remove_abandoned
+from dither.engines.protocol import Stored
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
 from dither.sql.lowering.spark_dialect import SPARK
@@ -60,6 +61,13 @@ class Warehouse:
 
     def has(self, table: Table | PublicTable) -> bool:
         return self.path(table).is_dir()
+
+    def stored(self, table: Table | PublicTable) -> Stored | None:
+        """All files of a snapshot."""
+        if not self.has(table):
+            return None
+        found = [path.stat() for path in self.path(table).rglob("*") if path.is_file()]
+        return Stored(sum(file.st_size for file in found), int(self.path(table).stat().st_mtime))
 
     def dataset(self, table: Table | PublicTable) -> Any:
         """A snapshot's files, read without Spark."""
