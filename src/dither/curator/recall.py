@@ -60,6 +60,12 @@ def repriced(priced: PricedQuestion, known: Reservation) -> bool:
     return known.charge.cost != priced.price.cost and Recipe.read(known.plan).asked == priced.asked
 
 
+def is_other(priced: PricedQuestion, known: Reservation) -> bool:
+    """Whether a request id was used for another question than this one, or with another price stated."""
+    same = known.question in (priced.known_as, priced.known_by_error)
+    return not same or Recipe.read(known.plan).asked != priced.asked
+
+
 def at_charge(priced: PricedQuestion, known: Reservation) -> PricedQuestion:
     """At what was reserved: an answer that is there is given, and one that is not is bought for that."""
     return replace(priced, price=Price(known.charge.cost, priced.price.delta))

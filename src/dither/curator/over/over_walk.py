@@ -21,6 +21,7 @@ from dither.curator.over.cell_noise import PartAnswer
 from dither.curator.over.computed_answer import computed_answer, computed_shape
 from dither.curator.over.computed_files import Computed, ComputedFiles, computed_key
 from dither.curator.over.part_prices import PartPrices
+from dither.curator.over.part_requests import check_requests, own_request
 from dither.curator.present import present
 from dither.curator.recall import few_owners
 from dither.curator.request_options import EACH, over_groups_of
@@ -63,9 +64,10 @@ class OverWalk:
         self.walk._engine.warm()
         over, priced, public, _ = asking.bound()
         asking.check_fits(priced, request)
+        check_requests(self.walk, analyst, priced, request)
         answers: list[PartAnswer] = []
         for number, part in enumerate(over.parts):
-            own = request if request is None or not number else f"{request} #{number + 1}"
+            own = own_request(request, number)
             found, stored, charged = self.walk.answer(analyst, partial(asking.part, number), own, text)
             answer = present(
                 found.question,
@@ -162,8 +164,7 @@ class OverWalk:
         """What was computed from these very releases, or is now; if it fails, the answers are still there."""
         limits = self.walk._policy.read().limits
         files = ComputedFiles(self.walk._policy.folder / "computed", analyst, limits.max_stored_bytes)
-        found = files.find(key)
-        if found is not None:
+        if (found := files.find(key)) is not None:
             return found
         rows = sum(len(answer.answer) for answer in answers)
         row = f"{over.prefix} row"
