@@ -10,6 +10,7 @@ import datetime
 import math
 import os
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -115,9 +116,9 @@ class World:
     curator: Curator
     tables: dict[str, Relation]
 
-    def exact(self, text: str) -> Exactly:
+    def exact(self, text: str, rows: int | None = None) -> Exactly:
         """The answer whose noise is zero. Keys from the data are all shown."""
-        priced = self.curator._walk.price(text, epsilon=1)
+        priced = self.curator._walk.price(text, epsilon=1, rows_per_owner=rows)
         measures: list[NoisyMeasure] = []
         left, keys = list(priced.measures), None
         counted: dict[str, dict[Any, Counter[int]]] = {}
@@ -230,10 +231,11 @@ def test_random_questions(world: World, request: pytest.FixtureRequest) -> None:
         request.node.callspec.params["world"], population.declared(), supported() - EVERYDAY, shown=True
     )
     answered: Counter[str] = Counter()
+    draw = random.Random(0)
     for _ in range(QUESTIONS):
         text = generator.question()
         try:
-            found = world.exact(text)
+            found = world.exact(text, draw.choice([None, enough_rows(text)]))
         except DitherError:
             continue
         answered.update(set(generator.used))
@@ -241,6 +243,11 @@ def test_random_questions(world: World, request: pytest.FixtureRequest) -> None:
     assert set(answered) == supported() - EVERYDAY, (
         "every form must be answered at least once, or this test shows little"
     )
+
+
+def enough_rows(text: str) -> int:
+    """A limit below what is declared, which no owner's rows exceed: five items, or two events."""
+    return 5 if re.search(r"\bc\b", text) else 2
 
 
 def agree(found: Exactly, wanted: reference.Reference, text: str) -> None:

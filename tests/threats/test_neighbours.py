@@ -29,8 +29,19 @@ from dither.sensitivity import Sensitivity
 from dither.sql.expressions import Constant
 from dither.sql.guard.check import UnsafePlan, check
 from dither.sql.guard.facts import RULES, facts, several_relations
+from dither.sql.lowering.blocks import NODES
 from dither.sql.lowering.statement import Statement
-from dither.sql.plan.nodes import Aggregate, CountOwners, CountRows, Filter, JoinFull, JoinOwner, OwnerLimit, SumRows
+from dither.sql.plan.nodes import (
+    Aggregate,
+    CountOwners,
+    CountRows,
+    Filter,
+    JoinFull,
+    JoinOwner,
+    OwnerLimit,
+    Retruncate,
+    SumRows,
+)
 from dither.sql.pricing.price import PricedQuestion
 
 Sides = dict[str, Side]
@@ -84,10 +95,11 @@ def test_random_questions(sides: Sides, part: int) -> None:
     for _ in range(RANDOM // PARTS):
         text = generator.question()
         one, other = large if draw.random() < EVERYBODY else draw.choice(few)
-        if check_neighbours(one, other, text, explained=draw.random() < EVERYBODY).status == "answered":
+        stated: dict[str, Any] = {"epsilon": "1"} | draw.choice([{}, {"rows_per_owner": draw.randint(1, 5)}])
+        if check_neighbours(one, other, text, explained=draw.random() < EVERYBODY, **stated).status == "answered":
             answered.update({*generator.used, "questions"})
             if draw.random() < EVERYBODY:
-                check_same_aggregates(sides["few"], sides["few in another order"], text)
+                check_same_aggregates(sides["few"], sides["few in another order"], text, **stated)
     assert answered["questions"] > RANDOM / PARTS / 2, "most questions must reach the engine, or this test shows little"
     assert set(answered) == supported() | {"questions"}, "every form must be answered at least once"
 
@@ -152,6 +164,23 @@ def test_planted_no_limit_per_owner(sides: Sides, name: str) -> None:
     caught(sides, "L1 gap", SUPPORTED[name], price=repriced(without_limit))
     with pytest.raises(UnsafePlan, match="rows beyond those that are declared"):
         check(without_limit(sides["D"].price(SUPPORTED[name], epsilon=1)).aggregates)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) FROM t WHERE h >= 0",
+        "SELECT COUNT(*) FROM t a JOIN c b ON a.uid = b.uid WHERE a.h >= 0 AND b.qty >= 0",
+        "SELECT COUNT(*) FROM (SELECT uid, h FROM t UNION ALL SELECT uid, h FROM t) u WHERE h >= 0",
+    ],
+)
+def test_planted_no_limit_after_where(sides: Sides, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """The plan has the limit that its sensitivity follows from, and the statement leaves it out."""
+    how: dict[str, Any] = {"epsilon": "1", "rows_per_owner": 2}
+    check_neighbours(sides["D"], sides["without 4217"], text, **how)
+    monkeypatch.setitem(NODES, Retruncate, lambda blocks, node: blocks.of(node.child))
+    with pytest.raises(Leak, match="L1 gap"):
+        check_neighbours(sides["D"], sides["without 4217"], f"{text} ", **how)
 
 
 def test_planted_clamp_before_the_expression(sides: Sides) -> None:

@@ -109,6 +109,9 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
 
 def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:
     """A number of rows of each owner with which the question is admitted, as large as a search finds."""
+    stated = work(plan(priced.question, rows_per_owner=priced.strategy.rows), limits.max_cells)
+    if priced.strategy.where_first and not any(_above(stated, limits)):
+        return 'With limit_rows="before_where" it fits.'
     tables = [node.table for node in priced.question.source.walk() if isinstance(node, Scan)]
     low, high = 0, max(table.max_rows_per_owner for table in tables)
     while low < high:

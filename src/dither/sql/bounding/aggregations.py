@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dither.sql.bounding.owner_limits import Limits, limited_rows
+from dither.sql.bounding.limit_order import limited_rows
+from dither.sql.bounding.owner_limits import Limits
 from dither.sql.expressions import Stored, StoredText
 from dither.sql.guard.facts import facts
 from dither.sql.memo import remembered
@@ -41,8 +42,7 @@ def plan(
 
     Measures in `totals` are computed as the owners' totals that stand beside them, over all rows that count. With
     `every_row` no limit is set, so that rows beyond the maximum are read too: the guard allows that only where owners
-    are made one row each. With `where_first` the limit is on the rows that conditions keep, where they choose rows of
-    one table.
+    are made one row each. With `where_first` the limit is on the rows that conditions keep.
 
     Keys that come from the data are selected by the count of owners that the first aggregation has as its first
     measure. What needs no fewer rows than are declared, unless rows of one owner meet each other: owners counted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dither.sql.bounding.owner_limits import most_rows
-from dither.sql.expressions import Clamp, Expression, Numeric, Stored, StoredText
+from dither.sql.bounding.owner_limits import agreeing, finds_one, most_rows
+from dither.sql.expressions import Clamp, Numeric, Stored
 from dither.sql.guard.facts import facts, most_found
 from dither.sql.plan.nodes import (
     Aggregate,
@@ -71,22 +71,11 @@ def certifiable(node: Node) -> OwnerLimit | None:
     if isinstance(node, SemiJoin):
         return None if _lowered(node.other) else certifiable(node.child)
     if isinstance(node, JoinOwner):
-        ours, theirs = ({_name(pair[side]) for pair in node.equal} for side in (0, 1))
-        if not _lowered(node.other) and _finds_one(node.other, theirs):
+        if not _lowered(node.other) and finds_one(node.other, agreeing(node, 1)):
             return certifiable(node.child)
-        if not node.outer and not _lowered(node.child) and _finds_one(node.child, ours):
+        if not node.outer and not _lowered(node.child) and finds_one(node.child, agreeing(node, 0)):
             return certifiable(node.other)
     return None
-
-
-def _finds_one(node: Node, agreed: set[str]) -> bool:
-    """Whether a row that must agree with rows of this relation finds one of the same owner at most."""
-    relation = facts(node)
-    return relation.rows == 1 or (relation.distinct is not None and relation.distinct <= agreed)
-
-
-def _name(value: Expression) -> str:
-    return value.name if isinstance(value, (Stored, StoredText)) else ""
 
 
 def _lowered(node: Node) -> list[Node]:

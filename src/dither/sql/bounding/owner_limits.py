@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dither.exact.parameters import whole
+from dither.sql.expressions import Stored, StoredText
 from dither.sql.guard.facts import facts
 from dither.sql.plan.nodes import (
     Filter,
@@ -16,7 +17,6 @@ from dither.sql.plan.nodes import (
     OwnerLimit,
     OwnerWindow,
     Project,
-    Retruncate,
     Scan,
     SemiJoin,
     UnionAll,
@@ -33,25 +33,23 @@ def most_in_all(node: Node) -> int:
     return facts(Limits(None).limited(node)).total
 
 
-def limited_rows(node: Node, rows: int | None, *, where_first: bool = False) -> Node:
-    """A relation with at most `rows` rows of each owner from any table, or with `where_first` of those that it keeps.
-
-    That costs a window over them, and is done where it makes a difference.
-    """
-    if not where_first or rows is None or not chooses_rows(node):
-        return Limits(rows).limited(node)
-    declared = Limits(None).limited(node)
-    most = facts(declared).rows
-    return declared if most is not None and most <= rows else Retruncate(declared, whole(rows, "rows_per_owner"))
+def finds_one(node: Node, agreed: set[str]) -> bool:
+    """Whether a row that must agree in these columns with rows of a relation finds one of the same owner at most."""
+    relation = facts(node)
+    return relation.rows == 1 or (relation.distinct is not None and relation.distinct <= agreed)
 
 
-def chooses_rows(node: Node) -> bool:
-    """Whether conditions choose among the rows of one table, so that a limit can come before or after them."""
-    chosen = False
-    while isinstance(node, (Filter, Project, JoinPublic, SemiJoin)):
-        chosen |= not isinstance(node, Project)
-        node = node.child
-    return chosen and isinstance(node, Scan)
+def agreeing(join: JoinOwner, place: int) -> set[str]:
+    """The columns of one side of a join that are held equal to something of the other."""
+    return {value.name for value in (pair[place] for pair in join.equal) if isinstance(value, (Stored, StoredText))}
+
+
+def found_once(join: JoinOwner) -> Node | None:
+    """The side of which each row of the other finds one at most, if no more rows are made than the other side has."""
+    if finds_one(Limits(None).limited(join.other), agreeing(join, 1)):
+        return join.other
+    turned = not join.outer and finds_one(Limits(None).limited(join.child), agreeing(join, 0))
+    return join.child if turned else None
 
 
 class Limits:
@@ -91,9 +89,6 @@ class Limits:
 
     def _joined(self, node: JoinOwner) -> Node:
         """Of a side of which each row of the other finds one at most as many rows count as are declared to."""
-        child, other = self.limited(node.child), self.limited(node.other)
-        if facts(replace(node, child=child)).rows is not None:
-            other = Limits(None).limited(node.other)
-        elif facts(replace(node, other=other)).rows is not None:
-            child = Limits(None).limited(node.child)
+        once = found_once(node)
+        child, other = ((Limits(None) if side is once else self).limited(side) for side in (node.child, node.other))
         return replace(node, child=child, other=other)

@@ -13,8 +13,8 @@ from typing import Any
 from dither.exact.digits import counted, decimal
 from dither.sensitivity import Sensitivity
 from dither.sql.bounding.aggregations import plan
+from dither.sql.bounding.limit_order import chooses_rows, path_to_table
 from dither.sql.bounding.losses import left_out
-from dither.sql.bounding.owner_limits import chooses_rows
 from dither.sql.guard.check import check
 from dither.sql.plan.measures import added_up, shown
 from dither.sql.plan.nodes import Aggregate, Choice, Measure
@@ -209,10 +209,11 @@ def reasons(plan: Plan) -> Iterator[str]:
 
 def _order(plan: Plan) -> str:
     """Where conditions choose among rows: whether the limit is on those that they keep."""
-    if not chooses_rows(plan.question.source):
+    if not chooses_rows(plan.question.source, plan.stated):
         return ""
     if plan.strategy.where_first:
-        return ', of those that WHERE keeps (limit_rows="before_where" is the quicker plan)'
+        kept = "WHERE keeps" if path_to_table(plan.question.source) else "conditions on them alone keep"
+        return f', of those that {kept} (limit_rows="before_where" is the quicker plan)'
     return ', taken before WHERE (limit_rows="after_where" takes a window, and counts more of the rows asked about)'
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from dither.exact.parameters import whole
+from dither.sql.bounding.limit_order import chooses_rows
 from dither.sql.bounding.losses import certifiable
-from dither.sql.bounding.owner_limits import Limits, chooses_rows
+from dither.sql.bounding.owner_limits import Limits
 from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Average, Sum
 from dither.sql.planner.candidate import NOTHING_DECIDED, Plan
@@ -28,8 +29,8 @@ def rows_as_stated(plan: Plan) -> Plan:
     """A limit on rows that the analyst stated is kept."""
     if plan.stated is None:
         return plan
-    first = plan.where_first and chooses_rows(plan.question.source)
-    return plan.deciding(rows=whole(plan.stated, "rows_per_owner"), where_first=first)
+    rows = whole(plan.stated, "rows_per_owner")
+    return plan.deciding(rows=rows, where_first=plan.where_first and chooses_rows(plan.question.source, rows))
 
 
 def fewer_rows(plan: Plan) -> Plan:

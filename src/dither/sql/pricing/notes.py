@@ -9,6 +9,7 @@ from fractions import Fraction
 from dither.exact.digits import counted, decimal
 from dither.mechanisms import KeySelection, Quantile
 from dither.sql.bounding.aggregations import plan
+from dither.sql.bounding.limit_order import path_to_table
 from dither.sql.expressions import Stored
 from dither.sql.plan.aggregates import Average, Sum
 from dither.sql.plan.aggregates.chosen_value import GREATEST, LEAST
@@ -18,11 +19,14 @@ from dither.sql.plan.nodes import (
     Choice,
     CountRows,
     Filter,
+    JoinFull,
+    JoinOwner,
     Node,
     OwnerAggregate,
     OwnerLimit,
     QuantileRows,
     Retruncate,
+    Scan,
     SemiJoin,
     SumRows,
     Total,
@@ -136,9 +140,19 @@ def _limits(aggregate: Aggregate, least: Mapping[str, int]) -> Iterator[str]:
     yield from _clamps(aggregate)
     for cut in aggregate.walk():
         if isinstance(cut, Retruncate) and not isinstance(cut.child, OwnerAggregate):
-            yield f"Of those that WHERE keeps, at most {_rows(cut.rows)} counted."
+            *_, scan = path_to_table(cut.child)
+            of = f" in {scan.table.name}" if several and isinstance(scan, Scan) else ""
+            if _joins(aggregate.child) > _joins(cut):
+                yield f"Of those that conditions on them alone keep, at most {_rows(cut.rows, of)} joined."
+            else:
+                yield f"Of those that WHERE keeps, at most {_rows(cut.rows, of)} counted."
         elif isinstance(cut, Retruncate):
             yield f"After WHERE, joins and grouping at most {_rows(cut.rows)} kept."
+
+
+def _joins(node: Node) -> int:
+    """How often rows of one owner meet each other."""
+    return sum(isinstance(inner, (JoinOwner, JoinFull)) for inner in node.walk())
 
 
 def chooses(node: Node) -> bool:
