@@ -109,18 +109,20 @@ def _above(found: Work, limits: Limits) -> Iterator[tuple[str, str]]:
 
 def _fewer_rows(priced: PricedQuestion, limits: Limits) -> str:
     """A number of rows of each owner with which the question is admitted, as large as a search finds."""
-    stated = work(plan(priced.question, rows_per_owner=priced.strategy.rows), limits.max_cells)
-    if priced.strategy.where_first and not any(_above(stated, limits)):
+
+    def fits(rows: int | None, *, first: bool = False) -> bool:
+        other = plan(priced.question, rows_per_owner=rows, where_first=first)
+        return not any(_above(work(other, limits.max_cells), limits))
+
+    if priced.strategy.where_first and fits(priced.strategy.rows):
         return 'With limit_rows="before_where" it fits.'
     tables = [node.table for node in priced.question.source.walk() if isinstance(node, Scan)]
     low, high = 0, max(table.max_rows_per_owner for table in tables)
     while low < high:
         middle = (low + high + 1) // 2
-        other = work(plan(priced.question, rows_per_owner=middle), limits.max_cells)
-        low, high = (low, middle - 1) if any(_above(other, limits)) else (middle, high)
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
     if low:
-        first = work(plan(priced.question, rows_per_owner=low, where_first=True), limits.max_cells)
-        order = ', limit_rows="before_where"' if any(_above(first, limits)) else ""
+        order = "" if fits(low, first=True) else ', limit_rows="before_where"'
         return f"With rows_per_owner={low}{order} it fits."
     return (
         "Ask with fewer joins and fewer texts at once, or by equalities of keys; the curator may declare what tables "
