@@ -351,6 +351,14 @@ def test_what_the_refusal_names_fits(make: Make, kind: str) -> None:
         curator.sql(text, epsilon="0.1", rows_per_owner=rows + 1, **order)
 
 
+def test_a_refusal_names_the_order_that_fits(make: Make) -> None:
+    curator = make()
+    text, _ = REFUSED["a search"]
+    with pytest.raises(dt.UnsupportedQuery, match='With limit_rows="before_where" it fits'):
+        curator.sql(text, epsilon="0.1", rows_per_owner=50)
+    curator.sql(text, epsilon="0.1", rows_per_owner=50, limit_rows="before_where")
+
+
 @pytest.mark.parametrize(
     ("limit", "text", "words"),
     [
