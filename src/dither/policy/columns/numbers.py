@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from dither.errors import ParameterError, PolicyError
 from dither.exact.parameters import Number, exact, whole
@@ -60,11 +61,11 @@ class Fixed(Coded):
             self._keep(**{name: Decimal(f"{int(value * 10**self.decimals)}e-{self.decimals}")})
         self._check_range()
 
-    @property
+    @cached_property
     def low(self) -> int:
         return int(Fraction(self.lower) * 10**self.decimals)
 
-    @property
+    @cached_property
     def high(self) -> int:
         return int(Fraction(self.upper) * 10**self.decimals)
 

@@ -18,6 +18,7 @@ from dither.sql.postprocess.formulas import terms
 from dither.sql.postprocess.row_choice import After, Sorting
 from dither.sql.text.collations import check_order
 from dither.sql.text.source import Source
+from dither.sql.text.subtree import subtree
 
 CLAUSES = ("having", "order", "limit", "offset")
 MOST_ROWS = 10**9
@@ -58,10 +59,10 @@ def bind_after(select: exp.Select, selected: Selected) -> tuple[After | None, tu
 
 def only_outside(select: exp.Select, source: Source) -> None:
     """Inside a subquery these clauses would act on exact values; HAVING of owners' totals is another matter."""
-    for inner in select.find_all(exp.Query):
-        for clause in CLAUSES[1:]:
+    for inner in subtree(select)[1:]:
+        for clause in CLAUSES[1:] if isinstance(inner, exp.Query) else ():
             node = inner.args.get(clause)
-            if inner is not select and node:
+            if node:
                 word = {"order": "ORDER BY"}.get(clause, clause.upper())
                 raise source.refusal(
                     node, f"{word} cannot stand in a subquery.", "Write it at the end of the whole query."

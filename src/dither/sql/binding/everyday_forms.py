@@ -11,6 +11,7 @@ from dither.policy.catalog import Catalog
 from dither.policy.names import quoted
 from dither.sql.binding.aggregate_calls import is_aggregated
 from dither.sql.text.source import Source
+from dither.sql.text.subtree import subtree
 
 MOST_PERCENTILES = 20  # of one list
 
@@ -18,7 +19,7 @@ MOST_PERCENTILES = 20  # of one list
 def written_out(select: exp.Select, source: Source, catalog: Catalog) -> exp.Select:
     """A copy of the query without the forms that are short for others."""
     copied = select.copy()
-    for node in list(copied.walk()):
+    for node in subtree(copied):
         if isinstance(node, (exp.Table, exp.Column)) and node.args.get("db") is not None:
             _without_schema(node, source, catalog)
         elif isinstance(node, exp.CountIf):

@@ -11,6 +11,7 @@ from dither.policy.columns import Column
 from dither.sql.plan.aggregates.aggregator import Aggregator
 from dither.sql.postprocess.formulas import terms
 from dither.sql.postprocess.formulas.terms import Condition, Term
+from dither.sql.text.subtree import subtree
 
 Kind = Literal["number", "date", "timestamp", "boolean", "text"]
 _AGGREGATES = (exp.AggFunc, exp.Filter, exp.WithinGroup)
@@ -47,4 +48,4 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 def is_formula(node: exp.Expr) -> bool:
     """Whether this computes with aggregates: it has one inside, and is none itself."""
-    return not is_aggregate(node) and any(is_aggregate(inner) for inner in node.walk())
+    return not is_aggregate(node) and any(map(is_aggregate, subtree(node)))

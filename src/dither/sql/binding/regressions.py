@@ -12,13 +12,14 @@ from decimal import Decimal
 from sqlglot import exp
 
 from dither.sql.scalars.scalar import Scalars
+from dither.sql.text.subtree import subtree
 
 
 def with_regressions(select: exp.Expr, scalars: Scalars) -> None:
     """Write out every such call in the select list, HAVING and ORDER BY of a query."""
     clauses = (select.args.get(name) for name in ("having", "order"))
     for part in [*select.expressions, *(clause for clause in clauses if clause is not None)]:
-        for node in list(part.walk()):
+        for node in subtree(part):
             if type(node) in FORMULAS:
                 filtered = isinstance(node.parent, exp.Filter)
                 call = node.parent if filtered and node.parent is not None else node

@@ -127,7 +127,8 @@ class _Answering:
         clause = select.args.get("group")
         aliased = {item.alias.lower(): item.node for item in reversed(self.items) if item.alias}
         nodes = [self._meant(given, aliased) for given in (clause.expressions if clause is not None else ())]
-        self.scalars = replace(self.scalars, public_texts=public_texts(self.scope, nodes))
+        if texts := public_texts(self.scope, nodes):
+            self.scalars = replace(self.scalars, public_texts=texts)
         for node in nodes:
             code, declaration = group_key(self.scalars, node)
             if isinstance(declaration, (Category, Text)):

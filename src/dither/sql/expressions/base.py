@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 from dither.records import text_of
 
@@ -15,8 +16,7 @@ class Expression:
     """A node; children are found by their type, so that walks need no list of node kinds."""
 
     def children(self) -> Iterator[Expression]:
-        for f in fields(self):
-            value = getattr(self, f.name)
+        for value in values_of_fields(self):
             for item in value if isinstance(value, tuple) else (value,):
                 if isinstance(item, Expression):
                     yield item
@@ -34,8 +34,11 @@ class Expression:
     @cached_property
     def size(self) -> int:
         """About how many words it takes to write the node down, where what is used twice is written twice."""
-        inner = sum(self.times(child) * child.size for child in self.children())
-        return 1 + inner + sum(_size(getattr(self, f.name)) for f in fields(self))
+        found = 1
+        for value in values_of_fields(self):
+            for part in value if isinstance(value, tuple) else (value,):
+                found += self.times(part) * part.size if isinstance(part, Expression) else _size(part)
+        return found
 
     def times(self, child: Expression) -> int:
         """How often a child is written, in the statement or by the engine that reads it."""
@@ -115,6 +118,16 @@ class Textual(Expression):
     def longest(self) -> int:
         """How many characters it can have at most."""
         return max((child.longest for child in self.children() if isinstance(child, Textual)), default=0)
+
+
+def values_of_fields(node: Any) -> list[Any]:
+    """What a node is made of: the values of its fields, in their order."""
+    return [getattr(node, name) for name in _names(node.__class__)]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _size(value: object) -> int:

@@ -18,6 +18,7 @@ from dither.sql.text import faithfulness, limits, parse
 from dither.sql.text.dialects.interpreter import Interpreted, translated
 from dither.sql.text.dialects.vocabulary import Vocabulary
 from dither.sql.text.source import Source
+from dither.sql.text.subtree import subtree
 
 _MOST_QUERIES, _MOST_INSIDE = 8, 3
 
@@ -36,7 +37,7 @@ def read_over(
     """
     found = _interpreted(text) if vocabulary is None else translated(text, vocabulary, catalog)
     tree, source = found.tree, found.source
-    parse.few_series(tree, source)
+    parse.few_series(subtree(tree), source)
     if not isinstance(tree, (exp.Select, exp.Union, exp.Subquery)) or found.private:
         return None
     prefix, names = "answer", {name.name.lower() for name in tree.find_all(exp.Identifier)}
@@ -68,7 +69,7 @@ def _interpreted(text: str) -> Interpreted:
     source = limits.tokens(text)
     tree = parse.tree(source)
     parse.shallow(tree, source)
-    return Interpreted(tree, source, tree, {}, private=False)
+    return Interpreted(tree, source, tree.copy(), {}, private=False)
 
 
 def _rows_inside(tree: exp.Expr, catalog: Catalog) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from dither.records import text_of
 from dither.sql.expressions import Expression
+from dither.sql.expressions.base import values_of_fields
 
 
 @dataclass(frozen=True)
@@ -14,8 +15,7 @@ class Node:
     """A plan node; children are found by their type."""
 
     def children(self) -> Iterator[Node]:
-        for f in fields(self):
-            value = getattr(self, f.name)
+        for value in values_of_fields(self):
             for item in value if isinstance(value, tuple) else (value,):
                 if isinstance(item, Node):
                     yield item

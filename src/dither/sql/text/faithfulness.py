@@ -69,18 +69,23 @@ def written(tree: exp.Expr) -> str:
     tree = tree.copy()
     for node in [node for node in tree.find_all(exp.Div) if node.meta.get("exact")]:
         node.set("this", exp.Mul(this=exp.Literal.number("1.0"), expression=exp.Paren(this=node.this)))
-    return str(_Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE).generate(tree))
+    return _generated(tree)
+
+
+def _generated(tree: exp.Expr) -> str:
+    """A tree as text; the tree is not to be used after it."""
+    writer = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    return str(writer.generate(tree, copy=False))
 
 
 def faithful(parsed: Parsed) -> None:
-    """Refuse a text of which the tree does not hold every word, in order."""
+    """Refuse a text of which the tree does not hold every word, in order. The tree is not to be used after it."""
     faithful_tree(parsed.select, parsed.source, {})
 
 
 def faithful_tree(tree: exp.Expr, source: Source, synonyms: Mapping[str, str]) -> None:
     """The same of any tree, in a dialect that has other words for some of PostgreSQL's."""
-    writer = _Writer(dialect=Postgres, comments=False, unsupported_level=ErrorLevel.IGNORE)
-    again = writer.generate(tree)
+    again = _generated(tree)
     written, kept = (
         plain([(synonyms.get(word, word), at) for word, at in _words(tokens)])
         for tokens in (source.tokens, Postgres().tokenize(again))

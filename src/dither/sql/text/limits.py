@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from sqlglot.dialects.postgres import Postgres
@@ -21,6 +21,7 @@ MOST_NESTING = 24  # the parser needs some 25 stack frames a level, and Python a
 _PIECES = re.compile(
     r"'[^']*'|\"[^\"]*\"|\w+|[<>!:|]{2}|[^\w\s]"
 )  # about what the tokeniser will find, at a fraction of its time
+_DEPTH = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _WORD = re.compile(r"\w")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2069]")
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
@@ -54,14 +55,11 @@ _QUOTES = "Close every quote and comment: 'text', \"name\", /* remark */."
 def readable(text: str) -> Source:
     """The text, if it is small and plain enough to be cut into tokens, in whatever dialect."""
     source = _plain(text)
-    pieces, depth, deepest = 0, 0, 0
-    for piece in _PIECES.finditer(text):
-        pieces += 1
-        depth += (piece[0] in "([{") - (piece[0] in ")]}")
-        deepest = max(deepest, depth)
-    if pieces > MOST_TOKENS:
+    pieces = _PIECES.findall(text)
+    deepest = max(accumulate(_DEPTH.get(piece, 0) for piece in pieces), default=0)
+    if len(pieces) > MOST_TOKENS:
         raise source.refusal(
-            0, f"the query has about {pieces} words and signs; at most {MOST_TOKENS} are read.", _SHORTER
+            0, f"the query has about {len(pieces)} words and signs; at most {MOST_TOKENS} are read.", _SHORTER
         )
     if deepest > 2 * MOST_NESTING:
         what = f"the query is nested more than {MOST_NESTING} levels deep."

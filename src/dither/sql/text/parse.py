@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from dither.sql.text import grammar
 from dither.sql.text.advice import Advice
 from dither.sql.text.called import placed
 from dither.sql.text.source import Source
+from dither.sql.text.subtree import subtree
 
 MOST_DEPTH = 100  # levels of the syntax tree, chains of AND and OR counted once
 
@@ -44,11 +46,12 @@ def parse(source: Source, catalog: Catalog) -> Parsed:
 
 def checked(tree: exp.Expr, source: Source, catalog: Catalog) -> Parsed:
     """The tree, if it is one SELECT and every part of it allowed."""
-    _plain_groups(tree, source, catalog)
-    _only_allowed(tree, source, catalog)
+    nodes = subtree(tree)
+    _plain_groups(nodes, source, catalog)
+    _only_allowed(nodes, source, catalog)
     shallow(tree, source)
-    _short_lists(tree, source)
-    few_series(tree, source)
+    _short_lists(nodes, source)
+    few_series(nodes, source)
     if isinstance(tree, exp.Union):
         hint = "Ask one question for each part, or unite the rows: SELECT COUNT(*) FROM (... UNION ALL ...) AS u."
         raise source.refusal(tree.expression, "UNION of answers is not supported.", hint)
@@ -93,9 +96,9 @@ def tree(source: Source, parser: type[PostgresParser] = Grammar) -> exp.Expr:
     return found[0]
 
 
-def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
+def _plain_groups(nodes: Sequence[exp.Expr], source: Source, catalog: Catalog) -> None:
     """ALL and DISTINCT after GROUP BY are one flag, true or false where it should not be at all; or nothing follows."""
-    groups = list(tree.find_all(exp.Group))
+    groups = [node for node in nodes if isinstance(node, exp.Group)]
     if any(not any(group.args.values()) for group in groups):
         at = source.keyword("GROUP") or 0
         raise source.refusal(at, "GROUP BY names no key.", Advice.about(source, catalog).fill("{keys}"))
@@ -106,14 +109,14 @@ def _plain_groups(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
         raise source.refusal(word.start, what, Advice.about(source, catalog).fill("{keys}"))
 
 
-def _only_allowed(tree: exp.Expr, source: Source, catalog: Catalog) -> None:
-    for node in tree.walk():
+def _only_allowed(nodes: Sequence[exp.Expr], source: Source, catalog: Catalog) -> None:
+    for node in nodes:
         if node._meta and "refused" in node._meta:  # by its dialect, in questions
             raise source.refusal(*node._meta["refused"])
         without_zone(node, source)
         enough(node, source)
         allowed = grammar.ALLOWED.get(type(node))
-        inside = isinstance(node, (exp.Window, exp.Qualify)) and node.parent_select is not tree
+        inside = isinstance(node, (exp.Window, exp.Qualify)) and node.parent_select is not nodes[0]
         if isinstance(node.parent, exp.Window) or inside or _is_derived(node):
             allowed = grammar.WINDOWS.get(type(node), allowed)
         if allowed is None or (isinstance(node, exp.Anonymous) and _name(node, source) not in grammar.OWN_FUNCTIONS):
@@ -207,16 +210,16 @@ def shallow(tree: exp.Expr, source: Source) -> None:
             level.append((child, depth if chained else depth + 1))
 
 
-def _short_lists(tree: exp.Expr, source: Source) -> None:
-    for node in tree.find_all(exp.In):
-        if len(node.expressions) > grammar.MOST_OPTIONS:
+def _short_lists(nodes: Sequence[exp.Expr], source: Source) -> None:
+    for node in nodes:
+        if isinstance(node, exp.In) and len(node.expressions) > grammar.MOST_OPTIONS:
             what = f"this IN list has {len(node.expressions)} values; at most {grammar.MOST_OPTIONS} are read."
             raise source.refusal(node, what, "Use BETWEEN for ranges of values.")
 
 
-def few_series(tree: exp.Expr, source: Source) -> None:
+def few_series(nodes: Iterable[exp.Expr], source: Source) -> None:
     """Refuse many functions that are computed by long series: each takes a while to be read, before a price is paid."""
-    found = list(tree.find_all(exp.Sqrt, exp.Ln, exp.Log, exp.Exp, exp.Pow))
+    found = [node for node in nodes if isinstance(node, (exp.Sqrt, exp.Ln, exp.Log, exp.Exp, exp.Pow))]
     if len(found) > grammar.MOST_SERIES:
         what = f"this has {len(found)} roots, logarithms and powers; at most {grammar.MOST_SERIES} are read."
         raise source.refusal(found[-1], what, "Ask several questions.")

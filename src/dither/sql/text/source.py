@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from dither.errors import UnsupportedQuery
+from dither.sql.text.subtree import subtree
 
 # Words of hints that are PostgreSQL's alone, or have another form in some dialect.
 _OURS = ("EXTRACT(EPOCH", "INTERVAL '", "day + 7", "LOG(2", "NUMERIC(", "TIMESTAMPTZ", "for a backslash")
@@ -42,7 +43,7 @@ class Source:
         """Where a node begins: its own token, else the first token inside it, else that of the node around it."""
         around: exp.Expr | None = node
         while around is not None:
-            starts = [start for inner in around.walk() if isinstance(start := (inner._meta or {}).get("start"), int)]
+            starts = [start for inner in subtree(around) if isinstance(start := (inner._meta or {}).get("start"), int)]
             if starts:
                 return min(starts)
             around = around.parent

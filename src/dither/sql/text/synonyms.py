@@ -36,9 +36,12 @@ _BEFORE_TEXT = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")  # types that may stand befo
 
 
 def plain(words: list[Word]) -> list[Word]:
-    """The words in their one spelling."""
-    for rule in (_names, _logarithms, _literals, _remainders, _calls, _ordering, _frames):
-        words = rule(words)
+    """The words in their one spelling. A rule about words that are not there would change nothing, and is passed by."""
+    words = _names(words)
+    there = {word for word, _ in words}
+    for about, rule in RULES:
+        if not about.isdisjoint(there):
+            words = rule(words)
     return words
 
 
@@ -184,3 +187,13 @@ _INSIDE: dict[str, Callable[[str], str]] = {
     "DATE_PART": lambda word: "FROM" if word == "," else word,
     "SUBSTRING": lambda word: "," if word in ("FROM", "FOR") else word,
 }
+
+# Each rule, with the words without which it changes nothing, as `_names` leaves them. None brings in those of another.
+RULES: tuple[tuple[frozenset[str], Callable[[list[Word]], list[Word]]], ...] = (
+    (frozenset({"LOG2", "LOG10"}), _logarithms),
+    (frozenset({*_BEFORE_TEXT, "INTERVAL", "DATE_TRUNC", "DATE_PART", "EXTRACT"}), _literals),
+    (frozenset({"MOD"}), _remainders),
+    (frozenset({"CAST", *_RENAMED}), _calls),
+    (frozenset({"NULLS", "OFFSET", "ROW", "ROWS"}), _ordering),
+    (frozenset({"PRECEDING"}), _frames),
+)

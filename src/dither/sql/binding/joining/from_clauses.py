@@ -15,6 +15,7 @@ from dither.sql.binding.binder import Binder, with_presence
 from dither.sql.binding.joining.join_conditions import Part, conjuncts
 from dither.sql.binding.joining.joins import Joining
 from dither.sql.scalars.scope import Relation
+from dither.sql.text.subtree import subtree
 
 _OUTER = ("RIGHT", "FULL")
 
@@ -24,7 +25,8 @@ def parts_of(binder: Binder, select: exp.Expr) -> list[Part]:
     joins = list(select.args.get("joins") or ())
     reading = _FromClause(binder, select)
     parts = reading.listed(select.args["from_"].this, joins, missing=False)
-    turned = [join for join in select.find_all(exp.Join) if _side(join) in _OUTER and join.parent_select is select]
+    among = [node for part in (select.args["from_"], *joins) for node in subtree(part) if isinstance(node, exp.Join)]
+    turned = [join for join in among if _side(join) in _OUTER and join.parent_select is select]
     if turned and any(item.unalias().find(exp.Star) and not item.find(exp.Count) for item in select.expressions):
         what = f"* beside {_side(turned[0])} JOIN is not supported."
         raise binder.source.refusal(turned[0], what, "Name the columns.")

@@ -11,6 +11,7 @@ from dither.sql.expressions import Numeric, Textual, simplifier
 from dither.sql.plan.nodes import Equality, Node
 from dither.sql.scalars.scalar import Scalars, Value
 from dither.sql.scalars.scope import Relation, Scope
+from dither.sql.text.subtree import subtree
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def condition_of(node: exp.Expr, scope: Scope) -> Condition:
             if not _knows(scope, other) and scope.around.owner_of(other) is not None:
                 return Condition(node, frozenset(places), True, around_owner=True)
     places_found: set[int] = set()
-    columns = list(node.find_all(exp.Column))
+    columns = [inner for inner in subtree(node) if isinstance(inner, exp.Column)]
     outside = [column for column in columns if scope.around is not None and not _knows(scope, column)]
     for column in outside:
         _refuse_farther(column, scope)
@@ -131,7 +132,7 @@ def _refuse_farther(column: exp.Column, scope: Scope) -> None:
 
 def has_query(node: exp.Expr) -> bool:
     """Whether a query stands inside."""
-    return node.find(exp.Select) is not None
+    return any(isinstance(inner, exp.Select) for inner in subtree(node))
 
 
 def _knows(scope: Scope, column: exp.Column) -> bool:

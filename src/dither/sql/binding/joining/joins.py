@@ -42,8 +42,13 @@ class Joining:
             self.relations += part.relations
             self.places.append(frozenset(range(first, len(self.relations))))
         scope = self._scope()
-        pending = [node for node in where if has_query(node)]
-        conditions = [condition_of(node, scope) for node in where if not has_query(node)]
+        pending: list[exp.Expr] = []
+        conditions: list[Condition] = []
+        for node in where:
+            if has_query(node):
+                pending.append(node)
+            else:
+                conditions.append(condition_of(node, scope))
         outer: dict[int, list[Condition]] = {}
         for number, part in enumerate(self.parts):
             own = [condition_of(node, scope) for node in (*part.conditions, *self._using(number))]

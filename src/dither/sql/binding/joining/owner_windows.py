@@ -19,6 +19,7 @@ from dither.sql.plan.nodes import Filter
 from dither.sql.plan.window_nodes import OwnerWindow, Window
 from dither.sql.scalars.scalar import Scalars
 from dither.sql.scalars.scope import Relation
+from dither.sql.text.subtree import subtree
 
 _RANKS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
 _ROWS = {exp.Lag: "lag", exp.Lead: "lead"}
@@ -28,7 +29,7 @@ _MOST_AWAY = 1_000  # rows that LAG and LEAD go
 def windows_in(query: exp.Expr) -> list[exp.Window]:
     """The windows of a query's own items and QUALIFY."""
     items = [*query.expressions, *filter(None, [query.args.get("qualify")])]
-    found = [node for item in items for node in item.find_all(exp.Window)]
+    found = [node for item in items for node in subtree(item) if isinstance(node, exp.Window)]
     return [node for node in found if node.parent_select is query]
 
 

@@ -16,6 +16,7 @@ from dither.sql.binding.binder import Binder, FreshNames
 from dither.sql.binding.joining.from_clauses import called_in
 from dither.sql.binding.joining.join_conditions import conjuncts
 from dither.sql.binding.owner_total_calls import totals_of
+from dither.sql.text.subtree import subtree
 
 _PLAIN = ("group", "having", "order", "limit", "offset", "distinct", "with_")
 
@@ -24,7 +25,9 @@ def write_out(binder: Binder, select: exp.Expr) -> None:
     """Give the query a join for each query that stands for a value in its conditions, items and keys."""
     writing = _Writing(binder, select)
     parts = [select.args.get("where"), select.args.get("group"), *select.expressions]
-    for node in [node for part in parts if part is not None for node in part.find_all(exp.Subquery)]:
+    for node in [node for part in parts if part is not None for node in subtree(part)]:
+        if not isinstance(node, exp.Subquery):
+            continue
         listed = isinstance(node.parent, exp.In) and node.arg_key == "query"
         if node.parent_select is select and not listed and isinstance(node.this, exp.Query):
             node.replace(writing.value(node))

@@ -30,8 +30,8 @@ def scan(node: Scan, facts: Of) -> Facts:
     distinct = _key(table.key, node.names)
     schema = _columns(node.names, table.columns)
     alike, values = (_named(of, node.names) for of in (table.structure.rows_in, table.structure.values))
-    known = Facts(schema, table.people, None, distinct, MOST_ROWS, table.row_level, table.owner_type)
-    return replace(known, alike=alike, values=values)
+    kinds = (table.row_level, table.owner_type)
+    return Facts(schema, table.people, None, distinct, MOST_ROWS, *kinds, alike=alike, values=values)
 
 
 def public_scan(node: PublicScan, facts: Of) -> Facts:
