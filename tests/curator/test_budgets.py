@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -167,3 +168,11 @@ def test_a_cap_that_is_there_already_stays(make: object, monkeypatch: pytest.Mon
     assert len(alice.sql("SELECT COUNT(*) FROM visits", rho="0.001")) == 1
     with pytest.raises(dt.BudgetExceeded):
         alice.sql("SELECT SUM(age) FROM visits", epsilon="1e-9")
+
+
+def test_the_people_may_be_left_out_where_there_are_no_others(make: Callable[..., dt.Curator]) -> None:
+    clinic = make(dt.PureDP(4))
+    assert clinic.budget() == clinic.budget("patients")
+    clinic.people("staff", budget=dt.PureDP(1))
+    with pytest.raises(PolicyError, match="say which people are meant with people=; known are: patients, staff"):
+        clinic.budget()

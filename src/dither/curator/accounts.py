@@ -120,9 +120,7 @@ class Accounts:
     def only_people(self, analyst: str | None = None) -> str:
         """The one people there are, or about whom an analyst may ask."""
         if len(known := self.people if analyst is None else self.people_of(analyst)) != 1:
-            raise PolicyError(
-                f"say whose budget the cap belongs to with people=; known are: {', '.join(known) or 'none'}."
-            )
+            raise PolicyError(f"say which people are meant with people=; known are: {', '.join(known) or 'none'}.")
         return known[0]
 
     def refusal(self, people: str, analyst: str | None, asked: Mapping[str, str], charge: Charge) -> BudgetExceeded:

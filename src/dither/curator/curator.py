@@ -252,8 +252,8 @@ class Curator(Asker, Overseen):
         """The profile that was made of a table's current snapshot."""
         return self._service.profile(self._known(analyst), table)
 
-    def budget(self, people: str, analyst: str | None = None) -> BudgetView:
-        """What an account was granted, has spent and has left."""
+    def budget(self, people: str | None = None, analyst: str | None = None) -> BudgetView:
+        """What an account was granted, has spent and has left; `people` may be left out where there are no others."""
         return self._service.budget(self._known(analyst), people)
 
     def plot_budget(self, people: str, analyst: str | None = None) -> Any:

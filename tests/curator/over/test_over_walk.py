@@ -303,3 +303,30 @@ def test_planted_one_computation_for_all_dialects(make: Make, monkeypatch: pytes
     )
     with pytest.raises(AssertionError):
         check_dialects_apart(make())
+
+
+@pytest.mark.parametrize(
+    ("computed", "place"),
+    [
+        ("region,\n n - region", (2, 4)),  # the operator that fits no types
+        ("region, LOWER(n)", (1, 16)),
+        ("region, MAX(n)", (None, None)),  # the text has the column's name twice: in the part, and here
+    ],
+)
+def test_what_the_engine_refuses_has_its_own_place_or_none(
+    make: Make, computed: str, place: tuple[int | None, int | None]
+) -> None:
+    with pytest.raises(dt.UnsupportedQuery, match="cannot be computed from the answer") as caught:
+        make(ZCDP).explain(f"SELECT {computed} FROM ({INNER}) AS t", epsilon=1)
+    assert (caught.value.line, caught.value.column) == place
+
+
+def test_over_answers_is_said_of_what_stands_elsewhere(make: Make) -> None:
+    clinic = make(ZCDP)
+    for text, said in (
+        ("SELECT SAFE_DIVIDE(COUNT(*), 2) FROM visits", "SAFE_DIVIDE is not supported. Write x / NULLIF(y, 0)."),
+        ("SELECT WIDTH_BUCKET(COUNT(*), 0, 10, 5) FROM visits", "WIDTH_BUCKET is not supported over answers. Over"),
+    ):
+        with pytest.raises(dt.UnsupportedQuery) as caught:
+            clinic.explain(text, epsilon=1)
+        assert said in str(caught.value)

@@ -14,7 +14,7 @@ import dither as dt
 from dither.accounting.currency.currency import Currency
 from dither.curator.profiling import Asked
 from dither.policy.catalog import Catalog, Table
-from dither.policy.columns import Category, Int
+from dither.policy.columns import Category, Int, Text
 from dither.sql.binding.reading import read
 from dither.sql.bounding.aggregations import measures
 from dither.sql.guard.check import check
@@ -26,6 +26,7 @@ from dither.sql.planner.strategy import Strategy
 from dither.sql.postprocess.histograms import Certified, Histogram
 from dither.sql.postprocess.measure_errors import MeasureError, errors_of
 from dither.sql.pricing.explain import explain
+from dither.sql.pricing.explanation_text import to_text
 from dither.sql.pricing.price import PricedQuestion, price
 
 M, B = 200, 1000
@@ -165,6 +166,23 @@ def test_the_menu_and_what_could_be_declared() -> None:
     assert (few.to_dict()["structure"], owners.to_dict()["structure"]) == ([], []), "it would not be true, or no gain"
     assert owners.to_dict()["menu"] == [], "there is no count or sum of rows to choose by"
     assert explain(priced(TEXTS[1], None), SURE).to_dict()["structure"] == [], "Laplace noise covers the sum of all"
+
+
+def test_the_menu_says_how_many_owners_a_key_needs() -> None:
+    def explained(text: str, rows: int | None = None) -> dict[str, Any]:
+        budget = Currency.of(dt.ApproxDP(4, "1e-6"))
+        found = read(text, Catalog({"t": replace(TABLE, columns={"word": Text(max_length=8)})}))
+        return explain(price(found, budget, rho="0.01", rows_per_owner=rows), SURE).to_dict()
+
+    menu = explained("SELECT word, COUNT(*) FROM t GROUP BY word")["menu"]
+    for item in menu:
+        told = explained("SELECT word, COUNT(*) FROM t GROUP BY word", item["rows_per_owner"])
+        assert item["owners_needed"] == told["selected_keys"]["owners_needed"]
+    assert len(menu) > 1
+    assert f"; a key needs {menu[0]['owners_needed']} owners." in to_text(
+        explained("SELECT word, COUNT(*) FROM t GROUP BY word")
+    )
+    assert [item["owners_needed"] for item in explained("SELECT COUNT(*) FROM t")["menu"]] == [None] * len(menu)
 
 
 def test_an_error_is_that_of_the_whole_interval() -> None:

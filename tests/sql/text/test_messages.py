@@ -89,6 +89,23 @@ CASES = {
         "is a column and the name of a select item",
     ),
     "SELECT COUNT(*) FROM t WHERE 'a' = 'b'": (30, "a quoted text is compared with another"),
+    "SELECT PERCENTILE_CONT(id, 0.5) FROM t": (
+        28,
+        "Write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x), or MEDIAN(x)",
+    ),
+    "SELECT PERCENTILE_DISC(0.5) FROM t": (8, "Write PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), or MEDIAN(x)"),
+    "SELECT QUANTILE(id, 0.5) FROM t": (8, "Write PERCENTILE_CONT(0.5) WITHIN GROUP"),
+    "SELECT APPROX_QUANTILES(id, 4)[1] FROM t": (8, "APPROX_QUANTILES is not supported. Write PERCENTILE_CONT(0.5)"),
+    "SELECT APPROX_COUNT_DISTINCT(id) FROM t": (8, "Write COUNT(DISTINCT x)"),
+    "SELECT COUNT(*) FROM t WHERE SAFE_DIVIDE(id, few) > 1": (30, "Write x / NULLIF(y, 0)"),
+    "SELECT COUNT(*) FROM t WHERE FORMAT_DATE('%Y', day) = '2024'": (30, "Write TO_CHAR(x, 'YYYY-MM')"),
+    "SELECT few + 1 AS more, COUNT(*) FROM t WHERE more > 1 GROUP BY more": (
+        47,
+        "'more' is an alias of SELECT, which WHERE, ON and aggregates do not know. Write what it stands for",
+    ),
+    "SELECT region, COUNT(*) AS many FROM t WHERE many > 1 GROUP BY region": (46, "stand in HAVING"),
+    "SELECT region, COUNT(*) AS many FROM t GROUP BY region HAVING SUM(many) > 1": (67, "'many' is an alias of SELECT"),
+    "SELECT nothing AS nothing, COUNT(*) FROM t GROUP BY nothing": (8, "in table 't'. Declared are"),
 }
 # Names of classes that are no words of SQL or English.
 _HUMPS = re.compile(r"[A-Z][a-z]+[A-Z]")

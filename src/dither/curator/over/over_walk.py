@@ -20,6 +20,7 @@ from dither.curator.over.answer_tables import empty_answer, public_table, shown_
 from dither.curator.over.cell_noise import PartAnswer
 from dither.curator.over.computed_answer import computed_answer, computed_shape
 from dither.curator.over.computed_files import Computed, ComputedFiles, computed_key
+from dither.curator.over.engine_faults import own_words, refusal
 from dither.curator.over.part_prices import PartPrices
 from dither.curator.over.part_requests import check_requests, own_request
 from dither.curator.present import present
@@ -138,10 +139,7 @@ class OverWalk:
             why = error.why
         if not why:
             return bound
-        what = f"this cannot be computed from the answer: {self._words(over, why)}"
-        raise over.source.refusal(
-            0, what, "Check names and types: CAST changes a type, and QUALIFY holds conditions on windows."
-        )
+        raise refusal(over, why)
 
     def _uncastable(self, over: OverQuestion, text: str, tables: Mapping[str, pa.Table]) -> str:
         """The engine's words about a cast between types that have none, which it says of rows alone."""
@@ -179,19 +177,11 @@ class OverWalk:
                     return files.keep(key, made)
                 why = "it is too large"
             except EngineError as error:
-                why = self._words(over, error.why)
+                why = own_words(over, error.why)
             except Busy:
                 why = "no worker was free"
                 break
         raise NotComputed([part.text for part in over.parts], why)
-
-    @staticmethod
-    def _words(over: OverQuestion, why: str) -> str:
-        """The engine's words, with the analyst's own names."""
-        for part in over.parts:
-            for name, label in part.labels:
-                why = why.replace(name, label)
-        return why
 
 
 def _with(table: Any, query: Traced, over: OverQuestion) -> Computed:

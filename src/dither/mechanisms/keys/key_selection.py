@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -113,7 +114,7 @@ class KeySelection(Frozen):
         """How many keys can differ between neighbours."""
         return self.keys_per_owner * (2 if self.relation is Relation.REPLACE else 1)
 
-    @property
+    @cached_property
     def noise(self) -> AdditiveNoise:
         """The mechanism whose noise decides, and is on the published counts."""
         if self.method == "optimal":
@@ -127,7 +128,7 @@ class KeySelection(Frozen):
             epsilon=cast(Fraction, self.epsilon), delta=self.delta / 2, sensitivity=bound, relation=self.relation
         )
 
-    @property
+    @cached_property
     def threshold(self) -> int:
         """A key is kept iff its noisy count is at least this."""
         noise = self.noise

@@ -27,6 +27,7 @@ from dither.sql.plan.aggregates import (
 from dither.sql.plan.aggregates.chosen_value import GREATEST, LEAST
 from dither.sql.scalars.literals import LARGEST
 from dither.sql.scalars.scalar import Scalars, Value
+from dither.sql.text import grammar
 
 MOST_CANDIDATES = 100_000  # that MODE chooses among
 
@@ -41,6 +42,9 @@ def aggregate(scalars: Scalars, node: exp.Expr) -> tuple[Aggregator, str]:
         return rule(scalars, node, condition)
     if isinstance(node, exp.Star):
         raise scalars.refusal(node, "rows are never shown.", "Select COUNT(*), SUM(x) or AVG(x), by group if you like.")
+    name = scalars.scope.source.written(node).upper()
+    if name in grammar.FORMS:
+        raise scalars.refusal(node, f"{name} stands here without WITHIN GROUP.", grammar.FORMS[name])
     owner = scalars.scope.owner_name
     hint = f"Select grouped columns and COUNT(*), COUNT(x), COUNT(DISTINCT {owner}), SUM(x) or AVG(x)."
     raise scalars.refusal(node, "a select item is a grouped column or an aggregate.", hint)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dither.sql.text import grammar
-from dither.sql.text.parse import enough, without_zone
+from dither.sql.text.advice import Advice
+from dither.sql.text.parse import enough, unsupported, without_zone
 from dither.sql.text.source import Source
 
 _ONE, _TWO = frozenset({"this"}), frozenset({"this", "expression"})
@@ -65,13 +66,21 @@ def check(tree: exp.Expr, source: Source) -> None:
     for node in tree.walk():
         enough(node, source)
         if type(node) not in ALLOWED:
-            word = source.written(node) or (node.sql_name() if isinstance(node, exp.Func) else "this")
-            raise source.refusal(node, f"{word[:40].upper()} is not supported over answers.", _HINT)
+            raise source.refusal(node, *_unsupported(node, source))
         without_zone(node, source)
         enough(node, source)
         check_clauses(node, source)
         if isinstance(node, (*RANKS, *MOVED)) and node.find_ancestor(exp.Window) is None:
             raise source.refusal(node, "this function needs OVER (...).", "Write RANK() OVER (ORDER BY n DESC).")
+
+
+def _unsupported(node: exp.Expr, source: Source) -> tuple[str, str]:
+    """What is wrong with a node; that it stands over answers only where it could stand elsewhere."""
+    if type(node) in grammar.ALLOWED and not isinstance(node, exp.Anonymous):
+        word = source.written(node) or (node.sql_name() if isinstance(node, exp.Func) else "this")
+        return f"{word[:40].upper()} is not supported over answers.", _HINT
+    what, hint = unsupported(node, source, Advice(None))
+    return what, _HINT if hint in (grammar.OTHERWISE, grammar.AGGREGATES) or "{" in hint else hint
 
 
 def check_clauses(node: exp.Expr, source: Source) -> None:

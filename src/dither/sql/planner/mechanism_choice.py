@@ -61,7 +61,7 @@ def choosing(kind: str, share: Fraction, measure: Choice, sensitivity: Sensitivi
     return Exponential(epsilon=epsilon, sensitivity=rows, monotone=True, relation=OWNER)
 
 
-def selecting(kind: str, share: Fraction, sensitivity: Sensitivity, delta: Fraction) -> Mechanism:
+def selecting(kind: str, share: Fraction, sensitivity: Sensitivity, delta: Fraction) -> KeySelection:
     """Which keys are shown, by the number of their owners; an owner has at most as many keys as the L1 sensitivity."""
     keys = int(sensitivity.l1)
     if kind == "zcdp":

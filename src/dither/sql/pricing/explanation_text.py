@@ -14,7 +14,7 @@ def to_html(content: dict[str, Any]) -> str:
     rows = "".join(_rows(column, content) for column in content["columns"])
     names = ("column", "measure", "sensitivity", "mechanism", "scale", "share", "noise", "at most left out")
     told = [f"Price: {price}. Nothing has been spent.", content["strategy"], content["trade"]]
-    told += [*_menu(content), *content["notes"]]
+    told += [*_keys(content), *_menu(content), *content["notes"]]
     return (
         f"<table><thead><tr>{''.join(f'<th>{name}</th>' for name in names)}</tr></thead><tbody>{rows}</tbody></table>"
         + "".join(f"<p>{markup(line)}</p>" for line in told if line)
@@ -32,6 +32,21 @@ def _rows(column: dict[str, Any], content: dict[str, Any]) -> str:
         left = _left_out(measure["left_out"])
         found += f"<tr>{''.join(f'<td>{cell}</td>' for cell in (*cells, own[1], markup(left)))}</tr>"
     return found
+
+
+def _keys(content: dict[str, Any]) -> list[str]:
+    """How many owners a key from the data needs."""
+    keys = content["selected_keys"]
+    return (
+        []
+        if keys is None
+        else [
+            f"A group is shown if its noisy number of owners (scale {keys['scale']:.4g}) is at least "
+            f"{keys['threshold']}: with {counted(keys['owners_needed'], 'owner')} it is, with probability "
+            f"{content['confidence']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
+            f"delta {keys['delta']:.3g}."
+        ]
+    )
 
 
 def _share(measure: dict[str, Any]) -> str:
@@ -57,7 +72,8 @@ def _menu(content: dict[str, Any]) -> list[str]:
         ]
         if columns:
             chosen = " (this plan)" if item["chosen"] else ""
-            lines.append(f"With rows_per_owner={item['rows_per_owner']}{chosen}: {'; '.join(columns)}.")
+            needed = "" if item["owners_needed"] is None else f"; a key needs {counted(item['owners_needed'], 'owner')}"
+            lines.append(f"With rows_per_owner={item['rows_per_owner']}{chosen}: {'; '.join(columns)}{needed}.")
     for item in content["structure"]:
         lines.append(
             f"If it is true, declare max_rows_per_owner_in={item['max_rows_per_owner_in']}: the noise of counts is "
@@ -78,13 +94,7 @@ def to_text(content: dict[str, Any]) -> str:
         content["trade"],
         "",
     ]
-    if keys is not None:
-        lines.append(
-            f"A group is shown if its noisy number of owners (scale {keys['scale']:.4g}) is at least "
-            f"{keys['threshold']}: with {counted(keys['owners_needed'], 'owner')} it is, with probability "
-            f"{content['confidence']}; an owner counts in at most {counted(keys['keys_per_owner'], 'group')}; "
-            f"delta {keys['delta']:.3g}."
-        )
+    lines += _keys(content)
     for column in content["columns"]:
         lines.append(f"{column['name']}")
         for measure in column["measures"]:

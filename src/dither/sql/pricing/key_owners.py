@@ -13,10 +13,9 @@ def owners_needed(selection: KeySelection, confidence: Fraction) -> int:
     >>> owners_needed(KeySelection(epsilon=1, delta="1e-6"), Fraction(19, 20))
     17
     """
-    enough = selection.threshold
+    too_few, enough = 0, selection.threshold
     while selection.keep_probability(enough)[0] < confidence:
-        enough *= 2
-    too_few = 0
+        too_few, enough = enough, 2 * enough
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
         if selection.keep_probability(middle)[0] < confidence:

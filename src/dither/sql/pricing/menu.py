@@ -12,8 +12,10 @@ from dither.sql.expressions import Stored
 from dither.sql.plan.measures import shown
 from dither.sql.plan.nodes import CountRows, Measure, SumRows
 from dither.sql.planner.candidate import Plan, split_missed
+from dither.sql.planner.mechanism_choice import selecting
 from dither.sql.planner.passes import decided
 from dither.sql.postprocess.left_out import LeftOut
+from dither.sql.pricing.key_owners import owners_needed
 from dither.sql.pricing.price import PricedQuestion
 
 _STEP = 4  # from one number of rows on the menu to the next
@@ -28,15 +30,21 @@ def menu(priced: PricedQuestion, confidence: Fraction) -> list[dict[str, Any]]:
     kind, (_, cost) = "zcdp" if priced.split[0] == "rho" else "pure", priced.split
     plan = Plan(priced.question, kind, cost, confidence, priced.profile)
     rows = sorted({limit.rows, most, *(_STEP**place for place in range(most.bit_length()) if _STEP**place < most)})
-    made = [
-        {
-            "rows_per_owner": count,
-            "chosen": count == limit.rows,
-            "columns": _columns(decided(replace(plan, stated=count)), confidence),
-        }
-        for count in rows
-    ]
+    made = []
+    for count in rows:
+        other = decided(replace(plan, stated=count))
+        item = {"rows_per_owner": count, "chosen": count == limit.rows, "columns": _columns(other, confidence)}
+        made.append({**item, "owners_needed": _owners_needed(other, priced.price.delta)})
     return made if made[0]["columns"] else []
+
+
+def _owners_needed(plan: Plan, delta: Fraction) -> int | None:
+    """How many owners a key from the data needs to be shown; None where all keys are public."""
+    if plan.question.public:
+        return None
+    moved = list(plan.moved.values())
+    share = plan.strategy.shares[0] if plan.strategy.shares else Fraction(1, len(moved))
+    return owners_needed(selecting(plan.kind, plan.cost * share, moved[0], delta), plan.confidence)
 
 
 def _columns(plan: Plan, confidence: Fraction) -> list[dict[str, Any]]:

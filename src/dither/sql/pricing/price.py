@@ -235,6 +235,7 @@ def _bought(
     priced = []
     for place, (measure, sensitivity) in enumerate(zip(needed, sensitivities, strict=True)):
         share = cost * shares[place]
+        mechanism: Mechanism
         if not question.public and not place:
             mechanism = selecting(kind, share, sensitivity, total.delta)
         else:

@@ -13,6 +13,7 @@ from dither.policy.names import listed, meant, quoted
 from dither.sql.expressions import Stored
 from dither.sql.plan.nodes import Node
 from dither.sql.text.source import Source
+from dither.sql.text.subtree import subtree
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Scope:
             hint = f"To count the rows of {called} that were found, count a column of it that is never NULL. {known}"
             raise self.source.refusal(node, f"{wanted!r} is the owner, not a declared column of {called}.", hint)
         declared = [name for relation in among for name in relation.columns]
-        hint = " ".join(filter(None, (text_hint(node), meant(wanted, declared), known)))
+        hint = alias_hint(node) or " ".join(filter(None, (text_hint(node), meant(wanted, declared), known)))
         of = f"table {among[0].called!r}" if len(among) == 1 else "any table of FROM"
         raise self.source.refusal(node, f"there is no column {wanted!r} in {of}.", hint)
 
@@ -174,3 +175,16 @@ def text_hint(node: exp.Column) -> str:
     beside = isinstance(around, (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like))
     as_value = in_list or (beside and (node.this.args.get("quoted") or node.arg_key == "expression"))
     return f"Text goes in single quotes: '{value}'." if as_value else ""
+
+
+def alias_hint(node: exp.Column) -> str:
+    """What to say where a name is an alias of the same SELECT, and stands where aliases are not known; else nothing."""
+    select = node.parent_select
+    items = [] if select is None or node.table else [item for item in select.expressions if isinstance(item, exp.Alias)]
+    meant_item = next((item.this for item in items if item.alias.lower() == node.name.lower()), None)
+    if meant_item is None or any(inner is node for inner in subtree(meant_item)):
+        return ""
+    known = f"{node.name[:40]!r} is an alias of SELECT, which WHERE, ON and aggregates do not know."
+    if node.find_ancestor(exp.Where) is not None and meant_item.find(exp.AggFunc) is not None:
+        return f"{known} Conditions on aggregates stand in HAVING."
+    return f"{known} Write what it stands for, or name it in a derived table: FROM (SELECT ... AS name ...)."

@@ -248,7 +248,9 @@ _CLOCK = ("{name} changes from one moment to the next.", "Write the date or time
 _DICE = ("{name} gives another value at each call.", "Leave it out: a value must depend on its row alone.")
 _PARTIAL = ("{name} fails or overflows for some values.", "Use + - * and /, or compute it from the answer.")
 _READING = ("{name} fails on some texts.", "Declare the column with the type that it has.")
-_FORMATS = ("{name} is not supported.", "Use EXTRACT(part FROM x) or DATE_TRUNC('month', x).")
+FORMATS = ("{name} is not supported.", "Write TO_CHAR(x, 'YYYY-MM'), EXTRACT(part FROM x) or DATE_TRUNC('month', x).")
+_RANKED = "Write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x), or MEDIAN(x)."
+RANKS = ("{name} is not supported.", _RANKED)
 _REGULAR = ("regular expressions are not supported.", _PATTERNS)
 _BETWEEN_DATES = (
     "Write b - a for days, and for months (EXTRACT(YEAR FROM b) - EXTRACT(YEAR FROM a)) * 12 + EXTRACT(MONTH FROM b) - "
@@ -265,7 +267,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("RANDOM", "RAND", "SETSEED", "GEN_RANDOM_UUID", "UUID", "NEXTVAL", "CURRVAL", "LASTVAL"), _DICE),
     **dict.fromkeys(("CBRT", "FACTORIAL"), _PARTIAL),
     **dict.fromkeys(("ASIN", "ACOS", "ATAN", "SIN", "COS", "TAN", "RADIANS", "DEGREES"), _PARTIAL),
-    **dict.fromkeys(("TO_DATE", "TO_TIMESTAMP", "TO_NUMBER"), _READING),
+    **dict.fromkeys(("TO_DATE", "TO_TIMESTAMP", "TO_NUMBER", "PARSE_DATE", "PARSE_TIMESTAMP", "STRPTIME"), _READING),
     **dict.fromkeys(("REGEXP_MATCHES", "REGEXP_MATCH", "REGEXP_LIKE", "REGEXP_REPLACE", "REGEXP_SUBSTR"), _REGULAR),
     **{
         part: ("{name} is not supported.", f"Write EXTRACT({part} FROM x).")
@@ -273,10 +275,24 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     },
     **dict.fromkeys(("DAYOFWEEK", "WEEKDAY"), ("{name} is not supported.", WEEKDAYS)),
     "DATE": ("{name} is not supported.", "Write CAST(x AS DATE)."),
-    **dict.fromkeys(("STRFTIME", "DATE_FORMAT", "FORMAT"), _FORMATS),
+    **dict.fromkeys(
+        ("STRFTIME", "DATE_FORMAT", "FORMAT", "FORMAT_DATE", "FORMAT_DATETIME", "FORMAT_TIMESTAMP"), FORMATS
+    ),
+    **dict.fromkeys(("QUANTILE", "QUANTILE_CONT", "QUANTILE_DISC", "PERCENTILE", "PERCENTILE_APPROX"), RANKS),
+    **dict.fromkeys(("APPROX_QUANTILE", "APPROX_QUANTILES", "APPROX_PERCENTILE"), RANKS),
+    "APPROX_COUNT_DISTINCT": ("{name} is not supported.", "Write COUNT(DISTINCT x)."),
+    "SAFE_DIVIDE": ("{name} is not supported.", "Write x / NULLIF(y, 0)."),
     **dict.fromkeys(("DATEDIFF", "DATE_DIFF", "AGE"), ("{name} is not supported.", _BETWEEN_DATES)),
     "TRY_CAST": ("{name} is not supported.", "Declare the column with its type."),
     "OWNER_AVG": ("{name} is not supported.", "Average over a derived table that is grouped by the owner."),
     "TIMEZONE": ("{name} is not supported.", "Write x AT TIME ZONE 'Europe/Berlin'."),
     "INITCAP": ("{name} is not supported.", "Write x ILIKE 'text' to compare in any case."),
+}
+
+# How functions are written whose arguments others write in another way.
+FORMS = {
+    "PERCENTILE_CONT": _RANKED,
+    "PERCENTILE_DISC": _RANKED.replace("CONT", "DISC"),
+    "MEDIAN": "Write MEDIAN(x).",
+    "MODE": "Write MODE() WITHIN GROUP (ORDER BY x).",
 }

@@ -121,12 +121,13 @@ def _only_allowed(nodes: Sequence[exp.Expr], source: Source, catalog: Catalog) -
             allowed = grammar.WINDOWS.get(type(node), allowed)
         if allowed is None or (isinstance(node, exp.Anonymous) and _name(node, source) not in grammar.OWN_FUNCTIONS):
             name = type(node).__name__
-            what, hint = _unsupported(node, source, Advice.about(source, catalog))
+            what, hint = unsupported(node, source, Advice.about(source, catalog))
             at = None if source.written(node) else source.keyword(name.upper(), _name(node, source))
             raise source.refusal(node if at is None else at, what, hint)
         for name, value in node.args.items():
             if name not in allowed and value is not None and (value is not False or name == "indexed") and value != []:
-                words, what, hint = grammar.ARGUMENTS.get(name, ((), _clause(node, source), grammar.CLAUSES))
+                form = grammar.FORMS.get(_name(node, source), grammar.CLAUSES)
+                words, what, hint = grammar.ARGUMENTS.get(name, ((), _clause(node, source), form))
                 at = source.keyword(*words) if words else None
                 hint, what = Advice.about(source, catalog).fill(hint), what.replace("{name}", _name(node, source))
                 raise source.refusal(_argument(node, value) if at is None else at, what, hint)
@@ -156,8 +157,10 @@ def without_zone(node: exp.Expr, source: Source) -> None:
         raise source.refusal(node.this, what, "Write TIMESTAMPTZ '2024-12-31 23:59:59+01', or the time in UTC.")
 
 
-def _unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:
+def unsupported(node: exp.Expr, source: Source, advice: Advice) -> tuple[str, str]:
     """What is wrong with a node that is not in the grammar, and what to write instead."""
+    if isinstance(node, exp.Bracket) and isinstance(node.this, exp.Func):
+        node = node.this  # of a list that a function gives
     known = grammar.NODES.get(type(node).__name__)
     if known is not None:
         return known[0].replace("{name}", _name(node, source)), advice.fill(known[1])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from dither.errors import UnsupportedQuery
+from dither.sql.text import grammar
 
 if TYPE_CHECKING:
     from dither.sql.text.dialects.translation import Translation
@@ -57,7 +58,8 @@ class Call:
     def takes(self, *counts: int) -> None:
         """Refuse any other number of arguments."""
         if len(self.arguments) not in counts:
-            raise self.refusal(f"{self.name} with {len(self.arguments)} arguments is not translated")
+            what = f"{self.name} with {len(self.arguments)} arguments is not translated"
+            raise self.refusal(what, grammar.FORMS.get(self.name, ""))
 
     def refusal(self, what: str, hint: str = "") -> UnsupportedQuery:
         return self.translation.refusal(self.node, what, hint)

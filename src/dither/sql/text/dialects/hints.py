@@ -27,6 +27,8 @@ _PARTS = {
     part: dict.fromkeys((f"{part}(x)", f"EXTRACT({part} FROM x)", f"TO{part}(x)", f"DATEPART({part}, x)"), "")
     for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 }
+_FORMATTED = dict.fromkeys(_PARTS["MONTH"], ", and other parts likewise")
+_RANKED = dict.fromkeys(("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)", "MEDIAN(x)"), "")
 _CLOCK = dict.fromkeys(("DATE '2024-12-31'", "'2024-12-31'"), "")
 _FORMS: dict[str, dict[str, str]] = {
     **_PARTS,
@@ -38,9 +40,11 @@ _FORMS: dict[str, dict[str, str]] = {
     ),
     **{name: _CLOCK for name, (what, _) in grammar.FUNCTIONS.items() if "one moment to the next" in what},
     "DATE": {"CAST(x AS DATE)": ""},
+    **{name: _FORMATTED for name, said in grammar.FUNCTIONS.items() if said is grammar.FORMATS and name != "FORMAT"},
+    **{name: _RANKED for name, said in grammar.FUNCTIONS.items() if said is grammar.RANKS},
 }
 # Functions of which nothing else is said in any dialect but PostgreSQL's.
-_OURS = ("STRFTIME", "DATE_FORMAT", "FORMAT", "DATEDIFF", "DATE_DIFF", "AGE", "TIMEZONE", "INITCAP")
+_OURS = ("FORMAT", "DATEDIFF", "DATE_DIFF", "AGE", "TIMEZONE", "INITCAP")
 
 
 def refusal(vocabulary: Vocabulary, name: str) -> tuple[str, str]:
