@@ -171,5 +171,5 @@ def test_no_class_of_the_parser_is_named(catalog: Catalog) -> None:
 
 
 def test_planted_class_names_are_seen(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse, "_unsupported", lambda node, source, advice: (type(node).__name__, ""))
+    monkeypatch.setattr(parse, "unsupported", lambda node, source, advice: (type(node).__name__, ""))
     assert classes_named(catalog) != set()
