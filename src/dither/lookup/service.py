@@ -11,7 +11,7 @@ from dither.errors import DitherError
 from dither.lookup.cells import Published, open_published
 from dither.lookup.lwe import SEED, LweDatabase
 from dither.lookup.xor import XorDatabase
-from dither.server.listening import Listening, body_of, end_with_parent, processes
+from dither.server.listening import Listening, body_of, end_with_parent, not_for_ever, processes
 
 _VARIABLE = "DITHER_LOOKUP"
 _MOST_BYTES = 4 << 20  # of a query: more than any layout asks for
@@ -54,7 +54,7 @@ def application(published: Published) -> Any:
 def made() -> Any:
     """The application of a process that `run` has started."""
     end_with_parent()
-    return application(open_published(Path(os.environ[_VARIABLE])))
+    return not_for_ever(application(open_published(Path(os.environ[_VARIABLE]))))
 
 
 def run(where: Listening, folder: Path) -> None:

@@ -20,6 +20,7 @@ from dither.escape import json_text
 from dither.server.bodies import Sent, read_fields, read_json, received
 from dither.server.data_files import MEDIA_TYPES, Uploads
 from dither.server.endpoints import ADMINISTRATOR, CURATOR, Asked, Endpoint, Reply
+from dither.server.listening import not_for_ever
 from dither.server.metrics import Metrics
 from dither.server.openapi import openapi
 from dither.server.page.page import Page
@@ -76,7 +77,7 @@ class Door:
                 made = await answer(token)
                 reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
                 response = Sent(reply.content, reply.status, dict(reply.headers), reply.media_type)
-                response.held = held.pop_all()
+                response.held, response.stays = held.pop_all(), partial(self.tokens.check, token.id)
         except DitherError as error:
             return self._counted(name, role, _problem(error))
         except Exception as error:  # noqa: BLE001 - nothing of an error that nobody foresaw leaves
@@ -182,7 +183,7 @@ def application(
         exception_handlers={Exception: _internal, 404: _missing, 405: _missing},
     )
     made.router.redirect_slashes = False  # a redirect would repeat whatever host the request names
-    return _with_headers(made)
+    return not_for_ever(_with_headers(made))
 
 
 async def _internal(request: Request, error: Exception) -> Response:

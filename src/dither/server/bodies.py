@@ -6,20 +6,21 @@ What is answered is sent in parts, each of which has so long to be taken.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from anyio import fail_after, move_on_after
+from anyio import current_time, fail_after, move_on_after, to_thread
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from dither.errors import ParameterError
+from dither.errors import DitherError, ParameterError
 from dither.server.problems import BodyLate, BodyTooLarge
 
 DEPTH = 16
 MOST_SECONDS = 20  # until the whole of a body is there, or the next part of an upload or of an answer has passed
+_LOOK = 0.5  # seconds between two looks at whether whoever takes an answer still may
 _PART = 2**16  # bytes of an answer that are sent at once
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "a text"),
@@ -83,17 +84,25 @@ async def timely(parts: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
 class Sent(Response):
     """A response that holds what is held for its request until the asker has taken it, or takes too long.
 
-    What nobody takes stays in memory: so it counts among the requests under way.
+    What nobody takes stays in memory: so it counts among the requests under way. A token that is revoked meanwhile
+    ends it: `stays` raises then.
     """
 
     held = ExitStack()
+    stays: Callable[[], None] = staticmethod(lambda: None)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         with self.held:
             head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await send(head)
-            content, end = memoryview(self.body), len(self.body)
+            content, end, looked = memoryview(self.body), len(self.body), current_time()
             for place in range(0, max(end, 1), _PART):
+                if current_time() - looked > _LOOK:
+                    looked = current_time()
+                    try:
+                        await to_thread.run_sync(self.stays)
+                    except DitherError:
+                        return  # less than was announced: the connection ends
                 part = {"body": bytes(content[place : place + _PART]), "more_body": place + _PART < end}
                 with move_on_after(MOST_SECONDS) as waiting:
                     await send({"type": "http.response.body", **part})

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import socket
+import stat
 import threading
 import time
 from contextlib import suppress
@@ -19,6 +20,7 @@ from dither.errors import ParameterError
 
 _PATIENCE = 5.0  # seconds that processes of a server that was killed have to let its port go
 _CONNECTIONS = 1024  # that are open at once, of all processes together
+_TAKING_SECONDS = 20  # that a connection has whose peer takes nothing of what is sent
 _HEADER_BYTES = 16 * 1024
 _HEADER_SECONDS = 10
 _BODY_SECONDS = 60
@@ -80,6 +82,37 @@ def connections(workers: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, min(_CONNECTIONS // workers, allowed // 2 if allowed > 0 else _CONNECTIONS))
+
+
+def not_for_ever(made: Any) -> Any:
+    """An ASGI application whose connections end if their peer takes nothing of what is sent.
+
+    What was handed over to be sent is out of an application's sight, and would be kept as long as the peer likes.
+    """
+    told = False
+
+    async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal told
+        if not told and scope.get("server"):
+            told = True
+            _end_what_nobody_takes(int(scope["server"][1]))
+        await made(scope, receive, send)
+
+    return wrapped
+
+
+def _end_what_nobody_takes(port: int) -> None:
+    """Tell the system, for what is connected at a port and for what listens there, which passes it on.
+
+    These sockets are looked for, since none of ours made them. Other files are not touched: closing a second
+    descriptor of one would drop its locks.
+    """
+    for name in os.listdir("/proc/self/fd") if hasattr(socket, "TCP_USER_TIMEOUT") else ():
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                with socket.socket(fileno=os.dup(int(name))) as found:
+                    if found.family in (socket.AF_INET, socket.AF_INET6) and found.getsockname()[1] == port:
+                        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _TAKING_SECONDS * 1000)
 
 
 def header_limits() -> Any:

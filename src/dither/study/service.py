@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dither.errors import DitherError, ParameterError
-from dither.server.listening import Listening, body_of, end_with_parent, processes
+from dither.server.listening import Listening, body_of, end_with_parent, not_for_ever, processes
 from dither.study.aggregator import Aggregator, Secrets
 from dither.study.errors import InvalidReport, StudyClosed, StudyClosing, TooFewReports, WordRefused
 from dither.study.leader import Leader, pieces
@@ -148,7 +148,7 @@ def made() -> Any:
     """The application of a process that `run` has started."""
     end_with_parent()
     stated = json.loads(os.environ[_VARIABLE])
-    return application(Service(*_opened(**stated)))
+    return not_for_ever(application(Service(*_opened(**stated))))
 
 
 def _opened(
