@@ -161,6 +161,28 @@ def test_register_reports_what_sanitising_did(call: Any, raw: Path, register: tu
     assert again.err == "", "said once"
 
 
+STRUCTURE = ("--max-rows-per-owner-in", "age=1", "--max-values-per-owner", "region=1")
+
+
+def test_structure_is_declared_as_in_python(call: Any, raw: Path, register: tuple[str, ...]) -> None:
+    call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
+    printed = json.loads(call(*register, *STRUCTURE, "--json").out)
+    assert printed["beyond_max_rows_per_owner_in"].keys() == {"age"}
+    assert printed["beyond_max_values_per_owner"].keys() == {"region"}
+    (table,) = json.loads(call("tables", register[1], "--json").out)
+    assert (table["max_rows_per_owner_in"], table["max_values_per_owner"]) == ({"age": 1}, {"region": 1})
+
+
+@pytest.mark.parametrize("stated", ["age", "age=", "=1", "age=x", "age=-1", "age=1.5", "age=99999999999", "age=1=x"])
+def test_structure_that_is_none_is_refused(call: Any, register: tuple[str, ...], stated: str) -> None:
+    for flag in STRUCTURE[::2]:
+        refused = call(*register, flag, stated)
+        assert refused.code == 2
+        assert f"{flag} takes COLUMN=K" in refused.err
+    public = call("register", "clinic", "ages", "ages.csv", "--public", "--key", "age", *STRUCTURE)
+    assert f"{STRUCTURE[0]}, {STRUCTURE[2]} cannot be given with --public" in public.err
+
+
 def test_progress_is_drawn_on_stderr_only_if_asked(call: Any, raw: Path, register: tuple[str, ...]) -> None:
     call("init", "clinic", "--people", "patients", "--epsilon", "4", "--delta", "1e-6")
     assert call(*register).err == ""

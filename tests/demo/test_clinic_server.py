@@ -35,7 +35,7 @@ def said(tmp_path: Path) -> Iterator[str]:
             process.terminate()
 
 
-def test_what_it_prints_works(said: str) -> None:
+def test_what_it_prints_works(said: str, tmp_path: Path) -> None:
     address, token = (line.split()[1] for line in said.splitlines()[:2])
     alice = dt.connect(address, token)  # tries again until it is up
     assert [table.name for table in alice.tables()] == ["visits"]
@@ -44,6 +44,9 @@ def test_what_it_prints_works(said: str) -> None:
     assert '"region","visits","visits_lower","visits_upper"' in lines
     assert [line.split(",")[0] for line in lines[-4:]] == ['"north"', '"east"', '"south"', '"west"']
     assert alice.budget().spent.rho
+    command = shlex.split(said.split("`")[1])
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert made.stdout.startswith("dither_")
     names = {"dt": dt}
     exec(said[said.index("import dither") :].splitlines()[0], names)
     assert names["alice"].name == "alice"  # type: ignore[attr-defined]
@@ -55,7 +58,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path: Path, mo
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(dt.ParameterError, match="Address already in use; see --port"):
-            served.serve(tmp_path / "made", taken.getsockname()[1], 500)
+            served.serve(tmp_path / "made", taken.getsockname()[1], 500, "dither")
     assert not (tmp_path / "made").exists(), "no folder, and no token"
 
 

@@ -36,10 +36,11 @@ def add(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the demonstration, with the bar cleared before each thing it says."""
     if arguments.serve:
+        from dither.cli.demonstration import program
         from dither.demo.clinic_server import serve
 
         patients = whole(_given(arguments.patients, _SERVED), "--patients", least=500, most=1_000_000)
-        return serve(arguments.folder or Path("dither-served"), arguments.port, patients)
+        return serve(arguments.folder or Path("dither-served"), arguments.port, patients, program())
     from dither.cli.demonstration import demonstrate
 
     patients = whole(_given(arguments.patients, PATIENTS), "--patients", least=5_000, most=1_000_000)

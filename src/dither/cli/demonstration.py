@@ -128,7 +128,7 @@ def _show_budget(curator: Curator, say: Say) -> None:
 
 def _show_what_next(path: Path, say: Say) -> None:
     say(_heading("Try next"))
-    program, place = _program(), path / "clinic"
+    how, place = program(), path / "clinic"
     question = "SELECT region, AVG(age) AS age FROM visits GROUP BY region"
     for command in (
         f'explain {place} "{question}" --epsilon 0.2',
@@ -136,10 +136,10 @@ def _show_what_next(path: Path, say: Say) -> None:
         f"budget {place}",
         f"ledger verify {place}",
     ):
-        say(f"  {program} {command}")
+        say(f"  {how} {command}")
 
 
-def _program() -> str:
+def program() -> str:
     """How the reader can call dither from here."""
     return "dither" if shutil.which("dither") else os.path.relpath(Path(sys.executable).with_name("dither"))
 

@@ -50,7 +50,8 @@ _REFRESH_EXAMPLES = """\
 
 
 _NEEDED = ("table", "source", "people", "owner", "max_rows_per_owner")
-_REST = ("each_row", "public", "max_rows", "key", "column", "columns", "delimiter", "engine")
+_STRUCTURE = ("max_rows_per_owner_in", "max_values_per_owner")
+_REST = ("each_row", "public", "max_rows", "key", "column", "columns", "delimiter", "engine", *_STRUCTURE)
 
 
 def add_register(commands: Commands) -> None:
@@ -77,6 +78,18 @@ def add_register(commands: Commands) -> None:
         metavar="K",
         help="rows kept of each owner; more rows keep more data, fewer rows need less noise",
     )
+    for name, about in zip(
+        _STRUCTURE,
+        ("rows of one owner that have the same value of this column", "values of this column that one owner has"),
+        strict=True,
+    ):
+        parser.add_argument(
+            _flag(name),
+            action="append",
+            default=[],
+            metavar="COLUMN=K",
+            help=f"at most so many {about}; what is beyond is dropped, and answers need less noise",
+        )
     parser.add_argument(
         "--max-rows",
         type=int,
@@ -116,6 +129,7 @@ def register(arguments: argparse.Namespace) -> None:
         raise PolicyError(f"table {arguments.table!r} declares no columns; add --column age=int:0:105, say.")
     shared = {"columns": declared, "key": arguments.key, "strict": arguments.strict, "delimiter": _mark(arguments)}
     shared["max_rows"] = arguments.max_rows
+    rows_in, values = (_numbers(arguments, name) for name in _STRUCTURE)
     with open_curator(arguments) as curator, progress_bar(arguments) as bar:
         if arguments.public:
             report = curator.register_public(arguments.table, arguments.source, progress=bar, **shared)
@@ -126,6 +140,8 @@ def register(arguments: argparse.Namespace) -> None:
                 people=arguments.people,
                 owner=EACH_ROW if arguments.each_row else arguments.owner,
                 max_rows_per_owner=arguments.max_rows_per_owner,
+                max_rows_per_owner_in=rows_in,
+                max_values_per_owner=values,
                 engine=arguments.engine or HOME,
                 progress=bar,
                 **shared,
@@ -143,7 +159,7 @@ def _check_flags(arguments: argparse.Namespace) -> None:
     elif arguments.public:
         needed, unfit, with_ = (
             ["table", "source", "key"],
-            ["people", "owner", "max_rows_per_owner", "each_row", "engine"],
+            ["people", "owner", "max_rows_per_owner", "each_row", "engine", *_STRUCTURE],
             "--public",
         )
     elif arguments.each_row:
@@ -154,6 +170,17 @@ def _check_flags(arguments: argparse.Namespace) -> None:
     missing = [_flag(name) for name in needed if name not in given]
     if missing:
         arguments.parser.error(f"the following arguments are required: {', '.join(missing)}")
+
+
+def _numbers(arguments: argparse.Namespace, name: str) -> dict[str, int]:
+    """What was stated of columns, as COLUMN=K."""
+    found = {}
+    for stated in getattr(arguments, name):
+        column, _, number = stated.rpartition("=")
+        if not (column and number.isascii() and number.isdigit() and len(number) < 10) or column in found:
+            arguments.parser.error(f"{_flag(name)} takes COLUMN=K, such as day=1, once for each column; got {stated!r}")
+        found[column] = int(number)
+    return found
 
 
 def _flag(name: str) -> str:

@@ -50,8 +50,8 @@ def token(folder: Path) -> str:
         store.close()
 
 
-def serve(folder: Path, port: int, patients: int) -> None:
-    """Make what is missing, say how to ask it, and serve in place of this process."""
+def serve(folder: Path, port: int, patients: int, program: str) -> None:
+    """Make what is missing, say how to ask it, and serve in place of this process; `program` is how to call dither."""
     port = port or free_port("127.0.0.1")
     check_free("127.0.0.1", port)
     make(folder, patients)
@@ -59,7 +59,7 @@ def serve(folder: Path, port: int, patients: int) -> None:
     address = f"http://127.0.0.1:{port}"
     print(f"address: {address}\ntoken:   {text}\n")
     print(f"Open {address}/#Tour in a browser and sign in with the token, for a short tour. The curator's page:")
-    print(f"sign in with a token of `dither token make {folder} --role curator`. Or ask from elsewhere:\n")
+    print(f"sign in with a token of `{program} token make {folder} --role curator`. Or ask from elsewhere:\n")
     print(f"curl -H 'Authorization: Bearer {text}' \\")
     print(f'  -d \'{{"sql": "{QUESTION}", "epsilon": 0.5}}\' \'{address}/v1/query?format=csv\'\n')
     print(f'import dither as dt; alice = dt.connect("{address}", "{text}")\n', flush=True)
