@@ -57,6 +57,16 @@ def test_printed_table(visits: Answer) -> None:
     ]
 
 
+def test_what_intervals_hold_is_said_where_there_are_some() -> None:
+    chosen = Value("middle", np.array([7518]), decimals=2, mechanism="Quantile", left_out="up to 3 rows left out")
+    assert str(answer(chosen)).splitlines()[3:] == ["", "price: epsilon 0.5"]
+    two = answer(Value("middle", np.array([1, 2]), left_out="up to 3 rows left out"))
+    assert "middle: up to 3 rows left out" in str(two), "which needs no interval"
+    assert "±" not in str(two)
+    counted = answer(chosen, Value("n", np.array([12]), half_width=Fraction(3)))
+    assert "± holds the exact number" in str(counted)
+
+
 def test_digits_that_the_noise_reaches_can_be_marked(visits: Answer) -> None:
     marked = visits.to_text(marks="brackets").splitlines()
     assert marked[2:5] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -131,7 +132,7 @@ def test_a_wrong_price_costs_nothing(clinic: Any, epsilon: str) -> None:
 @pytest.mark.parametrize("asked", ["AVG(fee)", "MEDIAN(fee)"])
 def test_an_error_that_no_price_can_be_found_for(clinic: Any, asked: str) -> None:
     done = clinic("query", "clinic", f"SELECT {asked} FROM visits", "--error", "5")
-    assert_refused(done, 2, "state --epsilon or --rho.")
+    assert_refused(done, 2, "state --epsilon, or --rho where the budget counts in it.")
     assert "=" not in done.err
     assert "()" not in done.err
 
@@ -287,3 +288,20 @@ def test_with_json_errors_are_json_too(clinic: Any) -> None:
     done = clinic("query", "clinic", COUNT, "--epsilon", "99", "--json")
     assert done.code == 3
     assert json.loads(done.err)["error"] == "BudgetExceeded"
+
+
+def test_questions_about_a_table_that_is_not_there(clinic: Any) -> None:
+    for form in ([], ["--csv"]):
+        done = clinic("ledger", "show", "clinic", "--table", "visit", *form)
+        assert_refused(done, 2, "there is no table 'visit'; known are: visits. Did you mean visits?")
+    assert clinic("ledger", "show", "clinic", "--table", "VISITS").out == "no questions\n"
+    assert clinic("query", "clinic", COUNT, "--epsilon", "0.1").code == 0
+    assert clinic("drop", "clinic", "visits").code == 0
+    assert COUNT in clinic("ledger", "show", "clinic", "--table", "visits").out
+    assert clinic("ledger", "show", "clinic", "--table", "visits", "--since", "2100-01-01").out == "no questions\n"
+
+
+def test_a_server_names_a_missing_folder_before_a_port_in_use(call: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert_refused(call("serve", "nosuch", "--port", port), 4, "nosuch", "`dither init`")

@@ -11,6 +11,7 @@ import numpy as np
 from dither.answer.cells import Cell, cells
 from dither.answer.columns import Key, Value
 from dither.answer.coverage import claim, lines
+from dither.answer.intervals import ends
 from dither.escape import shortened
 from dither.exact.digits import counted
 
@@ -54,9 +55,9 @@ def _footer(answer: Answer) -> Iterator[str]:
     if answer.guarantee:
         yield f"guarantee: {answer.guarantee}"
     values = [column for column in answer.columns if isinstance(column, Value)]
-    if values:
+    if any(ends(column) is not None for column in values):
         yield f"{claim(answer)}; digits below it are not shown"
-        yield from lines(answer)
+    yield from lines(answer)
     if any(column.uninformative().any() for column in values):
         yield "no information: the interval is all of the declared range, as in a group with hardly any rows"
     if any(unbounded(column) for column in values if column.noise is None):

@@ -47,7 +47,8 @@ def _delta(*_: object) -> str:
 
 
 def _unpriced(error: Any, _: object) -> str:
-    return f"{error.what} {'make one with `dither profile`, or ' if error.by_profile else ''}state --epsilon or --rho."
+    first = "make one with `dither profile`, or " if error.by_profile else ""
+    return f"{error.what} {first}state --epsilon, or --rho where the budget counts in it."
 
 
 def _table(error: Any, _: object) -> str:

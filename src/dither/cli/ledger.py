@@ -12,7 +12,9 @@ from dither.cli.serving.copying import COPY_EXAMPLES, add_copy
 from dither.cli.serving.remote import open_asker, remote_service
 from dither.cli.usage import RemoteParser
 from dither.curator.budgets import decimal_text
+from dither.errors import PolicyError
 from dither.escape import visible
+from dither.policy.names import meant
 
 if TYPE_CHECKING:
     from dither.ledger import Entry
@@ -123,12 +125,25 @@ def show(arguments: argparse.Namespace) -> None:
             _show_entries(list(statement), arguments)
             return
         lines = statement.between(table=arguments.table, since=arguments.since, until=arguments.until)
+        if arguments.table is not None and not lines:
+            _check_table(
+                arguments.table,
+                {table.name for table in asker.tables()}
+                | {name for line in statement.questions for name in line.tables},
+            )
     if arguments.json:
         print_json([line.document() for line in lines])
     elif arguments.csv:
         print_raw(statement_csv(lines))
     else:
         print(statement_text(lines))
+
+
+def _check_table(table: str, known: set[str]) -> None:
+    """Refuse a name that no table has, nor had when it was asked about."""
+    if table.lower() not in {name.lower() for name in known}:
+        listed = ", ".join(sorted(known)) or "none"
+        raise PolicyError(f"there is no table {table!r}; known are: {listed}. {meant(table, known)}".rstrip())
 
 
 def _show_entries(entries: list[Entry], arguments: argparse.Namespace) -> None:

@@ -79,11 +79,11 @@ def serve(arguments: argparse.Namespace) -> None:
     )
     settings.check()
     settings.check_files()
+    open_curator(arguments).close()  # what is wrong with the folder is said here, once, and before the ports
     own = (settings.host, settings.port), (settings.host, settings.pg_port)
     for host, port in (*own, (settings.admin_host, settings.admin_port)):
         if port is not None:
             check_free(host, port)
-    open_curator(arguments).close()  # what is wrong with the folder is said here, once
     print(f"serving {arguments.folder} at {settings.address}", flush=True)
     if known_address(arguments.folder) is not None:
         print(
