@@ -113,13 +113,14 @@ def test_tables_of_every_kind(keyed: Any, tmp_path: Path) -> None:
         "drugs: of patients, owner patient_id by visit -> visits.id, at most 9 rows of each owner\n"
         "  visit  int:0:99999\n  dose   int:0:9",
         "doses: of patients, each row its own owner\n  dose  int:0:9",
-        "regions: public, at most 2 rows in all, key code\n  code  int:0:9\n",
+        "regions: public, 2 rows, at most 2 rows in all, key code\n  code  int:0:9\n",
     ]
     listed = {table["table"]: table for table in json.loads(keyed("tables", "clinic", "--json").out)}
     assert listed["regions"] == {
         "table": "regions",
         "public": True,
         "max_rows": 2,
+        "rows": 2,
         "key": ["code"],
         "columns": {"code": {"kind": "int", "nullable": True, "lower": 0, "upper": 9}},
     }

@@ -84,7 +84,7 @@ export class Ask {
       "details",
       { open: true },
       h("summary", {}, h("strong", {}, table.name)),
-      h("p", { class: "muted" }, table.people ? [`of ${table.people}, `, owned, `, at most ${table.max_rows_per_owner} rows of each`] : "public"),
+      h("p", { class: "muted" }, table.people ? [`of ${table.people}, `, owned, `, at most ${table.max_rows_per_owner} rows of each`] : `public${table.shape?.rows ? `, ${counted(table.shape.rows)}` : ""}: join it to a table of people`),
       h("ul", {}, columns),
     );
   }
@@ -176,6 +176,8 @@ export class Ask {
     }
   }
 }
+
+const counted = (rows) => `${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}`;
 
 function about(column) {
   const ends = column.lower !== undefined ? ` ${column.lower} to ${column.upper}` : "";

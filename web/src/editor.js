@@ -1,7 +1,7 @@
 // The SQL editor. It lives in a shadow root, where its styles are sheets of the document and need no inline style.
 import { autocompletion, closeBrackets, completionKeymap, ifNotIn } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { PostgreSQL, sql } from "@codemirror/lang-sql";
+import { PostgreSQL, sql, SQLDialect } from "@codemirror/lang-sql";
 import { bracketMatching, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
@@ -9,6 +9,9 @@ import { drawSelection, EditorView, keymap, lineNumbers, placeholder } from "@co
 import { tags } from "@lezer/highlight";
 import { h } from "./dom.js";
 import { quoted } from "./names.js";
+import { FUNCTIONS, KEYWORDS, TYPES } from "./vocabulary.js";
+
+const dialect = SQLDialect.define({ ...PostgreSQL.spec, keywords: KEYWORDS, types: TYPES, builtin: FUNCTIONS });
 
 const ELSEWHERE = ["QuotedIdentifier", "String", "LineComment", "BlockComment", "."]; // where a column without its table is not meant
 
@@ -23,12 +26,14 @@ const colours = HighlightStyle.define([
 const look = EditorView.theme({
   "&": { fontSize: "0.95rem", color: "var(--text)", backgroundColor: "var(--field)", border: "1px solid var(--line)", borderRadius: "6px" },
   "&.cm-focused": { outline: "2px solid var(--accent)" },
-  ".cm-content": { minHeight: "7rem", caretColor: "var(--text)", fontFamily: "ui-monospace, monospace" },
+  ".cm-content": { minHeight: "7rem", paddingBottom: "7.5rem", // room for completions: they cover nothing that is below the editor
+    caretColor: "var(--text)", fontFamily: "ui-monospace, monospace" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "transparent", color: "var(--muted)", border: "none" },
   ".cm-selectionBackground, &.cm-focused .cm-selectionBackground": { backgroundColor: "var(--selected)" },
   ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "7rem" },
   ".cm-placeholder": { color: "var(--muted)" },
 });
 
@@ -51,7 +56,7 @@ export class Editor {
           bracketMatching(),
           closeBrackets(),
           autocompletion(),
-          this.schema.of(sql({ dialect: PostgreSQL })),
+          this.schema.of(sql({ dialect })),
           syntaxHighlighting(colours),
           keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]), // Tab leaves the editor
           placeholder("SELECT ..., COUNT(*) FROM ... GROUP BY ..."),
@@ -84,8 +89,8 @@ export class Editor {
       if (!word && !context.explicit) return null;
       return { from: word?.from ?? context.pos, options: columns.filter(({ label }) => label !== word?.text) };
     };
-    const anywhere = PostgreSQL.language.data.of({ autocomplete: ifNotIn(ELSEWHERE, begun) });
-    this.view.dispatch({ effects: this.schema.reconfigure([sql({ dialect: PostgreSQL, schema, upperCaseKeywords: true }), anywhere]) });
+    const anywhere = dialect.language.data.of({ autocomplete: ifNotIn(ELSEWHERE, begun) });
+    this.view.dispatch({ effects: this.schema.reconfigure([sql({ dialect, schema, upperCaseKeywords: true }), anywhere]) });
   }
 
   /** Where a table of that name is asked about, as a line and a column; nothing if it is not found. */

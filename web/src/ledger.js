@@ -30,12 +30,13 @@ const number = (text) => {
 
 const MOST_PAGES = 20; // of the history that are shown, the newest
 
-/** All entries, page by page. */
+/** All entries, page by page, and in what each budget counts, which its first entry says. */
 async function history() {
-  const pages = [];
+  const pages = [], units = {};
   for (let after = 0; ; ) {
     const page = await call("GET", `/history?after=${after}`);
-    if (!page.length) return pages.flat();
+    if (!page.length) return { entries: pages.flat(), units };
+    for (const { kind, body } of page) if (kind === "account") units[body.people] = body.kind === "zcdp" ? "rho" : "epsilon";
     if (pages.push(page) > MOST_PAGES) pages.shift();
     after = page.at(-1).sequence;
   }
@@ -50,13 +51,13 @@ export class Ledger {
   }
 
   async start() {
-    const entries = await history();
-    show(this.list, entries.toReversed().map((entry) => this._entry(entry)));
+    const { entries, units } = await history();
+    show(this.list, entries.toReversed().map((entry) => this._entry(entry, units)));
     if (!entries.length) show(this.list, h("li", {}, "Nothing yet."));
   }
 
-  _entry({ sequence, kind, body }) {
-    const cost = body.cost && kind === "reserve" ? ` (${number(body.cost).toPrecision(3)})` : "";
+  _entry({ sequence, kind, body }, units) {
+    const cost = body.cost && kind === "reserve" ? ` (${[units[body.people], number(body.cost).toPrecision(3)].filter(Boolean).join(" ")})` : "";
     const who = [body.analyst, body.people, body.table].filter(Boolean).join(", ");
     const text = body.sql;
     return h(

@@ -13,6 +13,7 @@ export function result(answer) {
     "section",
     { class: "panel", "aria-label": "Answer" },
     h("h2", {}, "Answer"),
+    h("pre", { tabindex: "0", "aria-label": "The question of this answer" }, answer.asked.sql),
     h("p", { role: "status" }, answer.charged ? `Paid: ${price}.` : "Answered before: read again for free."),
     drawn && h("figure", {}, drawn, h("figcaption", { class: "muted" }, `Lines: ${answer.intervals}; the thick part is noise, a dashed line has an end that nothing certifies.${answer.rows.length > MOST ? ` The first ${MOST} of ${answer.rows.length.toLocaleString("en")} groups.` : ""}`)),
     rowsOf(answer),

@@ -161,7 +161,7 @@ def _whose(table: Table | PublicTable) -> str:
     from dither.policy.catalog import HOME, PublicTable
 
     if isinstance(table, PublicTable):
-        return "public"
+        return f"public, {counted(table.shape.rows, 'row')}" if table.shape.rows else "public"
     on = "" if table.engine == HOME else f", on {table.engine}"
     if table.row_level:
         return f"of {table.people}, each row its own owner{on}"
@@ -180,7 +180,7 @@ def _document(table: Table | PublicTable) -> dict[str, object]:
 
     columns = {name: column.declaration() for name, column in table.columns.items()}
     if isinstance(table, PublicTable):
-        most = {"max_rows": table.max_rows}
+        most = {"max_rows": table.max_rows, "rows": table.shape.rows or None}
         return {"table": table.name, "public": True, **most, "key": list(table.key), "columns": columns}
     return {
         "table": table.name,

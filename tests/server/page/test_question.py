@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import expect
@@ -91,3 +92,50 @@ def test_a_notebook_gets_the_same_answer(visitor: Any) -> None:
     names: dict[str, Any] = {"token": visitor.server.tokens["alice"], "dt": dt}
     exec(visitor.page.evaluate("navigator.clipboard.readText()"), names)
     assert not names["answer"].charged
+
+
+ROOT = Path(__file__).parents[3]
+LISTS = re.findall(
+    r'^(?:export const \w+ =\s*)"([a-z_ ]+)";$', (ROOT / "web/src/vocabulary.js").read_text(), re.MULTILINE
+)
+
+
+def answered() -> set[str]:
+    """The words of all questions that tests hold to be answered."""
+    page = re.findall(r"^```sql\n(.*?)^```$", (ROOT / "docs/ask/sql.md").read_text(), re.MULTILINE | re.DOTALL)
+    texts = [*page, (ROOT / "tests/sql/fixtures/accepted.sql").read_text()]
+    return set(re.findall(r"[a-z_]+", " ".join(texts).lower()))
+
+
+def test_every_word_that_is_completed_can_be_asked() -> None:
+    words = [word for one in LISTS for word in one.split()]
+    assert len(LISTS) == 3
+    assert len(words) > 80
+    assert not set(words) - answered(), "no question has them"
+
+
+def test_nothing_else_is_completed_and_it_covers_no_button(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    editor, offered = visitor.page.get_by_label("SQL question"), visitor.page.locator(".cm-tooltip-autocomplete")
+    for lines in (1, 3, 8):
+        visitor.write("SELECT COUNT(*) AS n\n" * lines + "FROM visits ")
+        editor.press_sequentially("de")
+        expect(offered.locator("li", has_text="DESC")).to_be_visible()
+        words = {word.split()[0].lower() for word in offered.locator("li .cm-completionLabel").all_text_contents()}
+        assert not words & {"delete", "declare", "default", "deallocate"}
+        box, button = offered.bounding_box(), visitor.page.locator("text=Ask and pay").bounding_box()
+        assert box["y"] + box["height"] <= button["y"] or box["y"] >= button["y"] + button["height"]
+        visitor.page.keyboard.press("Escape")
+
+
+def test_an_answer_names_its_question_and_the_history_its_unit(visitor: Any) -> None:
+    visitor.sign_in("alice")
+    text = "SELECT COUNT(*) AS n FROM visits WHERE age > 37"
+    visitor.write(text)
+    visitor.run()
+    visitor.write("SELECT COUNT(*) AS n FROM visits WHERE age > 38")
+    expect(visitor.page.get_by_label("The question of this answer")).to_have_text(text)
+    visitor.check_accessible()
+    visitor.view("History")
+    entry = visitor.page.locator(".timeline li", has_text=text).first
+    expect(entry).to_have_text(re.compile(r"A question was paid for\. \(rho [0-9.e-]+\)"))
