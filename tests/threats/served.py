@@ -21,7 +21,7 @@ from dither.client import connect
 from dither.curator.curator import Curator
 from dither.curator.principal import Principal
 from dither.server.app import application
-from dither.server.data_files import Uploads
+from dither.server.data_files import room_for_uploads
 from dither.server.listening import header_limits
 from dither.server.serve import Server, Settings, free_port
 
@@ -32,7 +32,6 @@ class Served:
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.folder, self.port = folder, free_port("127.0.0.1")
         stated = {"rate": 1e6, "burst": 10**6, "data_root": str(folder.parent), "remote_admin": True, **settings}
-        Uploads(folder, 2**20).clear()
         self.server = Server(Settings(str(folder), port=self.port, **stated))
         self.curator = self.server.curator
         self.tokens: dict[str, str] = {}
@@ -75,7 +74,13 @@ def serving(curator: Curator | Path, **settings: Any) -> Iterator[Served]:
     if isinstance(curator, Curator):
         folder = curator._policy._path.parent
         curator.close()
-    served = Served(Path(folder), **settings)  # type: ignore[arg-type]
+    with room_for_uploads(Path(folder)) as room, _served(Path(folder), uploads=str(room), **settings) as found:  # type: ignore[arg-type]
+        yield found
+
+
+@contextmanager
+def _served(folder: Path, **settings: Any) -> Iterator[Served]:
+    served = Served(folder, **settings)
     life = (served.server.start, served.server.close)
     made = application(served.server.endpoints, served.server.door, served.server.uploads, life)
     granian = Granian(

@@ -187,12 +187,12 @@ def uploads(served: http.Served) -> None:
     kind = {"Content-Type": "text/csv"}
     status, said = served.call("curator", "POST", "/v1/uploads", b"patient,age\n1,canary\n", **kind)
     assert status == 200
-    (kept,) = (served.folder / "uploads").iterdir()
+    (kept,) = (served.folder / "uploads").glob("*/*.csv")
     assert kept.stat().st_mode & 0o077 == 0
     source = {"source": f"upload:{json.loads(said)['upload']}"}
     status, said = served.call("curator", "POST", "/v1/tables/visits/refresh", source)
     assert (status, b"canary" in said) == (400, False)
-    assert not [*(served.folder / "uploads").iterdir()], "personal data are left on disk"
+    assert not [*(served.folder / "uploads").rglob("*.csv")], "personal data are left on disk"
 
 
 def reports(base: Path, folder: Path) -> None:
