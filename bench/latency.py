@@ -1,4 +1,5 @@
-"""How long an answer takes, everything included: a count, the first answer of a new process, a million groups.
+"""How long an answer takes, everything included: a count, the first answer of a new process, a million groups; and
+what reading and pricing a question takes of it.
 
     python bench/latency.py [--rows 1000000] [--group-rows 10000000] [--rounds 9] [--folder FOLDER]
 
@@ -10,6 +11,9 @@ compiled already, as an installation leaves them.
 
 The million groups are by a whole number, whose values are public, and by the same number as text, whose values are
 private: groups are then shown if a noisy number of owners passes a threshold. Exits 1 if a limit is missed.
+
+Reading (from text to a question), pricing (from there to a plan with its noise) and all of `explain` are processor
+time, the least of rounds in which they take turns with sqlglot's parse of the same text, whose multiples are shown.
 """
 
 from __future__ import annotations
@@ -41,6 +45,10 @@ BY_KEY = {
     "public keys": "SELECT product, COUNT(*) AS n FROM visits GROUP BY product",
     "private keys": "SELECT code, COUNT(*) AS n FROM visits GROUP BY code",
 }
+TYPICAL = """
+SELECT product, COUNT(*) AS n, AVG(amount) AS mean, SUM(CASE WHEN age >= 65 THEN amount ELSE 0 END) AS older FROM visits
+WHERE age BETWEEN 20 AND 80 AND amount > 5 GROUP BY product HAVING COUNT(*) > 10 ORDER BY n DESC LIMIT 10
+"""
 FIRST_ANSWER = """
 import sys
 import dither as dt
@@ -158,6 +166,35 @@ def many_groups(folder: Path, name: str, rounds: int) -> bool:
     return verdict(f"GROUP BY {name}", private, TIMES_PLAIN * min(bare) + SECONDS_MORE)
 
 
+def before_data(folder: Path, rounds: int) -> None:
+    """What a question takes before any data are looked at, beside parsing it."""
+    import sqlglot
+
+    import dither as dt
+    from dither.sql.binding.reading import Readings
+
+    with dt.Curator.open(folder / "clinic") as curator:
+        name = somebody(curator)
+        analyst, walk = curator.analyst(name), curator._walk
+        for what, text in {"a count": COUNT, **BY_KEY, "a typical question": TYPICAL}.items():
+            steps: dict[str, Callable[[], Any]] = {
+                "parse": lambda text=text: sqlglot.parse_one(text, read="postgres"),
+                "reading": lambda text=text: walk.read(name, text),
+                "reading and pricing": lambda text=text: walk.price(text, name, epsilon=1),
+                "explain": lambda text=text: analyst.explain(text, epsilon=1),
+            }
+            taken: dict[str, list[float]] = {step: [] for step in steps}
+            for _ in range(20 * rounds):
+                for step, work in steps.items():
+                    walk._readings = Readings()  # which would remember the question
+                    started = time.process_time()
+                    work()
+                    taken[step].append(time.process_time() - started)
+            parse = min(taken.pop("parse"))
+            shown = (f"{step} {1000 * min(all_):.2f} ms ({min(all_) / parse:.1f}x)" for step, all_ in taken.items())
+            print(f"{what}: parse {1000 * parse:.2f} ms; {'; '.join(shown)}")
+
+
 def verdict(what: str, taken: Sequence[float], limit: float) -> bool:
     held = min(taken) <= limit
     print(
@@ -178,6 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = options.folder or Path(scratch)
         prepare(folder / "count", options.rows)
         held = [warm_count(folder / "count", options.rounds), cold_start(folder / "count", options.rounds)]
+        before_data(folder / "count", options.rounds)
         if options.group_rows:
             prepare(folder / "groups", options.group_rows)
             held += [many_groups(folder / "groups", name, options.rounds) for name in BY_KEY]
