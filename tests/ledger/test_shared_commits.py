@@ -126,12 +126,12 @@ def check_gathering(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, under_way: 
     return len(marks)
 
 
-def test_whoever_commits_waits_for_one_in_three_under_way(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_gathering(ledger, monkeypatch, 6) == 1
+def test_whoever_commits_waits_for_half_of_those_under_way(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_gathering(ledger, monkeypatch, 4) == 1
 
 
 def test_nobody_waits_where_few_are_under_way(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check_gathering(ledger, monkeypatch, 5) == 2
+    assert check_gathering(ledger, monkeypatch, 3) == 2
 
 
 def test_planted_bug_nobody_waits(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

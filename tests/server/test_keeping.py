@@ -100,9 +100,9 @@ def test_a_known_secret_under_another_id_waits_with_the_strangers(unserved: Any)
     store = Store(unserved.folder)
     tokens, token = Tokens(store), unserved.tokens["alice"]
     tokens.holder(token)
-    assert tokens.remembers(f"Bearer {token}")
+    assert tokens.remembered(token) == tokens.holder(token)
     _, identity, secret = token.split("_", 2)
     other = unserved.tokens["bob"].split("_", 2)[1]
     assert identity != other
-    assert not tokens.remembers(f"Bearer dither_{other}_{secret}")
+    assert tokens.remembered(f"dither_{other}_{secret}") is None
     store.close()

@@ -123,6 +123,28 @@ def check_revoking(tokens: Tokens) -> None:
         tokens.holder(text)
 
 
+def test_what_is_remembered_is_forgotten_once_it_was_found_revoked(tokens: Tokens) -> None:
+    """Until then it opens nothing either: whoever answers looks."""
+    text, other = tokens.make(ALICE), tokens.make(ALICE)
+    token = tokens.holder(text)
+    tokens.holder(other)
+    tokens.revoke(token.id)
+    assert tokens.remembered(text) == token
+    with pytest.raises(Stranger):
+        tokens.check(token.id)
+    assert tokens.remembered(text) is None
+    assert tokens.remembered(other) is not None
+    with pytest.raises(Stranger):
+        tokens.holder(text)
+
+
+def test_what_has_expired_is_not_remembered(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = tokens.make(ALICE, days=1)
+    until = tokens.holder(text).until
+    monkeypatch.setattr("time.time", lambda: until)
+    assert tokens.remembered(text) is None
+
+
 def test_planted_bug_a_token_that_was_proven_stays_valid(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     check_revoking(tokens)
     monkeypatch.setattr(module.Token, "state", "valid")

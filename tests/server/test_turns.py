@@ -151,6 +151,37 @@ class Requests:
             assert self.begun[principal] <= (self.most + 1) // 2, "more than half"
 
 
+async def alone(patience: float, together: int) -> int:
+    """How many have a turn at once of two who ask for one; after so many have, they end."""
+    turns, ends, most = Turns(2, patience), anyio.Event(), 0
+    begun = anyio.Semaphore(0)
+
+    async def ask(principal: str) -> None:
+        nonlocal most
+        async with turns._turn(principal):
+            most = max(most, turns._taken.total())
+            begun.release()
+            await ends.wait()
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as several:
+            several.start_soon(ask, "alice")
+            several.start_soon(ask, "bob")
+            for _ in range(together):
+                await begun.acquire()
+            await anyio.wait_all_tasks_blocked()
+            ends.set()
+    return most
+
+
+def test_what_is_short_is_done_one_after_the_other() -> None:
+    assert anyio.run(alone, 3600.0, 1) == 1
+
+
+def test_what_is_long_holds_up_nobody() -> None:
+    assert anyio.run(alone, 0.01, 2) == 2
+
+
 STEPS = st.lists(st.tuples(st.sampled_from(["ask", "ask", "ask", "end", "cancel"]), st.integers(0, 11)), max_size=30)
 
 
@@ -228,6 +259,6 @@ def test_what_takes_long_or_computes_is_apart(unserved: Any) -> None:
         by_threads.setdefault(endpoint.threads, set()).add(endpoint.name)
     server.close()
     long = {"query", "answer", "declare", "draft", "refresh", "verify", "history", "statement", "statement_line"}
-    assert by_threads[SLOW] - {"profile"} == long
+    assert by_threads[SLOW] - {"profile", "snapshots"} == long
     assert by_threads[COMPUTING] == {"explain", "price", "share", "shared"}
     assert {"budget", "tables", "freeze", "revoke_token", "submit", "state"} < by_threads[QUICK]

@@ -73,9 +73,11 @@ class Page:
 
     def follow(self) -> None:
         """Bring head and book up to the newest entry, proving each step."""
-        (newest,) = self.connection.execute("SELECT max(sequence) FROM entries").fetchone()
-        if not isinstance(newest, int) or not newest >= self.head.sequence:
+        newest = self.connection.execute("SELECT sequence, mac FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
+        if newest is None or not isinstance(newest[0], int) or not newest[0] >= self.head.sequence:
             raise LedgerCorrupt("the ledger lost entries while it was open.")
+        if newest[0] == self.head.sequence and same(newest[1], self.head.mac):
+            return
         (mac,) = self.connection.execute("SELECT mac FROM entries WHERE sequence = ?", (self.head.sequence,)).fetchone()
         if not same(mac, self.head.mac):
             raise LedgerCorrupt("the ledger was replaced by another while it was open.")

@@ -64,15 +64,19 @@ class Door:
         role = "none"
         try:
             headers = (self.page.credentials if self.page else _authorization)(request)
-            # Strangers' tokens take computing: however many there are, those who are known do not wait for them.
-            limiter = None if self.tokens.remembers("".join(headers)) else self.proofs
-            token = await to_thread.run_sync(self._token, headers, limiter=limiter)
+            text = _bearer(headers)
+            # Strangers' tokens take computing: however many there are, those who are known do not wait for them. That a
+            # known one still stands is looked up by whoever answers it, in the thread that it takes anyway.
+            token = self.tokens.remembered(text)
+            if token is None:
+                token = await to_thread.run_sync(self.tokens.holder, text, limiter=self.proofs)
             if self.page is not None and self.page.others(request, key_of(token.principal)):
                 raise Stranger
             role = token.principal.role
             with ExitStack() as held:
                 held.enter_context(self.throttle.request(key_of(token.principal)))
                 if role not in roles:
+                    await to_thread.run_sync(self.tokens.check, token.id)
                     raise Forbidden
                 made = await answer(token)
                 reply = made if isinstance(made, Reply) else Reply(json_text(made, allow_nan=False).encode())
@@ -96,6 +100,7 @@ class Door:
         return await turns.run(key_of(token.principal), self._answer, endpoint, request, token, body)
 
     def _answer(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:
+        self.tokens.check(token.id)
         empty = not body and not any(field.required for field in endpoint.fields)
         members = {} if empty else read_fields(read_json(body), endpoint.fields)
         query = read_fields(_query(request), endpoint.query)
@@ -103,11 +108,12 @@ class Door:
         self.tokens.check(token.id)  # revoked while it waited, say: what was charged stays the principal's
         return made
 
-    def _token(self, headers: Sequence[str]) -> Token:
-        scheme, _, token = "".join(headers).partition(" ")
-        if len(headers) != 1 or scheme.casefold() != "bearer":  # of two headers a proxy may have seen the other one
-            raise Stranger
-        return self.tokens.holder(token.strip())
+
+def _bearer(headers: Sequence[str]) -> str:
+    scheme, _, token = "".join(headers).partition(" ")
+    if len(headers) != 1 or scheme.casefold() != "bearer":  # of two headers a proxy may have seen the other one
+        raise Stranger
+    return token.strip()
 
 
 def _authorization(request: Request) -> Sequence[str]:
@@ -153,6 +159,7 @@ def application(
 
     async def upload(held: Uploads, request: Request) -> Response:
         async def receive(token: Token) -> Any:
+            await to_thread.run_sync(door.tokens.check, token.id)
             kind = MEDIA_TYPES.get(request.headers.get("content-type", ""))
             if kind is None:
                 raise ParameterError(f"an upload has the content type {', '.join(MEDIA_TYPES)}.")

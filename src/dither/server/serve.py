@@ -47,6 +47,7 @@ _ORIGIN = re.compile(r"https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
 _PARENT = "DITHER_SERVE_PARENT"  # and which process it ends with
 _COMPUTING = 2  # threads that compute at once: with more, all of them take longer, and so does everything else
+_SHORT = 0.02  # seconds that what computes has to itself
 _AHEAD = 4  # questions that are charged at once for each worker, so that they share durable commits
 _LOOK = 1.0  # seconds between two looks at whether the process that started this one is still there
 
@@ -198,7 +199,7 @@ def _door(tokens: Tokens, settings: Settings, metrics: Metrics, *, page: bool = 
     throttle, proofs = Throttle(settings.rate, settings.burst), CapacityLimiter(2)
     local = _loopback(settings.host) and settings.certificate is None
     shown = Page(tokens, proofs, local, settings.origin) if page else None
-    turns = {QUICK: Turns(settings.threads), COMPUTING: Turns(_COMPUTING), SLOW: Turns(settings.threads)}
+    turns = {QUICK: Turns(settings.threads), COMPUTING: Turns(_COMPUTING, _SHORT), SLOW: Turns(settings.threads)}
     return Door(tokens, throttle, turns, proofs, metrics, shown)
 
 

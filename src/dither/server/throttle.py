@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -96,12 +97,16 @@ class Turns:
     A principal gets another thread only as long as more than it has are free. So one alone has half of them, a second
     one half of the rest, and so on, however long the requests of the others take; with few threads the last are soon
     taken, and whoever has the fewest comes next.
+
+    With `patience` another thread is given only once all that run have run for so many seconds: threads that compute at
+    once hinder each other, so what is short is done one after the other, and what is long holds up nobody.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most, self._threads = most, CapacityLimiter(most)
+    def __init__(self, most: int, patience: float = 0.0) -> None:
+        self._most, self._threads, self._patience = most, CapacityLimiter(most), patience
         self._taken = Counter[str]()
         self._waiting: list[_Waiting] = []  # in the order they came
+        self._newest, self._looks = 0.0, False  # when a thread was last given, and whether that is looked at again
 
     async def run(self, principal: str, work: Callable[..., T], *stated: Any) -> T:
         """What `work` returns, in a thread, once it is the principal's turn."""
@@ -114,7 +119,8 @@ class Turns:
         self._waiting.append(waiting)
         try:
             self._give()
-            await waiting.turn.wait()
+            if not waiting.turn.is_set():
+                await waiting.turn.wait()
             yield
         finally:
             if waiting.turn.is_set():
@@ -125,7 +131,7 @@ class Turns:
 
     def _give(self) -> None:
         """Turns to those who may have one now: first to who has the fewest, then to who came first."""
-        while True:
+        while self._waiting and not self._hinders():
             free = self._most - self._taken.total()
             able = [one for one in self._waiting if self._taken[one.principal] < free]
             if not able:
@@ -133,4 +139,17 @@ class Turns:
             chosen = min(able, key=lambda one: self._taken[one.principal])
             self._waiting.remove(chosen)
             self._taken[chosen.principal] += 1
+            self._newest = time.monotonic()
             chosen.turn.set()
+
+    def _hinders(self) -> bool:
+        """Whether another thread would hinder one that was given just now; it is looked at again when it may not."""
+        left = self._newest + self._patience - time.monotonic() if self._taken.total() else 0.0
+        if left > 0 and not self._looks:
+            self._looks = True
+            asyncio.get_running_loop().call_later(left, self._look)
+        return left > 0
+
+    def _look(self) -> None:
+        self._looks = False
+        self._give()

@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Lock
 from typing import Any
@@ -46,7 +46,7 @@ class Tokens:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._proven: OrderedDict[bytes, str] = OrderedDict()
+        self._proven: OrderedDict[bytes, Token] = OrderedDict()
         self._lock = Lock()
 
     def make(self, principal: Principal, *, days: int = DAYS, label: str = "") -> str:
@@ -93,6 +93,10 @@ class Tokens:
     def check(self, identity: str) -> None:
         """Refuse one that is not."""
         if not self.valid(identity):
+            with self._lock:
+                for digest, token in self._proven.items():
+                    if token.id == identity:
+                        self._proven[digest] = replace(token, until=0)
             raise Stranger
 
     def with_verifier(self, identity: str) -> tuple[Token, str] | None:
@@ -100,22 +104,23 @@ class Tokens:
         row = self._store.token(identity)
         return None if row is None else (_token(row), row.verifier)
 
-    def remembers(self, text: str) -> bool:
-        """Whether a text was proven to be a token lately, so that seeing it again takes no computing."""
-        found = _TOKEN.search(text)
-        return found is not None and self._proven.get(sha256(found[2].encode()).digest()) == found[1]
+    def remembered(self, text: str) -> Token | None:
+        """The token that a text was proven to be lately, for nothing; `check` finds out whether it is revoked by now."""
+        found = _TOKEN.fullmatch(text)
+        token = None if found is None else self._proven.get(sha256(found[2].encode()).digest())
+        return token if found is not None and token and token.id == found[1] and token.state == "valid" else None
 
     def _proves(self, row: TokenRow, secret: str) -> bool:
         """Whether the secret is the token's; one that was proven is known by its hash for a while."""
         digest = sha256(secret.encode()).digest()
         with self._lock:
             known = self._proven.get(digest)
-        if known is not None and hmac.compare_digest(known, row.id):
+        if known is not None and hmac.compare_digest(known.id, row.id):
             return True
         if not matches(secret, row.verifier):
             return False
         with self._lock:
-            self._proven[digest] = row.id
+            self._proven[digest] = _token(row)
             while len(self._proven) > _REMEMBERED:
                 self._proven.popitem(last=False)
         return True

@@ -22,7 +22,7 @@ from dither.errors import DitherError, LedgerError
 T = TypeVar("T")
 P = TypeVar("P")
 _MOST = 128  # changes that one commit makes durable
-_SHARE = 3  # a commit waits for one in so many of the questions under way
+_SHARE = 2  # a commit waits for one in so many of the questions under way
 _PATIENCE = 0.5  # seconds that it waits at most
 _asking: dict[int, float] = {}  # threads with a question under way, and since when
 
