@@ -105,7 +105,7 @@ class Tokens:
         return None if row is None else (_token(row), row.verifier)
 
     def remembered(self, text: str) -> Token | None:
-        """The token that a text was proven to be lately, for nothing; `check` finds out whether it is revoked by now."""
+        """The token that a text was proven to be lately, for nothing; `check` finds out whether it still is valid."""
         found = _TOKEN.fullmatch(text)
         token = None if found is None else self._proven.get(sha256(found[2].encode()).digest())
         return token if found is not None and token and token.id == found[1] and token.state == "valid" else None
