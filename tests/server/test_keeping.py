@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dither.curator.principal import Principal
+from dither.curator.service import Service
 from dither.errors import NotComputed, Stranger
 from dither.server import store as kept
+from dither.server.serve import Server, Settings
 from dither.server.store import JobRow, Store
 
 WHO = "analyst alice"
@@ -106,3 +110,34 @@ def test_a_known_secret_under_another_id_waits_with_the_strangers(unserved: Any)
     assert identity != other
     assert tokens.remembered(f"dither_{other}_{secret}") is None
     store.close()
+
+
+def check_nothing_stays(folder: Path) -> None:
+    """Of those whom no cap lets ask, say because their token was made before they have one, however often they try."""
+    server = Server(Settings(str(folder)))
+    try:
+        for _ in range(3):
+            with pytest.raises(Stranger):
+                server.questions.asked(Principal.analyst("mallory"), {"sql": "SELECT COUNT(*) FROM visits"})
+        assert count(server.store, "requests") == 0, "strangers fill the disk"
+    finally:
+        server.close()
+
+
+def test_what_strangers_ask_is_not_kept(unserved: Any) -> None:
+    check_nothing_stays(unserved.folder)
+
+
+def test_planted_bug_ids_are_bound_before_anybody_looks_who_asks(
+    unserved: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charged, looked = Service.charged, set()
+
+    def careless(self: Service, principal: Principal, request: str) -> bool:
+        first = request not in looked
+        looked.add(request)
+        return False if first else charged(self, principal, request)
+
+    monkeypatch.setattr(Service, "charged", careless)
+    with pytest.raises(AssertionError, match="strangers fill"):
+        check_nothing_stays(unserved.folder)

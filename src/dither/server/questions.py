@@ -111,6 +111,8 @@ class Questions:
         digest = sha256(text.encode()).digest()
         # Before anything of the question is looked at: what the id stands for is decided once.
         known = self.store.request(whose, request)
+        if known is None:
+            self.service.charged(principal, request)  # refuses who may not ask, of whom nothing is kept
         bound = known[0] if known is not None and known[1] is not None else self._bind(whose, request, digest, text)
         if bound != digest:
             raise RequestConflict(request)
