@@ -125,7 +125,8 @@ def _newton(square: Numeric, guess: Numeric, most: int) -> Numeric:
 def binary_logarithm(value: Numeric) -> Numeric:
     """The logarithm to base 2 of the units of a number above zero, with so many bits; never below zero."""
     most = value.high.bit_length()
-    starts = (2, *(3 * 2**power for power in range(most)))  # at which another power of two is nearer
+    nearer = (2, *(3 * 2**power for power in range(most)))  # at which another power of two is
+    starts = tuple(start for start in nearer if start <= max(2, value.high))
     places = range(len(starts) + 1)
 
     def of(number: Numeric) -> Numeric:
