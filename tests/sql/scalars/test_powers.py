@@ -201,7 +201,7 @@ def test_a_root_is_refused_where_it_is_written_or_proven_by_the_guard(bench, pow
     ],
 )
 def test_what_reaches_far_is_refused_where_it_is_written_or_proven_by_the_guard(bench, far, form, power):
-    """Bounded above, it has a root and a power, however far down it reaches; and all that numbers are has a logarithm."""
+    """Bounded above, it has a root and a power, however far down it reaches; and all numbers have a logarithm."""
     text = form.format(far.format(2**power))
     try:
         node = bench.bind(text).node
