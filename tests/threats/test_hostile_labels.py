@@ -162,7 +162,12 @@ def test_errors_and_explanations(label: str) -> None:
         "columns": [],
         "strategy": label,
         "menu": [
-            {"rows_per_owner": 1, "chosen": True, "columns": [{"name": label, "noise": 1.0, "left_out": [0.0, None]}]}
+            {
+                "rows_per_owner": 1,
+                "chosen": True,
+                "columns": [{"name": label, "noise": 1.0, "left_out": [0.0, None]}],
+                "owners_needed": 12,
+            }
         ],
         "structure": [{"max_rows_per_owner_in": {label: 1}, "noise_times": 0.5}],
         "notes": [label],
