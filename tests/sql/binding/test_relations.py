@@ -148,6 +148,14 @@ def test_many_joins_that_multiply_the_rows_of_an_owner_are_refused(both, generou
         both.curator.explain(text, epsilon=1)
 
 
+def test_many_joins_are_limited_after_where_in_time_that_grows_with_their_number(both, generous):
+    query = "SELECT uid, x FROM orders WHERE x > 1"
+    for _ in range(18):
+        query = f"SELECT a.uid, a.x FROM orders AS a JOIN ({query}) AS b ON a.uid = b.uid WHERE a.x > 1"
+    explained = both.curator.explain(f"SELECT COUNT(*) FROM ({query}) AS z", epsilon=1, rows_per_owner=1)
+    assert explained.content["rows_per_owner"] == 1
+
+
 MEANT = """
 SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid LEFT JOIN visits AS v ON v.uid = c.uid AND v.y = o.code
 SELECT COUNT(*) FROM people AS c LEFT JOIN orders AS o ON c.uid = o.uid AND o.x > 0 WHERE o.x IS NULL

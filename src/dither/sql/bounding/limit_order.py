@@ -9,7 +9,7 @@ above, conditions on rows that met and on totals, comes after the limit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from dither.exact.parameters import whole
@@ -51,19 +51,20 @@ def chooses_rows(node: Node, rows: int | None) -> bool:
     return limited_rows(node, rows, where_first=True) != limited_rows(node, rows)
 
 
+@dataclass(frozen=True)
 class _LimitsAfterWhere(Limits):
     """Limits the rows that conditions keep, where each is made of one row of a table."""
 
-    def __init__(self, rows: int) -> None:
-        super().__init__(rows)
-        self._most = rows
+    rows_per_owner: int
 
     def limited(self, node: Node) -> Node:
         if not any(map(_chooses, path_to_table(node))):
             return super().limited(node)
         declared = Limits(None).limited(node)
         most = facts(declared).rows
-        return declared if most is not None and most <= self._most else Retruncate(declared, self._most)
+        return (
+            declared if most is not None and most <= self.rows_per_owner else Retruncate(declared, self.rows_per_owner)
+        )
 
 
 def _chooses(node: Node) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dither.exact.parameters import whole
 from dither.sql.expressions import Stored, StoredText
 from dither.sql.guard.facts import facts
+from dither.sql.memo import remembered
 from dither.sql.plan.nodes import (
     Filter,
     JoinFull,
@@ -46,12 +47,13 @@ def agreeing(join: JoinOwner, place: int) -> set[str]:
 
 def found_once(join: JoinOwner) -> Node | None:
     """The side of which each row of the other finds one at most, if no more rows are made than the other side has."""
-    if finds_one(Limits(None).limited(join.other), agreeing(join, 1)):
+    if finds_one(limited_by(join.other, Limits(None)), agreeing(join, 1)):
         return join.other
-    turned = not join.outer and finds_one(Limits(None).limited(join.child), agreeing(join, 0))
+    turned = not join.outer and finds_one(limited_by(join.child, Limits(None)), agreeing(join, 0))
     return join.child if turned else None
 
 
+@dataclass(frozen=True)
 class Limits:
     """Puts a limit on the rows that each owner has in every table: no answer is about more than the declared ones.
 
@@ -59,36 +61,41 @@ class Limits:
     Questions whose joins make too many rows of one owner are refused (`max_join_rows_per_owner`).
     """
 
-    def __init__(self, rows_per_owner: int | None) -> None:
-        self._rows = rows_per_owner
+    rows_per_owner: int | None
 
     def limited(self, node: Node) -> Node:
         if isinstance(node, Scan):
             most = node.table.max_rows_per_owner
-            rows = most if self._rows is None else min(most, whole(self._rows, "rows_per_owner"))
+            rows = most if self.rows_per_owner is None else min(most, whole(self.rows_per_owner, "rows_per_owner"))
             return OwnerLimit(node, rows)
         if isinstance(node, (Filter, Project, OwnerAggregate, OwnerWindow)):
-            return replace(node, child=self.limited(node.child))
+            return replace(node, child=limited_by(node.child, self))
         if isinstance(node, UnionAll):
-            return replace(node, parts=tuple(self.limited(part) for part in node.parts))
+            return replace(node, parts=tuple(limited_by(part, self) for part in node.parts))
         if isinstance(node, JoinPublic):
-            return replace(node, child=self.limited(node.child)) if facts(node.child).private else node
+            return replace(node, child=limited_by(node.child, self)) if facts(node.child).private else node
         if isinstance(node, SemiJoin):
-            return replace(node, child=self.limited(node.child), other=self._looked_at(node))
+            return replace(node, child=limited_by(node.child, self), other=self._looked_at(node))
         if isinstance(node, JoinOwner):
             return self._joined(node)
         if isinstance(node, JoinFull):  # which rows find none depends on all that count
-            return replace(node, child=self.limited(node.child), other=self.limited(node.other))
+            return replace(node, child=limited_by(node.child, self), other=limited_by(node.other, self))
         return node
 
     def _looked_at(self, node: SemiJoin) -> Node:
         """Of rows that are only looked for as many count as are declared to, whatever number was chosen, unless rows of
         one owner meet each other."""
         met = any(isinstance(inner, (JoinOwner, JoinFull)) for inner in node.other.walk())
-        return (self if met else Limits(None)).limited(node.other)
+        return limited_by(node.other, self if met else Limits(None))
 
     def _joined(self, node: JoinOwner) -> Node:
         """Of a side of which each row of the other finds one at most as many rows count as are declared to."""
         once = found_once(node)
-        child, other = ((Limits(None) if side is once else self).limited(side) for side in (node.child, node.other))
+        child, other = (limited_by(side, Limits(None) if side is once else self) for side in (node.child, node.other))
         return replace(node, child=child, other=other)
+
+
+@remembered
+def limited_by(node: Node, limits: Limits) -> Node:
+    """What they make of a part of a relation, which is looked at for itself, and as a side of each join above it."""
+    return limits.limited(node)
