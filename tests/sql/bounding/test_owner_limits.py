@@ -88,7 +88,7 @@ def test_planted_relations_without_a_limit(sides: Any, monkeypatch: pytest.Monke
     limited = Limits.limited
 
     def unlimited(self: Limits, node: Node) -> Node:
-        bare = isinstance(node, Scan) and self._rows is None
+        bare = isinstance(node, Scan) and self.rows_per_owner is None
         return node if bare else limited(self, node)
 
     monkeypatch.setattr(Limits, "limited", unlimited)
