@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from dither.records import text_of
@@ -125,7 +125,7 @@ def values_of_fields(node: Any) -> list[Any]:
     return [getattr(node, name) for name in _names(node.__class__)]
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
