@@ -5,8 +5,6 @@ So every engine has the same rows with the same ranks, and the key of ranks neve
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ from dither.engines.duckdb.snapshots.loading import Settings
 from dither.engines.duckdb.snapshots.public_snapshot import write_public
 from dither.engines.duckdb.snapshots.rank import secret_key
 from dither.engines.duckdb.snapshots.snapshot import write_snapshot
-from dither.engines.duckdb.spill import LOADING, make_folder, remove_abandoned
+from dither.engines.duckdb.spill import LOADING, new_folder
 from dither.engines.protocol import LoadReport, Progress
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
@@ -32,13 +30,8 @@ def working(folder: Path) -> Iterator[Path]:
         folder.chmod(0o700)
     except OSError as error:
         raise PolicyError(f"the snapshot folder {folder} cannot be used: {error.strerror}.") from None
-    remove_abandoned(folder)
-    work, lock = make_folder(folder, LOADING)
-    try:
+    with new_folder(folder, LOADING) as work:
         yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        os.close(lock)
 
 
 def write(
