@@ -5,13 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import AsyncIterable, Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
-from dither.engines.duckdb.spill import UPLOADED, new_folder
+from dither.engines.duckdb.spill import UPLOADED, make_folder, remove_abandoned
 from dither.errors import PolicyError
 from dither.server.bodies import timely
 from dither.server.problems import BodyTooLarge
@@ -33,8 +34,13 @@ def room_for_uploads(folder: Path) -> Iterator[Path]:
     for path in all_of_them.iterdir():
         if path.is_file():  # older versions kept them here
             path.unlink(missing_ok=True)
-    with new_folder(all_of_them, UPLOADED) as own:
+    remove_abandoned(all_of_them)
+    own, lock = make_folder(all_of_them, UPLOADED)
+    try:
         yield own
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+        os.close(lock)
 
 
 class Uploads:

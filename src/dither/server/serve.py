@@ -47,7 +47,7 @@ _ORIGIN = re.compile(r"https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?")
 _VARIABLE = "DITHER_SERVE"  # by which a process that is started learns what to serve
 _PARENT = "DITHER_SERVE_PARENT"  # and which process it ends with
 _COMPUTING = 2  # threads that compute at once: with more, all of them take longer, and so does everything else
-_SHORT = 0.02  # seconds that what computes has to itself: more than most prices take, less than a person notices
+_SHORT = 0.02  # seconds that what computes has to itself
 _AHEAD = 4  # questions that are charged at once for each worker, so that they share durable commits
 _LOOK = 1.0  # seconds between two looks at whether the process that started this one is still there
 

@@ -13,9 +13,8 @@ _HINT = "Check names and types: CAST changes a type, and QUALIFY holds condition
 
 def refusal(over: OverQuestion, why: str) -> UnsupportedQuery:
     """The error to raise; without a place where the words name nothing that stands once in the text."""
-    words = own_words(over, why)
-    what = f"this cannot be computed from the answer: {words}"
-    named = {(quoted or column).lower() for quoted, column in _NAMED.findall(words)}
+    what = f"this cannot be computed from the answer: {own_words(over, why)}"
+    named = {(quoted or column).lower() for quoted, column in _NAMED.findall(own_words(over, why))}
     places = [int(token.start) for token in over.source.tokens if token.text.lower() in named]
     if len(places) != 1:
         return UnsupportedQuery(what, hint=_HINT)

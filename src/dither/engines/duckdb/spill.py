@@ -9,8 +9,6 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 LOADING, SPILL, UPLOADED = ".loading-", ".spill-", ".uploaded-"
@@ -26,18 +24,6 @@ def make_folder(within: Path, prefix: str) -> tuple[Path, int]:
         if (made / _LOCK).exists():
             return made, descriptor
         os.close(descriptor)  # another process took it for abandoned before it was locked
-
-
-@contextmanager
-def new_folder(within: Path, prefix: str) -> Iterator[Path]:
-    """Such a folder, removed afterwards; and before it those that were abandoned."""
-    remove_abandoned(within)
-    made, lock = make_folder(within, prefix)
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-        os.close(lock)
 
 
 def remove_abandoned(within: Path) -> None:

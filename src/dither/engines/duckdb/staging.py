@@ -5,6 +5,8 @@ So every engine has the same rows with the same ranks, and the key of ranks neve
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +16,7 @@ from dither.engines.duckdb.snapshots.loading import Settings
 from dither.engines.duckdb.snapshots.public_snapshot import write_public
 from dither.engines.duckdb.snapshots.rank import secret_key
 from dither.engines.duckdb.snapshots.snapshot import write_snapshot
-from dither.engines.duckdb.spill import LOADING, new_folder
+from dither.engines.duckdb.spill import LOADING, make_folder, remove_abandoned
 from dither.engines.protocol import LoadReport, Progress
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
@@ -30,8 +32,13 @@ def working(folder: Path) -> Iterator[Path]:
         folder.chmod(0o700)
     except OSError as error:
         raise PolicyError(f"the snapshot folder {folder} cannot be used: {error.strerror}.") from None
-    with new_folder(folder, LOADING) as work:
+    remove_abandoned(folder)
+    work, lock = make_folder(folder, LOADING)
+    try:
         yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(lock)
 
 
 def write(

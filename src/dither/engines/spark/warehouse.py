@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dither.engines.duckdb.spill import LOADING, new_folder, remove_abandoned
+from dither.engines.duckdb.spill import LOADING, make_folder, remove_abandoned
 from dither.engines.protocol import Stored
 from dither.errors import PolicyError
 from dither.policy.catalog import PublicTable, Table
@@ -91,8 +91,13 @@ class Warehouse:
             raise PolicyError(
                 f"table {table.name!r} has a snapshot {table.snapshot} already; a snapshot never changes."
             )
-        with new_folder(self._folder, LOADING) as work:
+        remove_abandoned(self._folder)
+        work, lock = make_folder(self._folder, LOADING)
+        try:
             yield work
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+            os.close(lock)
 
     def publish(self, written: Path, table: Table | PublicTable) -> None:
         """Durable before it is visible, and visible whole or not at all."""
